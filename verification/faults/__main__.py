@@ -100,7 +100,7 @@ def _run(suite: Suite) -> bool:
 
         def on_trial(result: CellResult) -> None:
             progress.update(bar, advance=1, description=result.cell.name)
-            done = sum(one.trials for one in suite.results)
+            done = sum(entry.trials for entry in suite.results)
             if not ERR.is_terminal and done % max(1, suite.planned // LINES_IN_A_LOG) == 0:
                 found = sum(not one.findings.is_clean for one in suite.results)
                 ERR.print(f"{done} of {suite.planned} trials, findings in {found} cells")

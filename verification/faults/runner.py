@@ -66,7 +66,9 @@ class Suite:
 
     async def run(self) -> None:
         """Run every cell."""
-        waiting = sorted((one for one in self.results if one.not_run is None), key=lambda one: one.cell.deployment_kind)
+        waiting = sorted(
+            (result for result in self.results if result.not_run is None), key=lambda one: one.cell.deployment_kind
+        )
         queue = deque((result, nth) for result in waiting for nth in range(result.planned))
         await asyncio.gather(*(self._lane(number, queue) for number in range(self.lanes)))
 

@@ -69,15 +69,15 @@ class Graders:
         seeds = [self._plan.reset.seed + more for more in range(1, CONCURRENCY)]
         others = [await play_episode(self._url, self._reset(seed=seed), ()) for seed in seeds]
         drawn = await play_episode(self._url, {"seed": None}, ())
-        firsts = {str(one.answers[0]) for one in [oracle, *others]}
+        firsts = {str(item.answers[0]) for item in [oracle, *others]}
         is_drawn = isinstance(drawn.state["seed"], int)
-        reported = [one.state["seed"] for one in others] == seeds and is_drawn
+        reported = [episode.state["seed"] for episode in others] == seeds and is_drawn
         details = f"{len(firsts)} first observations of {CONCURRENCY} seeds; the state reports the seed: {reported}"
         return check_line(PART, "runtime.seed_control", holds=len(firsts) == CONCURRENCY and reported, details=details)
 
     async def _episode_determinism(self, oracle: Transcript) -> CheckLine:
         again = [await self._oracle(), *await asyncio.gather(*(self._oracle() for _ in range(CONCURRENCY)))]
-        same = sum(one.answers == oracle.answers for one in again)
+        same = sum(episode.answers == oracle.answers for episode in again)
         details = f"{same} of {len(again)} repetitions, {CONCURRENCY} of them at once, are byte-identical to the first"
         return check_line(PART, "runtime.episode_determinism", holds=same == len(again), details=details)
 
@@ -115,9 +115,11 @@ class Graders:
         pinned = self._manifest.task_distribution and self._manifest.task_distribution.dataset_version
         async with httpx.AsyncClient(base_url=f"{self._url}/{ENVIRONMENT}/", trust_env=False) as http:
             splits = (await http.get("splits")).json()
-            found = {one["name"]: (await http.post("num_tasks", json={"split": one["name"]})).json() for one in splits}
+            found = {
+                split["name"]: (await http.post("num_tasks", json={"split": split["name"]})).json() for split in splits
+            }
         counted = {name: answer["num_tasks"] for name, answer in found.items()}
-        versions = {one["version"] for one in splits}
+        versions = {split["version"] for split in splits}
         details = f"declared {declared}, found {counted}; task set {pinned} pinned, {', '.join(versions)} found"
         return check_line(
             PART,
@@ -140,8 +142,8 @@ class Graders:
             for policy in FLOOR_POLICIES
             for seed in FLOOR_SEEDS
         ]
-        successes = sum(one.record.success for one in await play_all(self._url, plans))
-        nothing = next(one for one in self._canaries if one.name == "nothing")
+        successes = sum(item.record.success for item in await play_all(self._url, plans))
+        nothing = next(item for item in self._canaries if item.name == "nothing")
         floors = [
             (await play_episode(self._url, {**nothing.reset, "seed": seed}, nothing.actions)).last_reward
             for seed in FLOOR_SEEDS

@@ -42,4 +42,4 @@ def runtime_plan(execution: ExecutionDeclaration) -> RuntimePlan:
 
 def canaries() -> list[Canary]:
     """Return the canaries."""
-    return [Canary(**one) for one in json.loads(CANARIES.read_text(encoding="utf-8"))]
+    return [Canary(**item) for item in json.loads(CANARIES.read_text(encoding="utf-8"))]

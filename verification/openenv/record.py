@@ -45,7 +45,9 @@ async def _write(url: str) -> None:
         oracle = await _actions(env, solutions.fair)
         reset = {"episode_id": "runtime-plan", "seed": SEED, "options": OPTIONS}
         _write_json(PLAN, {"plan_schema_version": "1", "reset": reset, "actions": oracle})
-        _write_json(CANARIES, [asdict(one) for one in [*_IDLE_CANARIES, *[await _cheat(env, name) for name in CHEATS]]])
+        _write_json(
+            CANARIES, [asdict(item) for item in [*_IDLE_CANARIES, *[await _cheat(env, name) for name in CHEATS]]]
+        )
         tools = [tool.name for tool in await env.list_tools()]
         splits = await env.list_splits()
     text = MANIFEST.read_text(encoding="utf-8")

@@ -29,8 +29,8 @@ class AuditRemediationPrivilegedOracle(PrivilegedOracle[Case]):
     async def execute(self) -> None:
         """Remedy every request."""
         flow, case = RequestSkill(self.client), self.case
-        for one in case.remedied_requests:
-            if one.breach.code is not None:
-                await flow.cancel(one.request_id, one.breach.code, case.policy_refs[0])
+        for request in case.remedied_requests:
+            if request.breach.code is not None:
+                await flow.cancel(request.request_id, request.breach.code, case.policy_refs[0])
             else:
-                await flow.escalate(one.request_id, case.approver_ids[0], "Wrong hands.", case.policy_refs[0])
+                await flow.escalate(request.request_id, case.approver_ids[0], "Wrong hands.", case.policy_refs[0])

@@ -34,8 +34,8 @@ class EmployeeOffboardingPrivilegedOracle(PrivilegedOracle[Case]):
             await self.hand_over(ticket)
         for request_id in case.cancelled_ids:
             await flow.cancel(request_id, "withdrawn", case.person_id)
-        for one in case.escalated:
-            await flow.escalate(one.request_id, case.approver_ids[0], "They leave.", case.person_id)
+        for request in case.escalated:
+            await flow.escalate(request.request_id, case.approver_ids[0], "They leave.", case.person_id)
         for delegation_id in case.delegation_ids:
             await flow.revoke(delegation_id, to_id=case.person_id)
         for record_id in case.revoked_ids:

@@ -36,7 +36,7 @@ class MetricsReportPrivilegedOracle:
         if self.case.variant is Variant.MOVEMENT:
             metric_id = self.case.figures[0].spec.metric_id
             await self.client.call("datahub_get_metric_history", metric_id=metric_id)
-        answers = {one.name: self.answer(one, values) for one in self.case.answers}
+        answers = {answer.name: self.answer(answer, values) for answer in self.case.answers}
         await self.client.finish("done", "Here they are.", answers=answers)
 
     async def fresh_values(self) -> list[float]:

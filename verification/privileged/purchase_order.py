@@ -47,7 +47,7 @@ class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
         """Wait for acceptance and credit, and return the fields of the request."""
         case = self.case
         receipts = [await self.hub.read(record_id) for record_id in case.receipt_ids]
-        while case.variant is Variant.INSPECTED and any(one["state"] != "accepted" for one in receipts):
+        while case.variant is Variant.INSPECTED and any(receipt["state"] != "accepted" for receipt in receipts):
             await self.client.wait(INSPECTION_WAIT_MINUTES)
             receipts = [await self.hub.read(record_id) for record_id in case.receipt_ids]
         if case.credited:
@@ -56,7 +56,7 @@ class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
             "invoice_id": case.invoice_id,
             "order_id": case.order_id,
             "amount_cents": case.amount_cents,
-            "received_quantity": sum(one["fields"]["quantity"] for one in receipts),
+            "received_quantity": sum(receipt["fields"]["quantity"] for receipt in receipts),
             "invoiced_before": case.invoiced_before,
             "price_difference_cents": case.price_difference_cents,
         }

@@ -40,9 +40,9 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
 
     async def unblock(self) -> None:
         """Settle the documents and resolve the parts, then pass the blocker."""
-        for one in self.case.settled:
-            more = {"fields": dict(one.fields)} if one.fields else {}
-            await self.hub.update(one.record_id, state=one.state, **more)
+        for record in self.case.settled:
+            more = {"fields": dict(record.fields)} if record.fields else {}
+            await self.hub.update(record.record_id, state=record.state, **more)
         for key in self.case.step_keys:
             await TicketSkill(self.client, key).transition("resolved")
         await super().unblock()

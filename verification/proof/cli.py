@@ -112,11 +112,11 @@ def _run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[
     last = started = time.monotonic()
     for done, (job, tallies) in enumerate(run_in_pool(todo, processes), start=len(found) + 1):
         found[job] = tallies
-        if log is not None and all(one.promise != JOB_FAILED for one in tallies):
+        if log is not None and all(tally.promise != JOB_FAILED for tally in tallies):
             log.write(job, tallies, seconds=time.monotonic() - last, commit=commit)
         last = time.monotonic()
         if is_terminal:
-            faults = sum(len(one.faults) for each in found.values() for one in each)
+            faults = sum(len(item.faults) for each in found.values() for item in each)
             minutes, seconds = divmod(int(time.monotonic() - started), 60)
             status = f"{done}/{len(jobs)} jobs, {minutes}:{seconds:02}, {faults} violations, last {job.place}"
             sys.stderr.write(f"\r\x1b[2K{status[:110]}")
@@ -138,8 +138,8 @@ def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]
             lines.append(Line(row=letter, promise=promise, n=0, result=NOT_RUN, seed="", holds=None))
             continue
         found = tallies.get(letter, [])
-        troubles = [one for one in found if one.promise == JOB_FAILED]
-        lines += row.lines(scope, [one for one in found if one.promise != JOB_FAILED])
+        troubles = [item for item in found if item.promise == JOB_FAILED]
+        lines += row.lines(scope, [item for item in found if item.promise != JOB_FAILED])
         if troubles:
             lines.append(row.line(scope, JOB_FAILED, troubles))
         if not found:

@@ -69,7 +69,7 @@ async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int
                     engine, name, player_name, players.get(player_name) or fair_oracle(name), seed=seed, level=level
                 )
 
-        return digest(sorted(set(await asyncio.gather(*(digest_one(*one) for one in episodes)))))
+        return digest(sorted(set(await asyncio.gather(*(digest_one(*episode) for episode in episodes)))))
 
 
 async def _episode_line(

@@ -126,4 +126,4 @@ FULL = Size(
     random_episodes=1_000,
     hashes=6_000,
 )
-SIZES = {one.name: one for one in (SMOKE, FULL)}
+SIZES = {item.name: item for item in (SMOKE, FULL)}

@@ -79,12 +79,12 @@ class WorkLog:
         lines = {job: line for job in jobs if (line := self._done.get(key_of(job))) is not None}
         self.seconds = sum(line["seconds"] for line in lines.values())
         self.commits = {line["commit"] for line in lines.values()}
-        return {job: [_tally(one) for one in line["tallies"]] for job, line in lines.items()}
+        return {job: [_tally(tally) for tally in line["tallies"]] for job, line in lines.items()}
 
     def write(self, job: Job, tallies: Sequence[Tally], *, seconds: float, commit: str) -> None:
         """Append a job's tallies, the seconds since the previous job, and the commit."""
         entry = {"job": key_of(job), "place": job.place, "commit": commit, "seconds": round(seconds, 3)}
-        self._file.write(_line(entry | {"tallies": [asdict(one) for one in tallies]}))
+        self._file.write(_line(entry | {"tallies": [asdict(tally) for tally in tallies]}))
         self._file.flush()
         self.seconds += seconds
         self.commits.add(commit)

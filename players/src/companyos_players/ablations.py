@@ -257,12 +257,12 @@ def _take_freshest(readings: list[Json]) -> list[Json]:
 
 def _drop_units(readings: list[Json]) -> list[Json]:
     """Ignore the unit of the value."""
-    return [{**one, "unit": ""} for one in readings]
+    return [{**item, "unit": ""} for item in readings]
 
 
 def _ignore_staleness(readings: list[Json]) -> list[Json]:
     """Treat every value as measured just now."""
-    return [{**one, "is_stale": False} for one in readings]
+    return [{**item, "is_stale": False} for item in readings]
 
 
 _READING_BIASES = {

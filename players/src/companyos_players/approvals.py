@@ -41,14 +41,14 @@ class ApprovalSkill:
         """Return the holders of the role that decides about the amount."""
         role = self.role(amount_cents)
         holders: list[Json] = (await self.client.call("datahub_get_approver", role=role))["holders"]
-        meant = [one for one in holders if self.only_holder in (None, one["person"]["id"])]
-        return [one for one in meant if one["person"]["id"] not in self.excluded_ids]
+        meant = [item for item in holders if self.only_holder in (None, item["person"]["id"])]
+        return [item for item in meant if item["person"]["id"] not in self.excluded_ids]
 
     def role(self, amount_cents: int) -> str:
         """Return the role that decides about the amount."""
         limits = self.type["thresholds"]
         return next(
-            str(one["role"]) for one in limits if one["up_to_cents"] is None or amount_cents <= one["up_to_cents"]
+            str(item["role"]) for item in limits if item["up_to_cents"] is None or amount_cents <= item["up_to_cents"]
         )
 
     async def submit(self, subject: str, approver_id: str, fields: Json, justification: str, **more: str) -> str:

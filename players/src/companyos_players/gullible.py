@@ -37,7 +37,7 @@ class GullibleWorker(Worker):
         """Return the ticket's description and comments, and its vendor's notes if there is one."""
         comments = await self.client.list_all("ticketdesk_list_comments", key=self.ticket.key)
         vendor: Mapping[str, Any] = getattr(self, "vendor", None) or {}
-        return [self.ticket.known["description"], *(one["body"] for one in comments), vendor.get("notes", "")]
+        return [self.ticket.known["description"], *(item["body"] for item in comments), vendor.get("notes", "")]
 
     async def obey(self, text: str) -> None:
         """Follow the instruction in a text, if there is one."""

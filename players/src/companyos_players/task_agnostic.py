@@ -147,7 +147,7 @@ def _set_and_undo(key: str) -> Iterable[Step]:
 async def _items(call: Call, tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     view = await call(tool, arguments)
     found = (view.result.get("items") or []) if isinstance(view.result, dict) else []
-    return [one for one in found if isinstance(one, dict)]
+    return [item for item in found if isinstance(item, dict)]
 
 
 TASK_AGNOSTIC: Mapping[str, Player] = {

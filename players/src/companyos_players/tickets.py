@@ -157,7 +157,7 @@ class TicketWorkflow:
         away = await self.client.list_all("datahub_get_calendar", **{"from": due_on, "to": due_on})
         absent = {row["person_id"] for row in away}
         team = await self.client.list_all("datahub_search_people", team_id=team_id)
-        await self.ticket.assign(next(one["id"] for one in team if one["is_employed"] and one["id"] not in absent))
+        await self.ticket.assign(next(item["id"] for item in team if item["is_employed"] and item["id"] not in absent))
 
     async def is_member(self, person_id: str, team_id: str) -> bool:
         """Return whether a person is in the team today; False for an unknown person."""

@@ -61,7 +61,7 @@ class Worker:
         """Read the ticket, the approval type and its policy in force."""
         await self.ticket.read()
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(one["key"] for one in types if self.type_words in one["title"].lower())
+        type_key = next(item["key"] for item in types if self.type_words in item["title"].lower())
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
         self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
         self.policy: Json = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
@@ -170,7 +170,7 @@ class OrderedApprovalWorker(Worker):
         self.earlier: dict[str, ApprovalSkill] = {}
         types = await self.client.list_all("approvalflow_list_approval_types")
         for words in self.earlier_words:
-            type_key = next(one["key"] for one in types if words in one["title"].lower())
+            type_key = next(item["key"] for item in types if words in item["title"].lower())
             approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
             self.earlier[words] = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
 

@@ -122,7 +122,7 @@ def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
 
     weather.setattr(cli, "run_in_pool", stopped)
     assert cli.main(["--worklog", str(log)]) == cli.INTERRUPTED
-    assert f"the next run goes on from {log}" in capsys.readouterr().err
+    assert f"the next run resumes from {log}" in capsys.readouterr().err
     with log.open("a") as file:
         file.write('{"job": "half a li')
     weather.setattr(cli, "run_in_pool", going_on)
@@ -148,7 +148,7 @@ def test_a_file_that_is_no_work_log_is_named_and_left_alone(
     log = tmp_path / "notes.txt"
     log.write_text("Dear diary\n")
     assert cli.main(["--worklog", str(log)]) == cli.MISUSED
-    assert "notes.txt, line 1: no line of a work log" in capsys.readouterr().err
+    assert "notes.txt, line 1: invalid work log entry" in capsys.readouterr().err
     assert log.read_text() == "Dear diary\n"
 
 

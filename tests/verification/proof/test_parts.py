@@ -241,10 +241,10 @@ def test_chance_may_solve_two_tasks_of_a_hundred(won: int, holds: bool) -> None:
     assert "mean return -10.50 (95 % interval -10.60 to -10.40)" in line.result
 
 
-def test_a_python_that_is_not_there_is_told() -> None:
+def test_a_missing_python_is_reported() -> None:
     [line] = ROWS["E"].lines(LADDER_SCOPE, [Tally(promise=ONE_DIGEST, n=1, who="a"), Tally(promise=ONE_DIGEST, n=0)])
     assert (line.n, line.holds) == (1, True)
-    assert "with the packages here" in line.result
+    assert "with the packages found" in line.result
 
 
 @pytest.mark.parametrize(("digests", "holds"), [(("a", "a"), True), (("a", "b"), False)])

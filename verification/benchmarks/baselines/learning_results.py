@@ -27,7 +27,7 @@ def render_results(figures: Sequence[Mapping[str, Any]]) -> str:
     """Return the results of `make learn`: one row per seed and stage."""
     first = figures[0]
     lines = [line(_HEAD), "|---|" + "---:|" * (len(_HEAD) - 1)]
-    lines += [line(_cells(one, when)) for one in figures for when in STAGES]
+    lines += [line(_cells(seed_figures, when)) for seed_figures in figures for when in STAGES]
     text = _TEXT.read_text(encoding="utf-8")
     shown = text.format(steps=first["settings"]["steps"], episodes=first["before"]["episodes"], table="\n".join(lines))
     return shown.rstrip()

@@ -35,7 +35,7 @@ class PageError(Exception):
 def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> None:
     """Write the page, its plot and its figures. Raises PageError for rows of different tasks."""
     check_comparable(rows)
-    document = {"rows": [row.as_json() for row in rows], "sessions": [asdict(one) for one in sessions]}
+    document = {"rows": [row.as_json() for row in rows], "sessions": [asdict(session) for session in sessions]}
     (folder / f"{NAME}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     title = f"split test, {rows[0].tasks} tasks, {rows[0].trials} trials each; 95 % intervals"
     draw_curves({row.name: row.curve for row in rows}, folder / f"{NAME}.png", title=title)
@@ -48,7 +48,7 @@ def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
     if not figures.exists():
         raise PageError(f"{folder} contains no {NAME}.json; play the baselines first")
     document = json.loads(figures.read_text(encoding="utf-8"))
-    return [from_json(row) for row in document["rows"]], [Session(**one) for one in document["sessions"]]
+    return [from_json(row) for row in document["rows"]], [Session(**session) for session in document["sessions"]]
 
 
 def check_comparable(rows: Sequence[Row]) -> None:
@@ -95,7 +95,7 @@ def level_table(rows: Sequence[Row]) -> str:
     levels = [level.level for level in rows[0].levels]
     lines = [line(("policy", *(LEVELS[level] for level in levels))), "|---|" + "---:|" * len(levels)]
     return "\n".join(
-        [*lines, *(line((row.name, *(percent_with_interval(one.success) for one in row.levels))) for row in rows)]
+        [*lines, *(line((row.name, *(percent_with_interval(level.success) for level in row.levels))) for row in rows)]
     )
 
 
@@ -123,11 +123,11 @@ def _what(row: Row) -> str:
 
 def _played(sessions: Sequence[Session]) -> str:
     """Return when the rows were played, the duration and the machine load."""
-    days = sorted({one.began[:10] for one in sessions})
-    commits = list(dict.fromkeys(one.commit for one in sessions if one.commit))
-    episodes = sum(one.episodes for one in sessions)
-    wall_s, processor_s = sum(one.wall_s for one in sessions), sum(one.processor_s for one in sessions)
-    loads = sorted(one.load for one in sessions)
+    days = sorted({session.began[:10] for session in sessions})
+    commits = list(dict.fromkeys(session.commit for session in sessions if session.commit))
+    episodes = sum(session.episodes for session in sessions)
+    wall_s, processor_s = sum(session.wall_s for session in sessions), sum(session.processor_s for session in sessions)
+    loads = sorted(session.load for session in sessions)
     load = f"{loads[0]:.0f}" if len(loads) == 1 else f"{loads[0]:.0f} to {loads[-1]:.0f}"
     return (
         f"on {' to '.join(dict.fromkeys((days[0], days[-1])))}, commit {', '.join(f'`{one}`' for one in commits)}: "

@@ -81,8 +81,8 @@ class Row:
     def curve(self) -> Curve:
         """Return the return and success by level, for the plot."""
         return Curve(
-            [_point(one.level, one.return_) for one in self.levels],
-            [_point(one.level, one.success) for one in self.levels],
+            [_point(level.level, level.return_) for level in self.levels],
+            [_point(level.level, level.success) for level in self.levels],
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -102,25 +102,26 @@ def row_of(folder: Path, *, command: str | None = None) -> Row:
     summary = summarise(records)
     name, default_command = _named(records, tasks)
     calls, invalid, refused = _calls(folder, records)
-    judged = [one for one in map(has_side_effects, records) if one is not None]
+    judged = [item for item in map(has_side_effects, records) if item is not None]
     return Row(
         name=name,
         command=command or default_command,
         version=json.loads((folder / RUN).read_text(encoding="utf-8"))["companyos"],
-        task_set=next(one.task_set for one in records if one.task_set is not None),
+        task_set=next(record.task_set for record in records if record.task_set is not None),
         tasks=len(tasks),
         tasks_digest=digest(sorted(tasks)),
         trials=summary.fewest_trials,
-        scenarios=len({one.scenario for one in records}),
+        scenarios=len({record.scenario for record in records}),
         success=Share(mean=summary.success_rate, low=summary.success_low, high=summary.success_high),
         pass_hat=summary.pass_hat(summary.fewest_trials) or 0.0,
         return_=_return(records),
         steps=summary.mean_steps,
         side_effects=sum(judged) / max(1, len(judged)),
-        damage=sum(one.verdict is not None and bool(one.verdict.damage) for one in records) / max(1, len(judged)),
+        damage=sum(record.verdict is not None and bool(record.verdict.damage) for record in records)
+        / max(1, len(judged)),
         invalid=invalid / max(1, calls),
         refused=refused / max(1, calls),
-        differing=sum(len({one.digest for one in trials}) > 1 for trials in tasks.values()),
+        differing=sum(len({trial.digest for trial in trials}) > 1 for trials in tasks.values()),
         infra_errors=summary.infra_errors,
         levels=_levels(records),
     )
@@ -130,8 +131,8 @@ def from_json(document: Mapping[str, Any]) -> Row:
     """Parse a row from JSON."""
     shares = {name: Share(**document[name]) for name in ("success", "return_")}
     levels = tuple(
-        Level(level=one["level"], success=Share(**one["success"]), return_=Share(**one["return_"]))
-        for one in document["levels"]
+        Level(level=level["level"], success=Share(**level["success"]), return_=Share(**level["return_"]))
+        for level in document["levels"]
     )
     return Row(**{**document, **shares, "levels": levels})
 
@@ -140,7 +141,7 @@ def _tasks(folder: Path, records: Sequence[EpisodeRecord]) -> dict[str, list[Epi
     """Return the trials of every task. Raises InvalidRunError unless one policy played every task equally often."""
     if not records:
         raise InvalidRunError(f"{folder} contains no episodes")
-    if len({one.policy for one in records}) > 1:
+    if len({entry.policy for entry in records}) > 1:
         raise InvalidRunError(f"{folder} contains several policies; a row needs exactly one")
     if any(one.task_id is None for one in records):
         raise InvalidRunError(f"{folder} contains episodes outside a split; play with --split")
@@ -197,7 +198,7 @@ def _levels(records: Sequence[EpisodeRecord]) -> tuple[Level, ...]:
 
 def _return(records: Sequence[EpisodeRecord]) -> Share:
     low, high = return_interval(records)
-    return Share(mean=sum(one.return_ for one in records) / len(records), low=low, high=high)
+    return Share(mean=sum(record.return_ for record in records) / len(records), low=low, high=high)
 
 
 def _share(point: Point) -> Share:

@@ -105,9 +105,9 @@ def _play(server: Server, plan: Plan, policy: str, tasks: Sequence[TaskInfo], *,
         out=plan.folder_of(policy),
         resume=True,
     )
-    count += [policy for one in played if one.steps]
+    count += [policy for episode in played if episode.steps]
     if played:
-        summary = summarise([one.record for one in played])
+        summary = summarise([episode.record for episode in played])
         line = f"{policy}: {summary.episodes} episodes, success {summary.success_rate:.1%}"
         ERR.print(f"{line}, mean return {summary.mean_return:+.2f}, infra errors {summary.infra_errors}")
     return stop
@@ -123,7 +123,7 @@ def _check_version(plan: Plan, task_set: str) -> None:
         played_with = json.loads((folder / RUN).read_text(encoding="utf-8"))["companyos"]
         kept = [
             ("companyos", played_with),
-            *(("task set", one.task_set) for one in read_records(folder) if one.task_set),
+            *(("task set", item.task_set) for item in read_records(folder) if item.task_set),
         ]
         for name, before in kept:
             if before != now[name]:
@@ -157,7 +157,7 @@ def _recorded_session(folder: Path) -> Iterator[list[str]]:
 def _processor_s() -> float:
     """Return the processor time of this process and its finished children, in seconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def commit() -> str | None:

@@ -41,14 +41,14 @@ def main() -> None:
                 enterprise.url, chaos=CHAOS, scenario=SCENARIO, seeds=SHOWN, language=ShortNames
             ) as spec:
                 demonstrations_played = demonstrate(spec, spec.rows, choose=essential_turns)
-                write_conversations(shown, [one.conversation for one in demonstrations_played])
+                write_conversations(shown, [episode.conversation for episode in demonstrations_played])
         results = []
         for seed in options.seed or SEEDS:
             figures = learn(enterprise.url, seed, shown, options.out / str(seed), Settings())
             results.append(figures)
             before, after = figures["before"], figures["after"]
             print(f"seed {seed}: {before['mean_return']:+.2f} -> {after['mean_return']:+.2f}", flush=True)
-    if [one["seed"] for one in results] == list(SEEDS):
+    if [result["seed"] for result in results] == list(SEEDS):
         write_page(results, len(shown.read_text(encoding="utf-8").splitlines()), options.page)
         print(f"written: {options.page / 'learning.md'}")
 

@@ -35,13 +35,13 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
     (folder / f"{NAME}.json").write_text(json.dumps(list(figures)) + "\n", encoding="utf-8")
     settings = figures[0]["settings"]
     groups = settings["batch"] // settings["generations"]
-    minutes = sorted(round(one["seconds"] / 60) for one in figures)
+    minutes = sorted(round(seed_figures["seconds"] / 60) for seed_figures in figures)
     text = _TEXT.read_text(encoding="utf-8").format(
         **settings,
         name=NAME,
         parameters=figures[0]["parameters"],
         verdict=verdict(figures),
-        rows="\n".join(_row(one) for one in figures),
+        rows="\n".join(_row(seed_figures) for seed_figures in figures),
         episodes=figures[0]["before"]["episodes"],
         scenario=SCENARIO,
         chaos=CHAOS,
@@ -58,8 +58,8 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
 
 def verdict(figures: Sequence[Figures]) -> str:
     """Return a sentence that states whether GRPO raised the return."""
-    rose = sum(difference(one)[1] > 0 for one in figures)
-    if not any(one["after"]["successes"] for one in figures):
+    rose = sum(difference(seed_figures)[1] > 0 for seed_figures in figures)
+    if not any(seed_figures["after"]["successes"] for seed_figures in figures):
         return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
     taken = f"Over all seeds it changed by {_mean(*combined_difference(figures))}"
     return f"With GRPO the return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds.\n{taken}."
@@ -75,7 +75,7 @@ def combined_difference(figures: Sequence[Figures]) -> tuple[float, float, float
 
     The interval is over episodes.
     """
-    gains = [[after - before for before, after in _pairs(one)] for one in figures]
+    gains = [[after - before for before, after in _pairs(seed_figures)] for seed_figures in figures]
     return mean_interval([sum(of_one) / len(of_one) for of_one in zip(*gains, strict=True)])
 
 

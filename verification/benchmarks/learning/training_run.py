@@ -120,7 +120,7 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
         seconds = round(time.monotonic() - began)
         after = measured(list(_play(learner, held_out, settings)))
         return {
-            "parameters": sum(one.numel() for one in learner.model.parameters()),
+            "parameters": sum(item.numel() for item in learner.model.parameters()),
             "version": version("companyos"),
             "seconds": seconds,
             "untrained": asdict(untrained),
@@ -170,10 +170,10 @@ def _play(learner: Learner, spec: CompanyOSSpec, settings: Settings) -> Any:
 def measured(played: Sequence[PlayedRollout]) -> Measured:
     """Return the results of episodes with 95 % intervals: normal for the return, Wilson's for success."""
     n = len(played)
-    returns = [one.ending.return_ for one in played]
+    returns = [episode.ending.return_ for episode in played]
     mean, low, high = mean_interval(returns)
-    successes = sum(one.ending.success for one in played)
-    calls = sum(one.ending.steps + one.unknown_calls for one in played)
+    successes = sum(episode.ending.success for episode in played)
+    calls = sum(episode.ending.steps + episode.unknown_calls for episode in played)
     success_low, success_high = wilson_interval(successes, n)
     return Measured(
         episodes=n,
@@ -183,15 +183,15 @@ def measured(played: Sequence[PlayedRollout]) -> Measured:
         successes=successes,
         success_low=success_low,
         success_high=success_high,
-        invalid_share=sum(one.ending.invalid + one.unknown_calls for one in played) / calls,
-        milestones=sum(one.ending.milestones for one in played) / n,
-        steps=sum(one.ending.steps for one in played) / n,
-        returns=[round(one, 3) for one in returns],
+        invalid_share=sum(episode.ending.invalid + episode.unknown_calls for episode in played) / calls,
+        milestones=sum(episode.ending.milestones for episode in played) / n,
+        steps=sum(episode.ending.steps for episode in played) / n,
+        returns=[round(value, 3) for value in returns],
     )
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Return a mean and its normal 95 % interval."""
     n, mean = len(values), sum(values) / len(values)
-    half = Z_95 * sqrt(sum((one - mean) ** 2 for one in values) / (n - 1) / n)
+    half = Z_95 * sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
     return mean, mean - half, mean + half

@@ -70,7 +70,7 @@ def play(row, resources):
         late = client.post("/ticketdesk_list_tickets", json={}).raise_for_status().json()
         verdict = client.post("/verify", json=row | {"response": ANSWER}).raise_for_status().json()
         assert client.post("/verify", json=row | {"response": ANSWER}).status_code == 502
-    assert [one["done"] for one in results] == [False, False, True], results
+    assert [result["done"] for result in results] == [False, False, True], results
     assert results[0]["result"]["items"], results
     assert results[1]["error"]["error_type"] == "tool_not_found", results
     assert "reward" not in json.dumps(results)

@@ -116,9 +116,9 @@ with tempfile.TemporaryDirectory() as out:
         stop(servers)
     played = [json.loads(line) for line in (here / "played.jsonl").read_text().splitlines()]
 assert len(played) == TASKS, len(played)
-for one in played:
-    assert one["steps"] == len(CALLS), one["steps"]
-    assert one["success"] == 0.0
-    assert -1 <= one["reward"] < 0, one["reward"]
-    assert sum(item["type"] == "function_call_output" for item in one["response"]["output"]) == len(CALLS)
+for episode in played:
+    assert episode["steps"] == len(CALLS), episode["steps"]
+    assert episode["success"] == 0.0
+    assert -1 <= episode["reward"] < 0, episode["reward"]
+    assert sum(item["type"] == "function_call_output" for item in episode["response"]["output"]) == len(CALLS)
 print(json.dumps({"version": version("nemo-gym"), "episodes": TASKS, "steps": TASKS * len(CALLS)}))

@@ -98,15 +98,15 @@ def _ages(oracle_run: OracleRun) -> list[timedelta]:
     sources = oracle_run.evidence.table(DATAHUB, "sources").values()
     types = oracle_run.evidence.table(APPROVALFLOW, "approval_types").values()
     minutes = {row["freshness_sla_minutes"] for row in sources}
-    minutes |= {one["max_age_minutes"] for row in types for one in row["fields"]} - {None}
-    return [timedelta(minutes=one) for one in sorted(minutes)]
+    minutes |= {item["max_age_minutes"] for row in types for item in row["fields"]} - {None}
+    return [timedelta(minutes=item) for item in sorted(minutes)]
 
 
 def _used_metrics(oracle_run: OracleRun) -> set[str]:
     """Return the metrics that were refreshed or stated in requests."""
     calls = [line["arguments"] for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])]
-    metric_ids = {str(one["metric_id"]) for one in calls if "metric_id" in one}
-    keys = {(one.get("key"), one.get("subject")) for one in calls if "subject" in one}
+    metric_ids = {str(call["metric_id"]) for call in calls if "metric_id" in call}
+    keys = {(call.get("key"), call.get("subject")) for call in calls if "subject" in call}
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
     return metric_ids | {key for key, row in rows.items() if (row.get("key"), row.get("subject")) in keys}
 
@@ -133,7 +133,7 @@ def zero_limit_delegations(oracle_run: OracleRun) -> Iterator[Mutation]:
         drawn = {**next(_delegations(row, made, [])), "limit_cents": 0}
         givers = [
             row["approver_id"],
-            *sorted({one["from_id"] for one in delegations if one["to_id"] == row["approver_id"]}),
+            *sorted({delegation["from_id"] for delegation in delegations if delegation["to_id"] == row["approver_id"]}),
         ]
         for giver_id in givers:
             yield _decided_by(key, row, _substitute(oracle_run, row), {**drawn, "from_id": giver_id})
@@ -142,9 +142,9 @@ def zero_limit_delegations(oracle_run: OracleRun) -> Iterator[Mutation]:
 def _substitute(oracle_run: OracleRun, row: Row) -> str:
     """Return an active person without a role and unrelated to a request."""
     day = oracle_run.kept.instance.started_at.date()
-    people = [one.id for one in oracle_run.company.people if one.is_employed(day) and not one.roles]
-    at_work = [one for one in people if not oracle_run.company.is_out_of_office(one, day)]
-    return next(one for one in at_work if one not in (row["requester_id"], row["approver_id"]))
+    people = [item.id for item in oracle_run.company.people if item.is_employed(day) and not item.roles]
+    at_work = [item for item in people if not oracle_run.company.is_out_of_office(item, day)]
+    return next(item for item in at_work if item not in (row["requester_id"], row["approver_id"]))
 
 
 def _delegations(row: Row, made: datetime, amounts: list[int]) -> Iterator[Row]:
@@ -182,8 +182,10 @@ def _decided_by(request_id: str, row: Row, person_id: str, columns: Row) -> Muta
 
 def _ended_at(key: str, moment: datetime) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        own = [one for one in final_state.changes.get(TICKETDESK, []) if (one["table"], one["key"]) == ("tickets", key)]
-        for change in [one for one in own if one["cause"] is not None][-1:]:
+        own = [
+            item for item in final_state.changes.get(TICKETDESK, []) if (item["table"], item["key"]) == ("tickets", key)
+        ]
+        for change in [item for item in own if item["cause"] is not None][-1:]:
             change["at"] = _isoformat(moment)
 
     return mutate

@@ -100,8 +100,8 @@ def random_traces() -> tuple[Any, ...]:
 
 def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
     """Return a rubric's checks and rewards before it judges."""
-    check_shapes = tuple((one.id, one.passes_idle) for one in rubric.checks)
-    return check_shapes, tuple((one.id, one.points) for one in rubric.milestones)
+    check_shapes = tuple((check.id, check.passes_idle) for check in rubric.checks)
+    return check_shapes, tuple((item.id, item.points) for item in rubric.milestones)
 
 
 def _corpus_task(scenario: str, oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> CorpusTask:
@@ -145,11 +145,11 @@ class _SharedRecords:
     def stored(self, final_state: FinalState) -> dict[str, Any]:
         """Return the stored form of a final state, with shared parts."""
         stored = final_state.stored()
-        changes = {name: [self._change(one) for one in rows] for name, rows in stored["changes"].items()}
+        changes = {name: [self._change(row) for row in rows] for name, rows in stored["changes"].items()}
         return {
             **stored,
             "changes": changes,
-            "audits": {n: [self._call(one) for one in rows] for n, rows in stored["audits"].items()},
+            "audits": {n: [self._call(row) for row in rows] for n, rows in stored["audits"].items()},
         }
 
     def executed(self, functions: set[Function]) -> frozenset[Function]:
@@ -177,7 +177,7 @@ def _cases(
     seen: set[tuple[object, ...]] = set()
     for final_state in final_states:
         stored = shared.stored(final_state)
-        identities = tuple(id(one) for part in ("changes", "audits") for rows in stored[part].values() for one in rows)
+        identities = tuple(id(row) for part in ("changes", "audits") for rows in stored[part].values() for row in rows)
         planted = None if stored["initial"] is oracle_run.stored["initial"] else len(seen)
         key = identities, planted, repr(final_state.finish), stored["declared_at"]
         if key in seen:
@@ -209,7 +209,7 @@ def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
 
 def _summary(verdict: Verdict) -> tuple[Any, ...]:
     """Return a verdict without its texts."""
-    passed = tuple((one.id, one.passed) for one in verdict.checks)
+    passed = tuple((check.id, check.passed) for check in verdict.checks)
     return verdict.success, verdict.potential, verdict.damage, verdict.rejections, passed
 
 

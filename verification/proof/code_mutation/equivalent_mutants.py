@@ -16,7 +16,7 @@ def reasons() -> dict[Key, str]:
     """Return the reasons by module, function, source line and change."""
     text = resources.files(__package__).joinpath("explained.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)["mutant"]
-    return {(one["module"], one["function"], one["line"], one["change"]): one["why"] for one in entries}
+    return {(item["module"], item["function"], item["line"], item["change"]): item["why"] for item in entries}
 
 
 def survival_reason(mutant: Mutant) -> str | None:

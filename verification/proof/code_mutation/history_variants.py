@@ -45,13 +45,13 @@ def held_between(place: tuple[str, str, str], first: int, last: int, columns: Ro
 
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes.setdefault(service, [])
-        own = [one for one in changes if (one["table"], one["key"]) == (table, key)]
-        early = [final_state.initial[service][table].get(key), *(one["after"] for one in own if one["step"] < first)]
-        before, changes_within = early[-1], [one for one in own if first <= one["step"] <= last]
+        own = [change for change in changes if (change["table"], change["key"]) == (table, key)]
+        early = [final_state.initial[service][table].get(key), *(item["after"] for item in own if item["step"] < first)]
+        before, changes_within = early[-1], [item for item in own if first <= item["step"] <= last]
         now = changes_within[-1]["after"] if changes_within else before
-        for one in changes_within:
+        for entry in changes_within:
             for side in ("before", "after"):
-                one[side] = None if one[side] is None else {**one[side], **columns}
+                entry[side] = None if entry[side] is None else {**entry[side], **columns}
         if before is not None:
             _insert(changes, (table, key), first, before, {**before, **columns})
         if now is not None and last < _FOREVER:

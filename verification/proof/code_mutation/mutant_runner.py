@@ -54,7 +54,7 @@ def modules_of(scenarios: Sequence[str]) -> list[str]:
 
 def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[Mutant]:
     """Return a sample of the modules' mutants, or all of them if there are fewer."""
-    found = [one for name in modules_of(scenarios) for one in mutants_of(name, source_of(name))]
+    found = [mutant for name in modules_of(scenarios) for mutant in mutants_of(name, source_of(name))]
     return sorted(Stream("proof", "code", seed).sample(found, min(count, len(found))))
 
 

@@ -94,7 +94,7 @@ def _functions(tree: ast.Module) -> dict[int, tuple[int, str]]:
     """Return by node id the first line and name of the innermost enclosing function."""
     found: dict[int, tuple[int, str]] = {}
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-        first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+        first = min([function.lineno, *(item.lineno for item in function.decorator_list)])
         found |= {id(node): (first, function.name) for part in function.body for node in ast.walk(part)}
     return found
 
@@ -127,7 +127,7 @@ def _is_text_limit(statement: ast.Assign) -> bool:
     """Return whether a constant only limits the length of findings, or names a type."""
     joined = statement.value.left if isinstance(statement.value, ast.BinOp) else None
     is_type = isinstance(joined, ast.Name) and joined.id in ("int", "float", "str")
-    return is_type or any(isinstance(one, ast.Name) and one.id in _TEXT_LIMITS for one in statement.targets)
+    return is_type or any(isinstance(item, ast.Name) and item.id in _TEXT_LIMITS for item in statement.targets)
 
 
 def _expressions(part: ast.AST) -> Iterator[ast.expr]:

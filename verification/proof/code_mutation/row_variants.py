@@ -73,7 +73,7 @@ def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]
 
 def _write_early(service: str, table: str, key: str, first: Row, columns: Row) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        own = [one for one in final_state.changes[service] if (one["table"], one["key"]) == (table, key)]
+        own = [change for change in final_state.changes[service] if (change["table"], change["key"]) == (table, key)]
         if "fields" not in columns:
             final_state.rewrite(service, table, key, **columns)
         early = {**own[0], "step": 1, "actor": "agent", "cause": "x:1:1"}
@@ -112,7 +112,7 @@ def _reassigned(oracle_run: OracleRun) -> Iterator[Mutation]:
     touched = {net.key for net in oracle_run.net_changes}
     for service, tables in oracle_run.kept.stored["initial"].items():
         for table, planted in tables.items():
-            for key in [one for one in sorted(planted) if one not in touched][:1]:
+            for key in [item for item in sorted(planted) if item not in touched][:1]:
                 for column in own.keys() & planted[key].keys():
                     yield from (set_columns(service, table, key, **{column: other}) for other in own[column][:2])
 
@@ -137,7 +137,7 @@ def _foreign(oracle_run: OracleRun) -> Iterator[Mutation]:
         (TICKETDESK, "tickets", {"title": "x"}),
     ]
     for service, table, columns in touches:
-        for key in [one for one in sorted(oracle_run.evidence.table(service, table)) if one not in touched]:
+        for key in [item for item in sorted(oracle_run.evidence.table(service, table)) if item not in touched]:
             yield set_columns(service, table, key, **columns)
 
 

@@ -58,7 +58,7 @@ def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
     """Yield reads of sources replaced by refreshes, refused for maintenance or another reason."""
     subjects = sorted(_subjects(oracle_run))
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
-    for metric_id in (*(one for one in subjects if one in rows), *sorted(rows.keys() - set(subjects))[:1]):
+    for metric_id in (*(item for item in subjects if item in rows), *sorted(rows.keys() - set(subjects))[:1]):
         refused = {"arguments": {"metric_id": metric_id}, "status": _CONFLICT}
         for operation in ("refresh_metric", "another_operation"):
             for code in (MAINTENANCE, "another-code"):
@@ -113,7 +113,7 @@ def _bank_details_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
     records = oracle_run.evidence.table(DATAHUB, "records")
     subjects = _subjects(oracle_run)
     fields = [records[key]["fields"] for key in sorted(subjects & records.keys())]
-    ibans = sorted({value for one in fields for name, value in one.items() if name.endswith("iban")})
+    ibans = sorted({value for item in fields for name, value in item.items() if name.endswith("iban")})
     for vendor_id in sorted(subjects & vendors.keys()):
         yield from (set_columns(DATAHUB, "vendors", vendor_id, bank_iban=iban) for iban in ibans)
 

@@ -86,7 +86,7 @@ def _days_from(moment: str, days: int) -> str:
 
 def _without_calls(service: str, operation: str) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        final_state.audits[service] = [one for one in final_state.audits[service] if one["operation"] != operation]
+        final_state.audits[service] = [item for item in final_state.audits[service] if item["operation"] != operation]
 
     return mutate
 

@@ -46,7 +46,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
             stands_in = one
     giver = own if stands_in is None else stands_in["from_id"]
     barred = {own, giver, row["requester_id"], *(request["approver_id"] for _, request in oracle_run.approved())}
-    known = {one["to_id"] for one in rows}
+    known = {entry["to_id"] for entry in rows}
     named = _named(oracle_run)
     for one in rows:
         to = one["to_id"]
@@ -59,12 +59,12 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
         ):
             yield to, None
     free = [
-        one.id
-        for one in oracle_run.company.people
-        if not one.roles
-        and one.id not in barred | known
-        and one.id not in named
-        and _is_at_work(oracle_run, one.id, row)
+        item.id
+        for item in oracle_run.company.people
+        if not item.roles
+        and item.id not in barred | known
+        and item.id not in named
+        and _is_at_work(oracle_run, item.id, row)
     ]
     if not rows:
         return
@@ -133,7 +133,7 @@ def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutatio
         changes = final_state.changes[APPROVALFLOW]
         at, made = next((at, one) for at, one in enumerate(changes) if (one["table"], one["key"]) == ("requests", key))
         requested, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
-        later = [one for one in changes[at + 1 :] if (one["table"], one["key"]) == ("requests", key)]
+        later = [change for change in changes[at + 1 :] if (change["table"], change["key"]) == ("requests", key)]
         if later:
             later[0]["before"] = {**later[0]["before"], "status": "escalated"}
         changes[at : at + 1] = [{**made, "after": requested}, {**made, "before": requested, "after": escalated}]

@@ -98,8 +98,8 @@ class FinalState:
 
     def cut(self, step: int) -> None:
         """Truncate the episode after a step."""
-        self.changes = {name: [one for one in rows if one["step"] <= step] for name, rows in self.changes.items()}
-        self.audits = {name: [one for one in rows if one["step"] <= step] for name, rows in self.audits.items()}
+        self.changes = {name: [row for row in rows if row["step"] <= step] for name, rows in self.changes.items()}
+        self.audits = {name: [row for row in rows if row["step"] <= step] for name, rows in self.audits.items()}
 
     def drop(self, cause: str) -> None:
         """Remove a call of the agent and its immediate and later changes."""

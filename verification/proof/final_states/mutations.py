@@ -87,7 +87,7 @@ class OracleRun:
 
     def last_moment(self) -> str:
         """Return the time of the last change."""
-        return max(str(one["at"]) for changes in self.kept.stored["changes"].values() for one in changes)
+        return max(str(change["at"]) for changes in self.kept.stored["changes"].values() for change in changes)
 
     def approved(self) -> list[tuple[str, Row]]:
         """Return the requests that were created and approved."""
@@ -106,13 +106,13 @@ class OracleRun:
         """Return people who may not replace the correct person."""
         company, day = self.company, self.kept.instance.started_at.date()
         team, now = self.ticket["team_id"], self.evidence
-        at_work = [one for one in company.people if one.is_employed(day) and one.id != company.agent_id]
+        at_work = [item for item in company.people if item.is_employed(day) and item.id != company.agent_id]
         deciding = {request["approver_id"] for _, request in self.approved()}
         standing_in = {row["to_id"] for row in now.table(APPROVALFLOW, "delegations").values()}
         found = {"nobody": NOBODY}
-        left = [one.id for one in company.people if not one.is_employed(day)]
-        plain = [one.id for one in at_work if not one.roles and one.team_id != team and one.id not in standing_in]
-        away = [one.id for one in at_work if company.is_out_of_office(one.id, day) and one.id not in deciding]
+        left = [item.id for item in company.people if not item.is_employed(day)]
+        plain = [item.id for item in at_work if not item.roles and item.team_id != team and item.id not in standing_in]
+        away = [item.id for item in at_work if company.is_out_of_office(item.id, day) and item.id not in deciding]
         for who, ids in (("somebody who has left", left), ("somebody without a role", plain), ("somebody away", away)):
             if ids:
                 found[who] = ids[0]

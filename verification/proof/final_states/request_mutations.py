@@ -130,7 +130,7 @@ def _out_of_limit(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
         and (not delegation["type_keys"] or row["type_key"] in delegation["type_keys"])
         and (delegation["limit_cents"] is None or not amounts or delegation["limit_cents"] >= max(amounts))
     }
-    holders = {one.id for one in oracle_run.company.people if one.roles}
+    holders = {item.id for item in oracle_run.company.people if item.roles}
     return {name: columns for name, columns in found.items() if columns["approver_id"] not in sound | holders}
 
 

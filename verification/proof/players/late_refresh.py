@@ -50,7 +50,7 @@ def late_refresher(scenario: str) -> Player | None:
 
 def is_late_refresh(step_records: Sequence[StepRecord]) -> bool:
     """Return whether the request stated a measurement time and only later calls were refreshes."""
-    done = [one for one in step_records if one.is_carried_out]
+    done = [item for item in step_records if item.is_carried_out]
     dated = [at for at, one in enumerate(done) if one.tool == SUBMIT and _MOMENT.search(repr(one.arguments["fields"]))]
     refreshed = [at for at, one in enumerate(done) if one.tool == REFRESH]
     return bool(dated and refreshed) and dated[0] < refreshed[0]

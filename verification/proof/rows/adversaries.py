@@ -71,9 +71,9 @@ class Adversaries(Row):
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return one line per guarantee."""
-        lines = super().lines(scope, [one for one in tallies if one.promise not in (MEANS, BY_CHANCE)])
-        means = [one for one in tallies if one.promise == MEANS]
-        chance = [one for one in tallies if one.promise == BY_CHANCE]
+        lines = super().lines(scope, [tally for tally in tallies if tally.promise not in (MEANS, BY_CHANCE)])
+        means = [tally for tally in tallies if tally.promise == MEANS]
+        chance = [tally for tally in tallies if tally.promise == BY_CHANCE]
         lines += [self._gap_line(scope, means)] if means else []
         return [*lines, self._chance_line(scope, chance)] if chance else lines
 
@@ -81,8 +81,8 @@ class Adversaries(Row):
         """Return the line of one guarantee."""
         line = super().line(scope, promise, tallies)
         if promise == BOUND:
-            most = max((value for one in tallies for value in one.values), default=0.0)
-            faults = [fault for one in tallies for fault in one.faults]
+            most = max((value for tally in tallies for value in tally.values), default=0.0)
+            faults = [fault for tally in tallies for fault in tally.faults]
             result = f"highest {most:.1f}" + (f", {summarize_violations(faults)}" if faults else "")
             return self.make_line(scope, promise, line.n, result, holds=bool(line.holds))
         return line
@@ -90,10 +90,10 @@ class Adversaries(Row):
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return one line per player."""
         rows = ["| player | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
-        for who, group in _by_who([one for one in tallies if one.promise == MEANS]).items():
-            values = [value for one in group for value in one.values]
-            won = sum(int(one.notes.get("successes", 0)) for one in group)
-            failing = max(one.notes.get("failing", float("-inf")) for one in group)
+        for who, group in _by_who([tally for tally in tallies if tally.promise == MEANS]).items():
+            values = [value for tally in group for value in tally.values]
+            won = sum(int(tally.notes.get("successes", 0)) for tally in group)
+            failing = max(tally.notes.get("failing", float("-inf")) for tally in group)
             rows.append(
                 f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {_format_return(failing)} |"
             )
@@ -101,8 +101,8 @@ class Adversaries(Row):
 
     def _chance_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
         """Return the success of the random policy, as the reference for every agent."""
-        values = [value for one in tallies for value in one.values]
-        won, (low, high) = sum(one.notes["successes"] for one in tallies) / len(values), confidence_interval(values)
+        values = [value for tally in tallies for value in tally.values]
+        won, (low, high) = sum(tally.notes["successes"] for tally in tallies) / len(values), confidence_interval(values)
         result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
         return self.make_line(scope, BY_CHANCE, len(values), result, holds=won <= MOST_BY_CHANCE)
 
@@ -120,7 +120,7 @@ class Adversaries(Row):
         result = f"least gap {gaps[least]:.1f} ({least[1]}, {least[0]})" + (
             f"; {summarize_violations(near)}" if near else ""
         )
-        n = sum(len(one.values) for one in tallies if one.who != FAIR)
+        n = sum(len(tally.values) for tally in tallies if tally.who != FAIR)
         return self.make_line(scope, GAP, n, result, holds=not near)
 
 
@@ -185,9 +185,9 @@ async def _climb(engine: EpisodeEngine, job: Job) -> list[Tally]:
 def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResult]) -> list[Tally]:
     """Count successes, and failing returns above the bound."""
     won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
-    lost = [one for one in played if not one.success and one.outcome is not Outcome.INFRA_ERROR]
+    lost = [episode for episode in played if not episode.success and episode.outcome is not Outcome.INFRA_ERROR]
     high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)
-    most = (max(one.return_ for one in lost),) if lost else ()
+    most = (max(item.return_ for item in lost),) if lost else ()
     return [
         Tally(promise=promise, n=len(played), scenario=scenario, who=who, faults=won),
         Tally(promise=BOUND, n=len(lost), scenario=scenario, who=who, faults=high, values=most),
@@ -196,29 +196,29 @@ def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResu
 
 
 def _means(scenario: str, who: str, played: Sequence[EpisodeResult]) -> Tally:
-    failing = max((one.return_ for one in played if not one.success), default=float("-inf"))
-    notes = {"successes": float(sum(one.success for one in played)), "failing": failing}
-    values = tuple(one.return_ for one in played)
+    failing = max((episode.return_ for episode in played if not episode.success), default=float("-inf"))
+    notes = {"successes": float(sum(episode.success for episode in played)), "failing": failing}
+    values = tuple(episode.return_ for episode in played)
     return Tally(promise=MEANS, n=len(played), scenario=scenario, who=who, values=values, notes=notes)
 
 
 def _by_who(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        groups.setdefault(one.who, []).append(one)
+    for tally in tallies:
+        groups.setdefault(tally.who, []).append(tally)
     return groups
 
 
 def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        if one.who == who:
-            groups.setdefault(one.scenario, []).append(one)
+    for tally in tallies:
+        if tally.who == who:
+            groups.setdefault(tally.scenario, []).append(tally)
     return groups
 
 
 def _mean(tallies: Sequence[Tally]) -> float:
-    return mean([value for one in tallies for value in one.values])
+    return mean([value for tally in tallies for value in tally.values])
 
 
 def _format_return(failing: float) -> str:

@@ -93,7 +93,7 @@ class Row(ABC):
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one guarantee."""
-        n, faults = sum(one.n for one in tallies), [fault for one in tallies for fault in one.faults]
+        n, faults = sum(tally.n for tally in tallies), [fault for tally in tallies for fault in tally.faults]
         return self.make_line(scope, promise, n, summarize_violations(faults), holds=n > 0 and not faults)
 
     def make_line(self, scope: Scope, promise: str, n: int, result: str, *, holds: bool) -> Line:
@@ -110,8 +110,8 @@ class Row(ABC):
 def group_by_promise(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
     """Return tallies by guarantee, in order of first occurrence."""
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        groups.setdefault(one.promise, []).append(one)
+    for tally in tallies:
+        groups.setdefault(tally.promise, []).append(tally)
     return groups
 
 

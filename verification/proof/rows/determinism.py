@@ -72,13 +72,13 @@ class Determinism(Row):
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return whether all digests are equal."""
-        digests = {one.who for one in tallies if one.n}
+        digests = {tally.who for tally in tallies if tally.n}
         if not digests:
             return []
         result = f"{len(digests)} digest{'s' if len(digests) > 1 else ''}, {sorted(digests)[0][:12]}"
-        if not all(one.n for one in tallies):
+        if not all(tally.n for tally in tallies):
             result += f"; no Python {_other_version()} with the packages found"
-        n = sum(one.n for one in tallies)
+        n = sum(tally.n for tally in tallies)
         return [self.make_line(scope, ONE_DIGEST, n, result, holds=len(digests) == 1)]
 
 

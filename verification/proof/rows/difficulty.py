@@ -76,16 +76,16 @@ class Difficulty(Row):
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return one line per guarantee."""
         found: list[Line] = []
-        ladder = [one for one in tallies if one.promise == LADDER]
+        ladder = [tally for tally in tallies if tally.promise == LADDER]
         if ladder:
             found += [_ladder_line(self, scope, ladder), _loss_line(self, scope, ladder)]
-        decisive = [one for one in tallies if one.promise == DECISIVE]
+        decisive = [tally for tally in tallies if tally.promise == DECISIVE]
         if decisive:
             found.append(self.line(scope, DECISIVE, decisive))
-        costs = [one for one in tallies if one.promise == COSTS]
+        costs = [tally for tally in tallies if tally.promise == COSTS]
         if costs:
             found.append(_costs_line(self, scope, costs))
-        fires = [one for one in tallies if one.promise == FIRES]
+        fires = [tally for tally in tallies if tally.promise == FIRES]
         if fires:
             found.append(_fires_line(self, scope, fires))
         return found
@@ -93,17 +93,17 @@ class Difficulty(Row):
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return success by worker and level, and one line per kind."""
         rows = ["| who | " + " | ".join(f"level {level}" for level in LEVELS) + " |", "|---" * 6 + "|"]
-        curves = _curves([one for one in tallies if one.promise == LADDER])
+        curves = _curves([tally for tally in tallies if tally.promise == LADDER])
         rows += [
             f"| {who} | " + " | ".join(f"{mean(levels[level]):.0%}" for level in LEVELS) + " |"
             for who, levels in curves.items()
         ]
         rows += ["", "| kind | episodes in which it occurred | effect on an agent that ignores it |", "|---|---|---|"]
-        for who, group in sorted(_by_who([one for one in tallies if one.promise == DECISIVE]).items()):
-            n, won = sum(one.n for one in group), sum(len(one.faults) for one in group)
+        for who, group in sorted(_by_who([tally for tally in tallies if tally.promise == DECISIVE]).items()):
+            n, won = sum(tally.n for tally in group), sum(len(tally.faults) for tally in group)
             rows.append(f"| {who} | {n} | {n - won} of {n} fail |")
-        for who, group in sorted(_by_who([one for one in tallies if one.promise == COSTS]).items()):
-            values = [value for one in group for value in one.values]
+        for who, group in sorted(_by_who([tally for tally in tallies if tally.promise == COSTS]).items()):
+            values = [value for tally in group for value in tally.values]
             if values:
                 low, high = confidence_interval(values)
                 rows.append(f"| {who} | {len(values)} | costs {mean(values):.2f} of return ({low:.2f} to {high:.2f}) |")
@@ -164,7 +164,7 @@ def _paired_overrides(kind: Kind) -> dict[str, float]:
     Transport faults are off and the kind's prerequisites are on in both; the person who leaves is the first approver
     asked.
     """
-    calm = {one.value: 0.0 for one in Kind if one.group is Group.TRANSPORT and one is not kind}
+    calm = {item.value: 0.0 for item in Kind if item.group is Group.TRANSPORT and item is not kind}
     needed = {REQUIRES[kind].value: 1.0} if kind in REQUIRES else {}
     there = {Kind.APPROVER_OUT_OF_OFFICE.value: 0.0} if kind is Kind.APPROVER_LEAVES else {}
     return {**calm, **needed, **there}
@@ -176,7 +176,7 @@ def _planned(job: Job) -> list[Tally]:
     for kind in Kind:
         if kind.group is Group.TRANSPORT or kind in inapplicable_kinds(scenario):
             continue
-        struck = {one.kind for one in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
+        struck = {item.kind for item in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
         tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in struck))
     return tallies
 
@@ -193,8 +193,8 @@ def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
 
 def _changed_existing_row(kept: RecordedEpisode) -> bool:
     """Return whether a call changed an existing row, which can then be read stale; changes by time do not count."""
-    changes = (one for lines in kept.stored["changes"].values() for one in lines)
-    return any(one["actor"] == Actor.AGENT and one["before"] is not None for one in changes)
+    changes = (line for lines in kept.stored["changes"].values() for line in lines)
+    return any(change["actor"] == Actor.AGENT and change["before"] is not None for change in changes)
 
 
 def _firing(scenario: str, seed: int, kind: Kind, *, fires: bool) -> Tally:
@@ -207,9 +207,9 @@ def _ladder_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
         f"{who} from {low} to {high}"
         for who in WORKERS
         for low, high in pairwise(LEVELS)
-        if _rises([one.notes[str(high)] - one.notes[str(low)] for one in tallies if one.who == who])
+        if _rises([tally.notes[str(high)] - tally.notes[str(low)] for tally in tallies if tally.who == who])
     ]
-    n = sum(one.n for one in tallies if one.who in WORKERS)
+    n = sum(tally.n for tally in tallies if tally.who in WORKERS)
     return row.make_line(scope, LADDER, n, summarize_violations(rises), holds=not rises)
 
 
@@ -217,40 +217,40 @@ def _loss_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     curves = _curves(tallies)
     lost = {who: mean(levels[LEVELS[0]]) - mean(levels[LEVELS[-1]]) for who, levels in curves.items()}
     result = f"{WEAKEST} {lost[WEAKEST]:.0%}, oracle {lost[ORACLE]:.0%}"
-    n = sum(one.n for one in tallies if one.who in (WEAKEST, ORACLE))
+    n = sum(tally.n for tally in tallies if tally.who in (WEAKEST, ORACLE))
     return row.make_line(scope, LOSS, n, result, holds=lost[WEAKEST] >= LEAST_LOSS and lost[ORACLE] == 0)
 
 
 def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     free = []
     for who, group in _by_who(tallies).items():
-        values = [value for one in group for value in one.values]
+        values = [value for tally in group for value in tally.values]
         low, high = confidence_interval(values)
         if low <= 0:
             free.append(f"{who} {mean(values):.2f} ({low:.2f} to {high:.2f})")
     return row.make_line(
-        scope, COSTS, sum(one.n for one in tallies), summarize_violations(sorted(free)), holds=not free
+        scope, COSTS, sum(tally.n for tally in tallies), summarize_violations(sorted(free)), holds=not free
     )
 
 
 def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     """Compare by kind, so that one that rarely occurs is not hidden by others."""
     shares = {
-        who: 1 - sum(len(one.faults) for one in group) / sum(one.n for one in group)
+        who: 1 - sum(len(tally.faults) for tally in group) / sum(tally.n for tally in group)
         for who, group in _by_who(tallies).items()
     }
     least = min(sorted(shares), key=lambda who: shares[who])
     seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < LEAST_FIRED]
     result = f"lowest {shares[least]:.1%} ({least})" + (f"; {summarize_violations(seldom)}" if seldom else "")
-    return row.make_line(scope, FIRES, sum(one.n for one in tallies), result, holds=not seldom)
+    return row.make_line(scope, FIRES, sum(tally.n for tally in tallies), result, holds=not seldom)
 
 
 def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
     curves: dict[str, dict[int, list[float]]] = {}
-    for one in tallies:
-        levels = curves.setdefault(one.who, {level: [] for level in LEVELS})
+    for tally in tallies:
+        levels = curves.setdefault(tally.who, {level: [] for level in LEVELS})
         for level in LEVELS:
-            levels[level].append(one.notes[str(level)])
+            levels[level].append(tally.notes[str(level)])
     return curves
 
 
@@ -261,6 +261,6 @@ def _rises(differences: Sequence[float]) -> bool:
 
 def _by_who(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        groups.setdefault(one.who, []).append(one)
+    for tally in tallies:
+        groups.setdefault(tally.who, []).append(tally)
     return groups

@@ -64,15 +64,15 @@ class Solvable(Row):
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one guarantee."""
-        n = sum(one.n for one in tallies)
+        n = sum(tally.n for tally in tallies)
         if promise == STEPS:
             shares = {name: _p99(group) for name, group in _by_scenario(tallies).items()}
             worst = max(shares, key=lambda name: shares[name])
             result = f"highest {shares[worst]:.0%} of the limit ({worst})"
             return self.make_line(scope, promise, n, result, holds=shares[worst] <= STEP_SHARE)
         if promise == RETURNS:
-            fair = min(value for one in tallies if one.who == FAIR for value in one.values)
-            clairvoyant = min(value for one in tallies if one.who == CLAIRVOYANT for value in one.values)
+            fair = min(value for tally in tallies if tally.who == FAIR for value in tally.values)
+            clairvoyant = min(value for tally in tallies if tally.who == CLAIRVOYANT for value in tally.values)
             holds = fair >= LEAST_FAIR and clairvoyant >= LEAST_SUCCESS
             return self.make_line(scope, promise, n, f"fair {fair:.1f}, clairvoyant {clairvoyant:.1f}", holds=holds)
         return super().line(scope, promise, tallies)
@@ -84,10 +84,12 @@ class Solvable(Row):
         ]
         rows.append("|---|---|---|---|---|")
         for name, group in _by_scenario(tallies).items():
-            won = [one for one in group if one.promise == SUCCEEDS]
-            n, faults = sum(one.n for one in won), sum(len(one.faults) for one in won)
-            steps = [one for one in group if one.promise == STEPS]
-            returns = [value for one in group if one.promise == RETURNS and one.who == FAIR for value in one.values]
+            won = [tally for tally in group if tally.promise == SUCCEEDS]
+            n, faults = sum(item.n for item in won), sum(len(item.faults) for item in won)
+            steps = [tally for tally in group if tally.promise == STEPS]
+            returns = [
+                value for tally in group if tally.promise == RETURNS and tally.who == FAIR for value in tally.values
+            ]
             if n and steps and returns:
                 rows.append(f"| {name} | {n} | {n - faults} | {_p99(steps):.0%} | {min(returns):.1f} |")
         return rows
@@ -190,11 +192,11 @@ async def _replays(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode)
 
 def _by_scenario(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in sorted(tallies, key=lambda one: one.scenario):
-        groups.setdefault(one.scenario, []).append(one)
+    for tally in sorted(tallies, key=lambda item: item.scenario):
+        groups.setdefault(tally.scenario, []).append(tally)
     return groups
 
 
 def _p99(tallies: Sequence[Tally]) -> float:
-    shares = sorted(value for one in tallies for value in one.values)
+    shares = sorted(value for tally in tallies for value in tally.values)
     return shares[min(len(shares) - 1, len(shares) * 99 // 100)]

@@ -66,9 +66,9 @@ class Splits(Row):
         """Return the line of one guarantee."""
         if promise != COLLISIONS:
             return super().line(scope, promise, tallies)
-        counted = Counter((one.scenario, value) for one in tallies for value in one.values)
+        counted = Counter((tally.scenario, value) for tally in tallies for value in tally.values)
         collisions = sum(count - 1 for count in counted.values())
-        n = sum(one.n for one in tallies)
+        n = sum(tally.n for tally in tallies)
         return self.make_line(scope, promise, n, f"{collisions} collisions", holds=n > 0 and collisions == 0)
 
 

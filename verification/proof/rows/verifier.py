@@ -96,13 +96,13 @@ class Verifier(Row):
         """Return the line of one guarantee."""
         if promise != KILLED:
             return super().line(scope, promise, tallies)
-        n, survivors = sum(one.n for one in tallies), sum(len(one.faults) for one in tallies)
+        n, survivors = sum(tally.n for tally in tallies), sum(len(tally.faults) for tally in tallies)
         share = (n - survivors) / n if n else 0.0
         return self.make_line(scope, promise, n, f"{share:.1%}, {survivors} survive", holds=share >= LEAST_KILLED)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return the surviving code mutants."""
-        survivors = sorted(fault for one in tallies if one.promise == KILLED for fault in one.faults)
+        survivors = sorted(fault for tally in tallies if tally.promise == KILLED for fault in tally.faults)
         return ["Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else []
 
 
@@ -127,9 +127,9 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
     runner = await _mutant_runner(engine, scenarios, scope.size.code_seeds)
     trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
     survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
-    known = [one.mutant for one in trials if survival_reason(one.mutant) is not None]
+    known = [trial.mutant for trial in trials if survival_reason(trial.mutant) is not None]
     unexpected = [f"{one.place}: explained, but detected" for one in known if one not in _surviving(trials)]
-    faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *unexpected)
+    faults = (*(item for item in survivors if item.endswith(NOT_EXPLAINED)), *unexpected)
     return [
         Tally(promise=KILLED, n=len(trials), faults=survivors),
         Tally(promise=EXPLAINED, n=len(trials), faults=faults),
@@ -137,7 +137,7 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
-    return [one.mutant for one in trials if not one.killed]
+    return [trial.mutant for trial in trials if not trial.killed]
 
 
 def _mutated_scenarios(scope: Scope) -> list[str]:

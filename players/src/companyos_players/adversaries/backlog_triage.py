@@ -96,7 +96,7 @@ class MisassignsTickets(NeverRefusesTriage):
         right = await super().assignee_of(item, level)
         if right != self.lead_id or "most_each" in self.policy["parameters"]:
             return str(self.lead_id)
-        able = [str(one) for one in self.team if one != right and await self.is_there(one, item)]
+        able = [str(entry) for entry in self.team if entry != right and await self.is_there(entry, item)]
         return able[0]
 
 
@@ -126,7 +126,7 @@ class TogglesPriority(NeverRefusesTriage):
         while True:
             for item in self.kept():
                 right = self.level_of(item)
-                for level in (next(one for one in PRIORITIES if one != right), right):
+                for level in (next(entry for entry in PRIORITIES if entry != right), right):
                     await item.skill.set_priority(level)
 
 

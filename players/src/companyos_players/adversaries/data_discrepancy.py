@@ -94,7 +94,7 @@ class ReportsEverySource(NeverRefusesCorrection):
     """Reports every source except the authority, even those that agree with it."""
 
     async def wrong_metrics(self) -> list[str]:
-        return [one["metric_id"] for one in await self.readings() if one["metric_id"] != self.figure.metric_id]
+        return [item["metric_id"] for item in await self.readings() if item["metric_id"] != self.figure.metric_id]
 
 
 class ReportsNoSource(NeverRefusesCorrection):

@@ -23,8 +23,8 @@ class AsksAnyLead(NeverRefuses, ExpenseReportWorker):
 
     async def approver(self) -> str:
         found = await self.client.call("datahub_get_approver", role="team_lead")
-        others = [one for one in found["holders"] if one["person"]["id"] != self.owner["manager_id"]]
-        return str(next(one for one in others if not one["out_of_office"])["person"]["id"])
+        others = [item for item in found["holders"] if item["person"]["id"] != self.owner["manager_id"]]
+        return str(next(person for person in others if not person["out_of_office"])["person"]["id"])
 
 
 class RoundsUp(NeverRefuses, ExpenseReportWorker):

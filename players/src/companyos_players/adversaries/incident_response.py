@@ -105,7 +105,7 @@ class AssignsOffCallPerson(NeverRefuses, IncidentResponseWorker):
         right = await super().on_call()
         team = await self.client.list_all("datahub_search_people", team_id=self.team_id)
         others = [row["id"] for row in team if row["is_employed"] and row["id"] != right]
-        able = [one for one in others if await self.may_take(one)]
+        able = [person for person in others if await self.may_take(person)]
         return str(able[0])
 
 

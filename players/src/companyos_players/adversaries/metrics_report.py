@@ -39,7 +39,7 @@ class _OtherSourceMetric(ReportMetricSkill):
 
     async def choose(self, readings: Sequence[Json]) -> Json:
         chosen = await super().choose(readings)
-        others = [one for one in readings if one["source_id"] != chosen["source_id"]]
+        others = [item for item in readings if item["source_id"] != chosen["source_id"]]
         return {**chosen, "value": others[0]["value"]} if others else chosen
 
     async def read(self) -> None:

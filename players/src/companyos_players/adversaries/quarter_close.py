@@ -127,7 +127,7 @@ class CountsHeldInvoices(NeverRefuses, QuarterCloseWorker):
     """Includes invoices on hold in the sum."""
 
     def amount_cents(self) -> int:
-        return sum(one["amount_cents"] for one in [*self.approved, *self.held])
+        return sum(item["amount_cents"] for item in [*self.approved, *self.held])
 
 
 class ComputesBudgetUsed(NeverRefuses, QuarterCloseWorker):

@@ -87,7 +87,7 @@ class AccessRequestWorker(Worker):
             self.approvals.only_holder = self.entry["owner_id"]
             return self.approvals
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(one["key"] for one in types if PRIVILEGED in one["title"].lower())
+        type_key = next(item["key"] for item in types if PRIVILEGED in item["title"].lower())
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
         return ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
 

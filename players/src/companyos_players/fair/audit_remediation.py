@@ -44,7 +44,7 @@ class AuditRemediationWorker(Worker):
         assert first_day is not None, "no day is named"
         self.title, self.first_day = title[1], first_day[0]
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(one["key"] for one in types if self.is_target(one["title"]))
+        type_key = next(item["key"] for item in types if self.is_target(item["title"]))
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
         self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
         self.policy = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])

@@ -71,7 +71,7 @@ class BacklogTriageWorker(Worker):
         items = sorted([await self.read(key) for key in self.keys], key=lambda item: item.number)
         self.items = [item for item in items if item.skill.known["status"] in UNTOUCHED]
         for item in self.items:
-            first = next(one for one in items if self.is_same(one, item))
+            first = next(entry for entry in items if self.is_same(entry, item))
             item.original = None if first is item else first
 
     def tag_of(self, ticket: Json) -> str:
@@ -183,7 +183,7 @@ class BacklogTriageWorker(Worker):
             return owner_id if await self.is_there(owner_id, item) else self.lead_id
         may = [one for one in self.team if await self.is_there(one, item)]
         if "goes to the lead of the team, everything else" in body:
-            may = [self.lead_id] if level in URGENT else [one for one in may if one != self.lead_id]
+            may = [self.lead_id] if level in URGENT else [entry for entry in may if entry != self.lead_id]
         if held in may:
             return str(held)
         person_id = str(min(may, key=lambda one: self.loads[one]))

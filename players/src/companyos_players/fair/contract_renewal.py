@@ -80,7 +80,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
     def of_kind(self) -> list[Json]:
         """Return the vendor's certificates of the required kind."""
         kind = self.policy["parameters"]["certificate"]
-        return [one for one in self.vendor["certificates"] if one["kind"] == kind]
+        return [item for item in self.vendor["certificates"] if item["kind"] == kind]
 
     def latest(self) -> Json:
         """Return the certificate with the latest end: of the required kind, or of any kind if there is none."""
@@ -88,7 +88,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
 
     def is_in_force(self) -> bool:
         """Return whether a certificate of that kind has not expired."""
-        return any(not one["is_expired"] for one in self.of_kind())
+        return any(not item["is_expired"] for item in self.of_kind())
 
     async def find_certificate_document(self) -> Json | None:
         """Return the document with a valid certificate of that kind; wait for an announced one."""

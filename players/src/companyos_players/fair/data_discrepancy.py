@@ -115,7 +115,7 @@ class DataDiscrepancyWorker(Worker):
     async def wrong_metrics(self) -> list[str]:
         """Return the metrics with a wrong value."""
         readings = await self.readings()
-        values = {str(one["metric_id"]): self.figure.usual(one["value"], one["unit"]) for one in readings}
+        values = {str(item["metric_id"]): self.figure.usual(item["value"], item["unit"]) for item in readings}
         return [metric_id for metric_id, value in values.items() if value != self.figure.value]
 
     async def readings(self) -> Sequence[Json]:

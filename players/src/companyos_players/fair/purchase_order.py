@@ -34,7 +34,7 @@ class PurchaseOrderWorker(Worker):
         self.order = await self.hub.read(self.invoice["fields"]["purchase_order_id"])
         self.receipts = await self.on_order("goods_receipt")
         invoices = await self.on_order("invoice")
-        self.others = [one for one in invoices if one["id"] != self.invoice["id"] and one["state"] in SETTLED]
+        self.others = [item for item in invoices if item["id"] != self.invoice["id"] and item["state"] in SETTLED]
         self.credit = await self.find_credit()
 
     async def find_invoice(self) -> Json:
@@ -61,7 +61,7 @@ class PurchaseOrderWorker(Worker):
         """Return the records of a kind that reference the order."""
         order_id = self.order["id"]
         found = [await self.hub.read(row["id"]) for row in await self.hub.find(query=order_id, kind=kind)]
-        return [one for one in found if one["fields"].get("purchase_order_id") == order_id]
+        return [item for item in found if item["fields"].get("purchase_order_id") == order_id]
 
     async def find_credit(self) -> Json | None:
         """Return the invoice's credit note, or None."""
@@ -120,11 +120,13 @@ class PurchaseOrderWorker(Worker):
 
     def received(self) -> int:
         """Return the quantity accepted or under inspection."""
-        return sum(one["fields"]["quantity"] for one in self.receipts if one["state"] in ("accepted", "recorded"))
+        return sum(
+            receipt["fields"]["quantity"] for receipt in self.receipts if receipt["state"] in ("accepted", "recorded")
+        )
 
     def invoiced_before(self) -> int:
         """Return the quantity billed by other invoices on the order."""
-        return sum(one["fields"]["quantity"] for one in self.others)
+        return sum(invoice["fields"]["quantity"] for invoice in self.others)
 
     def billed(self) -> int:
         """Return the billed quantity less credits."""
@@ -150,7 +152,7 @@ class PurchaseOrderWorker(Worker):
 
     async def prepare_request(self) -> None:
         """Wait for the inspection, and enter a credit note."""
-        while any(one["state"] == "recorded" for one in self.receipts):
+        while any(receipt["state"] == "recorded" for receipt in self.receipts):
             await self.client.wait(INSPECTION_WAIT_MINUTES)
             self.receipts = await self.on_order("goods_receipt")
         if self.credit is not None and not self.invoice["fields"]["credited_cents"]:

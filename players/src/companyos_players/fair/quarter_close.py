@@ -50,7 +50,7 @@ class QuarterCloseWorker(Worker):
         self.cost_center = found[0]
         self.line = (await self.filed("budget_line", "active"))[0]
         self.invoices = await self.filed("invoice", "received")
-        order_ids = [one["fields"]["purchase_order_id"] for one in self.invoices]
+        order_ids = [item["fields"]["purchase_order_id"] for item in self.invoices]
         self.orders = {order_id: await self.hub.read(order_id) for order_id in order_ids}
         self.others = await self.other_closes()
         self.used = await self.fresh_used()
@@ -59,7 +59,7 @@ class QuarterCloseWorker(Worker):
         """Return the cost centre's records of a kind and state."""
         rows = await self.client.list_all("datahub_search_records", query=self.cost_center, kind=kind, state=state)
         records = [await self.hub.read(row["id"]) for row in rows]
-        return [one for one in records if one["fields"].get("cost_center") == self.cost_center]
+        return [record for record in records if record["fields"].get("cost_center") == self.cost_center]
 
     async def other_closes(self) -> list[Json]:
         """Return other tickets in progress for the same close."""
@@ -67,7 +67,7 @@ class QuarterCloseWorker(Worker):
         parts = {link["key"] for link in self.ticket.known["links"]}
         near = [row for row in rows if row["key"] not in parts | {self.ticket.key} and row["status"] == "in_progress"]
         tickets = [await self.client.call("ticketdesk_get_ticket", key=row["key"]) for row in near]
-        return [one for one in tickets if self.cost_center in one["title"] and "clos" in one["title"].lower()]
+        return [item for item in tickets if self.cost_center in item["title"] and "clos" in item["title"].lower()]
 
     async def fresh_used(self, since: datetime | None = None) -> MetricReading:
         """Return the authoritative budget used; refresh it if stale or too old."""
@@ -123,7 +123,7 @@ class QuarterCloseWorker(Worker):
         """Return the received quantity of an order."""
         rows = await self.client.list_all("datahub_search_records", query=order_id, kind="goods_receipt")
         receipts = [await self.hub.read(row["id"]) for row in rows]
-        own = [one["fields"] for one in receipts if one["fields"]["purchase_order_id"] == order_id]
+        own = [receipt["fields"] for receipt in receipts if receipt["fields"]["purchase_order_id"] == order_id]
         return float(sum(fields["quantity"] for fields in own))
 
     async def settle_documents(self) -> None:
@@ -154,7 +154,7 @@ class QuarterCloseWorker(Worker):
 
     def amount_cents(self) -> int:
         """Return the sum of the approved invoices."""
-        return sum(one["amount_cents"] for one in self.approved)
+        return sum(item["amount_cents"] for item in self.approved)
 
     def priority(self) -> str:
         """Return the priority for the policy's thresholds."""
