@@ -1,1 +1,1 @@
-"""Checks for development that are not part of any distribution."""
+"""Development checks that are not part of any distribution."""

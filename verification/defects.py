@@ -1,6 +1,6 @@
-"""Seeded defects: each one breaks a promise inside the product, for as long as a test has it planted.
+"""Seeded defects: each breaks one guarantee of the product while a test patches it in.
 
-`pytest tests/promises/test_state_machine.py --defect NAME` plants one; the machine has to find it.
+`pytest tests/promises/test_state_machine.py --defect NAME` plants one; the state machine must find it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ InstallDefect = Callable[[pytest.MonkeyPatch], None]
 
 
 def _op_ids_are_ignored(patch: pytest.MonkeyPatch) -> None:
-    """A service does not know which step it applied last: what is sent again happens again."""
+    """Forget the last applied step: a repeated call is applied again."""
     begin = Episodes.begin
 
     def begin_without_memory(self: Episodes, session: Session, context: CallContext) -> None:
@@ -40,7 +40,7 @@ def _op_ids_are_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _old_epochs_are_served(patch: pytest.MonkeyPatch) -> None:
-    """A call of an epoch that is over is carried out on the one that runs."""
+    """Apply calls of an ended epoch to the current one."""
     session = Episodes.session
 
     def session_of_any_epoch(self: Episodes, context: CallContext) -> Session:
@@ -53,7 +53,7 @@ def _old_epochs_are_served(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_restore_forgets_one_service(patch: pytest.MonkeyPatch) -> None:
-    """One service of the three goes back to the start of the task instead of the snapshot."""
+    """Restore one of three services to the start of the task instead of the snapshot."""
     restore = EpisodeStore.restore
 
     def restore_partially(self: EpisodeStore, episode: Episode, origin: Manifest, *arguments: Any) -> None:
@@ -65,7 +65,7 @@ def _a_restore_forgets_one_service(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_snapshot_does_not_wait_for_its_turn(patch: pytest.MonkeyPatch) -> None:
-    """A snapshot is taken of an episode that is in the middle of a step."""
+    """Take snapshots without waiting for the step in progress."""
     take = Snapshots.take
 
     class EpisodeWithoutTurn:
@@ -86,7 +86,7 @@ def _a_snapshot_does_not_wait_for_its_turn(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_live_file_is_copied(patch: pytest.MonkeyPatch) -> None:
-    """A snapshot is a copy of the database file, without what its log holds."""
+    """Copy the database file without its write-ahead log as a snapshot."""
 
     def copy_live_file(_self: Database, db: Connection, folder: Path, _notes: Mapping[str, str]) -> str:
         live = Path(db.exec_driver_sql("PRAGMA database_list").one()[2]).read_bytes()
@@ -99,7 +99,7 @@ def _a_live_file_is_copied(patch: pytest.MonkeyPatch) -> None:
 
 
 def _forks_share_an_episode(patch: pytest.MonkeyPatch) -> None:
-    """All forks of a snapshot write into the same databases."""
+    """Let all forks of a snapshot share databases."""
     fork = EpisodeStore.fork
 
     def fork_shared(self: EpisodeStore, origin: Manifest, *arguments: Any, **keywords: Any) -> Episode:
@@ -112,7 +112,7 @@ def _forks_share_an_episode(patch: pytest.MonkeyPatch) -> None:
 
 
 def _outcomes_are_not_journalled(patch: pytest.MonkeyPatch) -> None:
-    """What a step came to is known in memory only."""
+    """Keep outcomes of steps in memory only."""
     patch.setattr(Journal, "record_step", lambda *_arguments: None)
 
 
@@ -125,4 +125,4 @@ DEFECTS: dict[str, InstallDefect] = {
     "forks-share-an-episode": _forks_share_an_episode,
     "outcomes-are-not-journalled": _outcomes_are_not_journalled,
 }
-"""Every defect by its name."""
+"""All defects by name."""

@@ -1,4 +1,4 @@
-"""The processes of the enterprise and what they hold: resident memory and files."""
+"""Memory, processor time and files of the server processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _USER_FIELD, _SYSTEM_FIELD = 11, 12
 
 
 def process_tree(root: int) -> dict[int, str]:
-    """Return the process and all below it, with the service that each serves; empty where there is no /proc."""
+    """Return the process and its descendants with the service of each; empty without /proc."""
     parents: dict[int, int] = {}
     for entry in _PROC.glob("[0-9]*"):
         try:
@@ -32,18 +32,18 @@ def resident_bytes(process: int) -> int:
 
 
 def cpu_seconds(process: int) -> float:
-    """Return the processor time that a process has taken, its own and the kernel's for it."""
+    """Return a process's user and system time in seconds."""
     fields = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / _TICKS_A_SECOND
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return what the files below a folder take up on their file system."""
+    """Return the disk usage of a folder's files."""
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
 def _role(process: int) -> str:
-    """Return which service a process serves; nothing for one that has just ended."""
+    """Return the service of a process; empty for a process that has just ended."""
     try:
         command = (_PROC / str(process) / "cmdline").read_bytes().decode().split("\0")
     except OSError:

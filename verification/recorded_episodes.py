@@ -32,7 +32,7 @@ Rows = dict[str, tuple[str, ...]]
 
 
 def main() -> int:
-    """Return 0 where everything observed equals the file, or was written to it."""
+    """Return 0 if all observations equal the file, or were written to it."""
     parser = argparse.ArgumentParser(prog="python -m verification.recorded_episodes", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the file instead of comparing with it")
     options = parser.parse_args()
@@ -49,7 +49,7 @@ def main() -> int:
     different = sorted(name for name in recorded.keys() | observed.keys() if recorded.get(name) != observed.get(name))
     for name in different:
         print(f"{name}: recorded {recorded.get(name)}, observed {observed.get(name)}")
-    print(f"{len(recorded) - len(different)} of {len(recorded)} rows are equal")
+    print(f"{len(recorded) - len(different)} of {len(recorded)} rows match")
     return 1 if different else 0
 
 
@@ -74,7 +74,7 @@ def _row(played: PlayedEpisode) -> tuple[str, ...]:
 
 
 def _documents(url: str) -> Rows:
-    """Return the digests of what tools say about themselves."""
+    """Return the digests of the tool documentation."""
     return {f"GET {path}": (_digest(_get(url, path)),) for path in ("/v1/tools", "/v1/scenarios")}
 
 

@@ -1,1 +1,1 @@
-"""What the enterprise costs, measured: `python -m verification.benchmarks`, or `make bench`."""
+"""Benchmarks of latency, throughput and memory: `python -m verification.benchmarks`, or `make bench`."""

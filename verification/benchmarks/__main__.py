@@ -1,5 +1,5 @@
-"""`python -m verification.benchmarks [--quick]`: bring up the enterprise and the echo, measure, print a table, keep a
-JSON file.
+"""`python -m verification.benchmarks [--quick]`: starts the servers and the bare echo, measures, prints a table and
+writes a JSON file.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
 
 
 def main() -> None:
-    """Measure once."""
     parser = argparse.ArgumentParser(
-        prog="python -m verification.benchmarks", description="Measure what the enterprise costs."
+        prog="python -m verification.benchmarks", description="Measure latency, throughput and memory."
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of everything: whether it runs, not how fast")
-    parser.add_argument("--out", type=Path, help="where the JSON goes (default: runs/bench/<time>.json)")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the sample sizes; checks only that it runs")
+    parser.add_argument("--out", type=Path, help="path of the JSON file (default: runs/bench/<time>.json)")
     options = parser.parse_args()
     measurements = _measure(QUICK_SCALE if options.quick else 1.0)
     run = _run_metadata() | {"quick": options.quick, "figures": measurements.to_json()}
@@ -44,7 +43,7 @@ def main() -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
     OUT.print(_table(measurements, run))
-    OUT.print(f"\n[dim]kept in[/] {out}")
+    OUT.print(f"\n[dim]written to[/] {out}")
 
 
 def _measure(scale: float) -> Measurements:
@@ -54,7 +53,7 @@ def _measure(scale: float) -> Measurements:
         began = time.perf_counter()
         busy, idle = folder / "busy", folder / "idle"
         with Enterprise(data_dir=busy) as enterprise, running_echo() as echo_url:
-            measurements.add("start of the whole enterprise", time.perf_counter() - began, "s", target="<= 3 s")
+            measurements.add("start of gateway and services", time.perf_counter() - began, "s", target="<= 3 s")
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url=echo_url, data_dir=busy).run())
         with Enterprise(data_dir=idle) as enterprise:
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url="", data_dir=idle).run_memory())

@@ -1,4 +1,4 @@
-"""Thin players: the least a client has to do, so that the server is what is measured."""
+"""Minimal benchmark clients, so that the server dominates the measurement."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ KINDS = (READ, WRITE)
 
 
 class Player(Protocol):
-    """Takes steps of two kinds and says how long each took, in seconds."""
+    """Takes steps of two kinds and returns the duration of each, in seconds."""
 
     async def step(self, kind: str) -> float:
-        """Take one step of that kind."""
+        """Take one step of a kind."""
         ...
 
 
 @dataclass
 class EchoPlayer:
-    """Plays against the bare echo."""
+    """Sends messages to the bare echo."""
 
     socket: aiohttp.ClientWebSocketResponse
 
     async def step(self, kind: str) -> float:
-        """Send one message of a step's size and wait for the answer."""
+        """Send a message of a step's size and await the response."""
         message = {"write": kind == WRITE, "tool_name": "ticketdesk_add_comment", "arguments": {"key": "OPS-1042"}}
         began = time.perf_counter()
         await self.socket.send_str(orjson.dumps(message).decode())
@@ -40,7 +40,7 @@ class EchoPlayer:
 
 @dataclass
 class CompanyPlayer:
-    """Plays an episode over a WebSocket or plain HTTP; begins anew, untimed, when it is over."""
+    """Plays an episode over a WebSocket or plain HTTP; starts a new one, untimed, when it has ended."""
 
     client: GatewayClient
     seed: int
@@ -54,7 +54,7 @@ class CompanyPlayer:
         self.ticket, self.is_over = ids_in(brief)[0], False
 
     async def step(self, kind: str) -> float:
-        """Read the task's ticket, or comment on it."""
+        """Read the task's ticket or comment on it."""
         if self.is_over:
             await self.begin()
         if kind == READ:
@@ -65,19 +65,19 @@ class CompanyPlayer:
         return await self.call(tool, arguments)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> float:
-        """Call a tool that must not be refused; return the seconds it took."""
+        """Call a tool and return the duration in seconds. Raises if the call is refused."""
         began = time.perf_counter()
         answer = await self.client.step(tool, arguments)
         duration = time.perf_counter() - began
         observation = answer["observation"]
         if observation["error"] is not None or "code" in (observation["result"] or {}):
-            raise RuntimeError(f"{tool} was refused: {observation}")
+            raise RuntimeError(f"{tool} failed: {observation}")
         self.is_over = answer["done"]
         return duration
 
 
 class GatewayClient(Protocol):
-    """One way into the enterprise."""
+    """A connection to the gateway."""
 
     async def reset(self, seed: int) -> dict[str, Any]:
         """Begin an episode."""
@@ -94,7 +94,7 @@ def _reset_options(seed: int) -> dict[str, Any]:
 
 @dataclass
 class WebSocketClient:
-    """OpenEnv's WebSocket."""
+    """An OpenEnv WebSocket connection."""
 
     socket: aiohttp.ClientWebSocketResponse
 
@@ -103,7 +103,7 @@ class WebSocketClient:
         return await self._request("reset", _reset_options(seed))
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Take a step of this connection's episode."""
+        """Take a step in this connection's episode."""
         return await self._request("step", {"type": "call_tool", "tool_name": tool, "arguments": arguments})
 
     async def _request(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class WebSocketClient:
 
 @dataclass
 class HttpClient:
-    """Stateful plain HTTP on one kept connection."""
+    """Stateful plain HTTP on one persistent connection."""
 
     session: aiohttp.ClientSession
     url: str

@@ -1,7 +1,6 @@
-"""`python -m verification.benchmarks.cluster`: rollouts a second on a Ray cluster of this machine, with one worker
-and with two.
+"""`python -m verification.benchmarks.cluster`: rollouts per second on a local Ray cluster with one and two workers.
 
-The clock runs from the first episode that is back to the last, so that the start of the enterprises is not in it.
+The measurement starts with the first finished episode and ends with the last, so startup time is excluded.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from companyos.runner import EpisodePlan, PlayedEpisode
 
 
 def main() -> None:
-    """Measure, and print a line for each number of workers."""
+    """Measure, and print one line per number of workers."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.cluster", description=__doc__)
     parser.add_argument("--rollouts", type=int, default=200)
     parser.add_argument("--policy", default="noop")
@@ -37,15 +36,15 @@ def main() -> None:
         longest = max(later - earlier for earlier, later in pairwise(finish_times))
         load = os.getloadavg()[0]
         print(
-            f"{workers} worker{'s' * (workers > 1)}: {rate:.2f} rollouts a second "
-            f"({options.rollouts} of {options.policy}, a node for each, "
+            f"{workers} worker{'s' * (workers > 1)}: {rate:.2f} rollouts per second "
+            f"({options.rollouts} of {options.policy}, one node each, "
             f"longest pause {longest:.1f} s, load {load:.1f} on {os.cpu_count()} processors)",
             flush=True,
         )
 
 
 def _play(rollouts: int, policy: str, workers: int) -> list[float]:
-    """Return when each episode came back."""
+    """Return the completion time of each episode."""
     plans = [EpisodePlan(scenario="vendor_onboarding", seed=seed, chaos=1, policy=policy) for seed in range(rollouts)]
     finish_times: list[float] = []
 

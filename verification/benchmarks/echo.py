@@ -1,7 +1,7 @@
-"""The bare echo: the least that two hops cost, a Starlette WebSocket in front of a raw ASGI app.
+"""The bare echo: the minimum cost of two hops, with a Starlette WebSocket in front of a raw ASGI app.
 
-The front speaks to the back as the gateway speaks to a service: the httpx API over aiohttp's transport, one long-lived
-client, a Unix socket. Nothing else happens: no episode, no database, no signature.
+The front uses the same client as the gateway: the httpx API over aiohttp's transport, one persistent client, a Unix
+socket. It has neither episodes nor databases nor signatures.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from verification.benchmarks.ports import free_port, wait_for_port
 
 HOST = "127.0.0.1"
 ANSWER = orjson.dumps({"key": "OPS-1042", "title": "x" * 60, "description": "y" * 600, "tags": ["z"] * 8})
-"""About what a ticket weighs."""
+"""A response about as large as a ticket."""
 
 _HEADERS = [(b"content-type", b"application/json"), (b"content-length", str(len(ANSWER)).encode())]
 
 
 async def back(scope: Any, receive: Any, send: Any) -> None:
-    """Answer every request with the same bytes, after reading it."""
+    """Read the request and return fixed bytes."""
     if scope["type"] != "http":
         return
     while (await receive()).get("more_body"):
@@ -46,7 +46,7 @@ async def back(scope: Any, receive: Any, send: Any) -> None:
 
 
 def front(socket: str) -> Starlette:
-    """Make the app that passes each message on and sends back what comes."""
+    """Return the app that forwards each message and returns the response."""
     session: dict[str, httpx.AsyncClient] = {}
 
     @asynccontextmanager
@@ -77,7 +77,7 @@ def front(socket: str) -> Starlette:
 
 @contextmanager
 def running_echo() -> Iterator[str]:
-    """Run front and back as two processes while entered; give the address of the WebSocket."""
+    """Run front and back as two processes inside the context; yield the WebSocket's address."""
     with tempfile.TemporaryDirectory() as folder:
         socket, port = str(Path(folder) / "back.sock"), free_port()
         commands = [["back", socket], ["front", socket, str(port)]]
@@ -97,7 +97,7 @@ def running_echo() -> Iterator[str]:
 
 
 def main(side: str, socket: str, port: str = "0") -> None:
-    """Serve one side until told to stop."""
+    """Serve one side until stopped."""
     if side == "back":
         uvicorn.run(back, uds=socket, log_level="error", lifespan="off", **UVICORN_OPTIONS)
     else:

@@ -1,4 +1,4 @@
-"""What is measured, and how: every comparison interleaves its sides in one run."""
+"""The measurements; each comparison interleaves its sides in one run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BURST = 20
 CONCURRENT = 64
 MANY = 1000
 TASKS = 8
-"""Tasks that many episodes share, as groups of rollouts do."""
+"""Number of tasks that many episodes share, as in groups of rollouts."""
 
 MIX = (READ, READ, READ, WRITE)
 BYTES_PER_TOKEN = 4
@@ -57,7 +57,7 @@ DEFAULT_READS: tuple[Read, ...] = (
 
 
 class EnterpriseBenchmark:
-    """One run against a running enterprise and a running echo."""
+    """One run against running servers and a running echo."""
 
     def __init__(
         self, enterprise: Enterprise, measurements: Measurements, scale: float, *, echo_url: str, data_dir: Path
@@ -69,7 +69,7 @@ class EnterpriseBenchmark:
         self._scale = scale
 
     async def run(self) -> None:
-        """Measure everything but memory."""
+        """Measure everything except memory."""
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
             self._session = session
             await self._steps()
@@ -80,13 +80,13 @@ class EnterpriseBenchmark:
             await self._tokens()
 
     async def run_memory(self) -> None:
-        """Measure what open episodes hold; in an enterprise that has done nothing else, whose heap has no holes."""
+        """Measure memory of open episodes; needs fresh processes, whose heap has no gaps."""
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
             self._session = session
             await self._memory()
 
     async def _steps(self) -> None:
-        """Latency of one client: bursts of each side in turn."""
+        """Measure the latency of one client, in alternating bursts."""
         async with self._echo() as echo, self._company(SEED) as socket:
             http = CompanyPlayer(HttpClient(self._session, self._enterprise.url), SEED)
             players: dict[str, Player] = {"bare echo": echo, "WebSocket": socket, "plain HTTP": http}
@@ -101,7 +101,7 @@ class EnterpriseBenchmark:
                 self._measurements.add(f"step over {name}, {kind}, p50", value, "us", echo=base, target=target)
 
     async def _resets(self) -> None:
-        """Resets of a task that was seen, with the first touch of all three services, and of new seeds."""
+        """Measure resets of a cached task with the first call to all three services, and resets of new seeds."""
         async with self._company(SEED) as player:
             seen = [await _timed_reset(player) for _ in range(self._scaled(400))]
             touched = [await _timed_reset(player, touch=True) for _ in range(self._scaled(100))]
@@ -110,14 +110,16 @@ class EnterpriseBenchmark:
             for seed in range(100_000, 100_000 + self._scaled(20)):
                 player.seed = seed
                 new.append(await _timed_reset(player, touch=True))
-        self._measurements.add("reset of a seen task, p50", median(seen) * 1e3, "ms", target="<= 1 ms")
-        self._measurements.add("resets of a seen task", len(seen) / sum(seen), "/s")
-        self._measurements.add("reset and first touch of all three, p50", median(touched) * 1e3, "ms", target="<= 5 ms")
-        self._measurements.add("reset of a new seed and first touch, p50", median(new) * 1e3, "ms", target="<= 50 ms")
+        self._measurements.add("reset of a cached task, p50", median(seen) * 1e3, "ms", target="<= 1 ms")
+        self._measurements.add("resets of a cached task", len(seen) / sum(seen), "/s")
+        self._measurements.add(
+            "reset and first call to each service, p50", median(touched) * 1e3, "ms", target="<= 5 ms"
+        )
+        self._measurements.add("reset of a new seed and first call, p50", median(new) * 1e3, "ms", target="<= 50 ms")
         self._measurements.add("end of an episode (finish), p50", median(ends) * 1e3, "ms")
 
     async def _throughput(self, concurrent: int) -> None:
-        """Steps per second, three reads to a write, the echo right before and right after."""
+        """Measure steps per second, three reads per write, with the echo before and after."""
         async with AsyncExitStack() as stack:
             companies = [await stack.enter_async_context(self._company(SEED + n % TASKS)) for n in range(concurrent)]
             echoes = [await stack.enter_async_context(self._echo()) for _ in range(concurrent)]
@@ -131,7 +133,7 @@ class EnterpriseBenchmark:
         self._measurements.add(f"steps at {concurrent} concurrent episodes", company, "/s", echo=echo, target=target)
 
     async def _tokens(self) -> None:
-        """What a model has to read: all tool schemas, and default answers."""
+        """Measure tokens of all tool schemas and of default observations."""
         async with self._session.get(f"{self._enterprise.url}/v1/tools") as answer:
             tools = orjson.loads(await answer.read())
         self._measurements.add("tools", len(tools), "")
@@ -145,7 +147,7 @@ class EnterpriseBenchmark:
         self._measurements.add("tokens of a default observation, largest", max(sizes), "tokens", target="<= 1000")
 
     async def _memory(self) -> None:
-        """Memory of open episodes, each touched and written to, and the step time beside them."""
+        """Measure memory per open episode with writes, and the step time with many episodes open."""
         if (root := self._enterprise.pid) is None or not (members := process_tree(root)):
             return
         alone = await self._read_p50()
@@ -207,7 +209,7 @@ async def _timed_end(player: CompanyPlayer) -> float:
 
 
 async def _rate(players: list[EchoPlayer] | list[CompanyPlayer], seconds: float) -> float:
-    """Return how many steps a second all players together take."""
+    """Return the steps per second of all players together."""
     end = time.perf_counter() + seconds
 
     async def play(player: Player) -> int:

@@ -1,4 +1,4 @@
-"""One run's figures: named, with unit, ratio to the bare echo and target."""
+"""Named measurements with unit, ratio to the bare echo and target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number. `ratio` is that to the bare echo of the same kind, `target` what it is meant to be."""
+    """One measurement. `ratio` is relative to the bare echo of the same kind; `target` is the accepted limit."""
 
     name: str
     value: float
@@ -20,17 +20,17 @@ class Measurement:
 
 @dataclass
 class Measurements:
-    """All numbers of a run in the order of their measuring."""
+    """All measurements of a run, in order."""
 
     all: list[Measurement] = field(default_factory=list)
 
     def add(self, name: str, value: float, unit: str, *, echo: float | None = None, target: str = "") -> None:
-        """Keep a number, and its ratio where the bare echo has one of its kind."""
+        """Add a measurement, with its ratio if there is an echo measurement of its kind."""
         ratio = None if echo is None else round(value / echo, 2)
         self.all.append(Measurement(name, round(value, 3), unit, ratio, target))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the figures as they are written."""
+        """Return the measurements as JSON."""
         return [asdict(measurement) for measurement in self.all]
 
 

@@ -1,4 +1,4 @@
-"""Ports of this machine: a free one, and one that answers."""
+"""Helpers for local ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEADLINE_S = 30.0
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -18,12 +18,12 @@ def free_port() -> int:
 
 
 def wait_for_port(port: int) -> None:
-    """Return once something listens there; raises TimeoutError."""
+    """Wait until the port accepts connections; raises TimeoutError."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
         with socket.socket() as probe:
             if probe.connect_ex((HOST, port)) == 0:
                 return
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nothing listens on port {port}")
+            raise TimeoutError(f"Port {port} does not accept connections")
         time.sleep(0.02)

@@ -1,5 +1,6 @@
-"""What looking costs: `python -m verification.benchmarks.screenshots [--rounds 20]`. The gateway needs
-`companyos[browser]`.
+"""Cost of browser actions: `python -m verification.benchmarks.screenshots [--rounds 20]`.
+
+The gateway needs `companyos[browser]`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ _MIB = 1024 * 1024
 
 
 def main() -> None:
-    """Measure once and print a table."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.screenshots", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     rounds: int = parser.parse_args().rounds
@@ -41,7 +41,7 @@ def main() -> None:
         uvloop.run(measure(enterprise, measurements, rounds))
     with Enterprise(alone=True) as enterprise:
         uvloop.run(measure_memory(enterprise, measurements))
-    table = plain_table(f"looking, {rounds} rounds; load {before[0]:.1f} before on {os.cpu_count()} cores")
+    table = plain_table(f"browser actions, {rounds} rounds; load {before[0]:.1f} before, on {os.cpu_count()} cores")
     for column in ("figure", "value", ""):
         table.add_column(column, justify="right" if column == "value" else "left")
     for measurement in measurements.all:
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 async def measure(enterprise: Enterprise, measurements: Measurements, rounds: int) -> None:
-    """Measure a window's start, actions of each kind, and windows at once."""
+    """Measure a window's start, each kind of action, and concurrent windows."""
     url = enterprise.url
     async with CompanyOSEnv(base_url=url) as env:
         measurements.add("first reset: Chromium starts", await _timed(lambda: env.reset(**TASK)), "s")
@@ -65,7 +65,7 @@ async def measure(enterprise: Enterprise, measurements: Measurements, rounds: in
         spent = _cpu_seconds(enterprise) - before
         measurements.add("processor time of a look, all processes", 1000 * spent / (2 * rounds), "ms")
     for count in AT_ONCE:
-        measurements.add(f"looks at {count} episodes at once", await _rate(url, count, rounds), "/s")
+        measurements.add(f"looks in {count} concurrent episodes", await _rate(url, count, rounds), "/s")
 
 
 async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds: int) -> None:
@@ -73,7 +73,7 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
         "look: scroll": lambda at: env.call_tool("browser_scroll", dy=40 if at % 2 else -40),
         "look: type into a field": lambda at: env.call_tool("browser_type", text=f"{at}", replace=True),
         "look: open a page": lambda at: env.call_tool("browser_goto", address=PAGES[at % len(PAGES)]),
-        "tool call, with the picture": lambda _: env.call_tool("datahub_list_sources"),
+        "tool call with a screenshot": lambda _: env.call_tool("datahub_list_sources"),
     }
     form_durations: list[float] = []
     for name, act in kinds.items():
@@ -90,14 +90,14 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
         answer = await env.call_tool("browser_press", key="Enter")
         form_durations.append(time.perf_counter() - began)
         assert answer.observation.tool_name == "wait", answer.observation
-    measurements.add("step: a form is sent, p50", _ms(form_durations), "ms")
+    measurements.add("step: submit a form, p50", _ms(form_durations), "ms")
     screenshot = answer.observation.screenshot
     assert screenshot is not None
     measurements.add("observation of the desk", len(screenshot.model_dump_json()) / 1024, "KiB")
 
 
 async def _rate(url: str, count: int, rounds: int) -> float:
-    """Return how many looks a second there are with so many agents, each in an episode of its own."""
+    """Return the looks per second of that many agents, each in its own episode."""
     envs = [await CompanyOSEnv(base_url=url).__aenter__() for _ in range(count)]
     try:
         await asyncio.gather(*(env.reset(**TASK) for env in envs))
@@ -117,7 +117,7 @@ async def _rate(url: str, count: int, rounds: int) -> float:
 
 
 async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> None:
-    """Measure what the browser holds with one window, and with more."""
+    """Measure the browser's memory with one window and with several."""
     browser_bytes: list[int] = []
     envs: list[CompanyOSEnv] = []
     try:
@@ -131,11 +131,13 @@ async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> 
         for env in envs:
             await env.close()
     measurements.add("memory of Chromium and its driver with one window", browser_bytes[0] / _MIB, "MiB")
-    measurements.add("memory for each window more", (browser_bytes[-1] - browser_bytes[0]) / MOST_WINDOWS / _MIB, "MiB")
+    measurements.add(
+        "memory per additional window", (browser_bytes[-1] - browser_bytes[0]) / MOST_WINDOWS / _MIB, "MiB"
+    )
 
 
 def _browser_bytes(enterprise: Enterprise) -> int:
-    """Return what the browser's processes hold, shared pages counted once among those that share them."""
+    """Return the memory of the browser's processes (PSS)."""
     assert enterprise.pid is not None
     return sum(_proportional_bytes(process) for process in process_tree(enterprise.pid) if _is_of_browser(process))
 

@@ -1,4 +1,4 @@
-"""What it costs to snapshot, restore and fork an episode in the middle."""
+"""Cost of snapshot, restore and fork in the middle of an episode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORKS = 8
 
 
 class SnapshotBenchmark:
-    """Measures on an episode that has touched all three services and written."""
+    """Measures an episode with writes in all three services."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, measurements: Measurements, scale: float) -> None:
         self._session = session
@@ -27,7 +27,7 @@ class SnapshotBenchmark:
         self._rounds = max(3, round(100 * scale))
 
     async def run(self) -> None:
-        """Measure each with an untimed step between any two."""
+        """Measure each operation, with an untimed step between them."""
         player = CompanyPlayer(HttpClient(self._session, self._url), SEED)
         await player.begin()
         for tool in ("datahub_list_sources", "approvalflow_list_approval_types"):
@@ -44,7 +44,7 @@ class SnapshotBenchmark:
             self._measurements.add(
                 f"{name} after {STEPS_BEFORE} steps, p50", median(durations[name]) * 1e3, "ms", target=target
             )
-        self._measurements.add("restore and first touch of one service, p50", median(durations["touch"]) * 1e3, "ms")
+        self._measurements.add("restore and first call to one service, p50", median(durations["touch"]) * 1e3, "ms")
 
     async def _round(self, player: CompanyPlayer, durations: dict[str, list[float]]) -> None:
         client = player.client

@@ -1,4 +1,4 @@
-"""What the log and the traces cost a read step: `python -m verification.benchmarks.telemetry [--rounds 40]`, sides
+"""Cost of logs and traces per read step: `python -m verification.benchmarks.telemetry [--rounds 40]`. Sides are
 interleaved.
 """
 
@@ -25,7 +25,7 @@ from verification.process_stats import cpu_seconds, process_tree
 STEPS_A_ROUND = 50
 WARM_STEPS = 5
 EXPORT_PAUSE_S = 6.0
-"""Spans are sent every five seconds; what is left is part of the cost."""
+"""Spans are exported every five seconds; the final export is part of the cost."""
 
 _SINK = """
 import sys
@@ -46,7 +46,7 @@ ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Sink).serve_forever()
 
 
 def sides(collector: str) -> dict[str, dict[str, str]]:
-    """Return the settings of each side by its name; the first is what the others are compared with."""
+    """Return the settings of each side by name; the first is the reference."""
     traced = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "NO_PROXY": "*"}
     tenth = {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.1"}
     return {
@@ -58,7 +58,7 @@ def sides(collector: str) -> dict[str, dict[str, str]]:
 
 
 async def play(urls: dict[str, str], rounds: int) -> dict[str, list[float]]:
-    """Step in turns, and return how long each side's steps took, in seconds."""
+    """Step in turns, and return each side's step times in seconds."""
     durations: dict[str, list[float]] = {name: [] for name in urls}
     async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
         players = {}
@@ -74,7 +74,6 @@ async def play(urls: dict[str, str], rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Measure once and print a table."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.telemetry", description=__doc__)
     parser.add_argument("--rounds", type=int, default=40)
     rounds: int = parser.parse_args().rounds
@@ -87,8 +86,8 @@ def main() -> None:
         durations = uvloop.run(play({name: enterprise.url for name, enterprise in running.items()}, rounds))
         asyncio.run(asyncio.sleep(EXPORT_PAUSE_S))
         spent = {name: _cpu_seconds(enterprise) - before[name] for name, enterprise in running.items()}
-    table = plain_table(f"read steps over WebSocket, {rounds * STEPS_A_ROUND} a side, interleaved")
-    for column in ("", "p50", "x", "processor time a step", "x"):
+    table = plain_table(f"read steps over WebSocket, {rounds * STEPS_A_ROUND} per side, interleaved")
+    for column in ("", "p50", "x", "processor time per step", "x"):
         table.add_column(column, justify="right" if column else "left")
     steps = rounds * (STEPS_A_ROUND + WARM_STEPS)
     first = next(iter(durations))
@@ -110,7 +109,7 @@ def _cpu_seconds(enterprise: Enterprise) -> float:
 
 @contextmanager
 def _sink() -> Iterator[str]:
-    """Run a collector that throws everything away, in a process of its own."""
+    """Run a collector that discards everything, in a subprocess."""
     port = free_port()
     process = subprocess.Popen([sys.executable, "-c", _SINK, str(port)])
     try:

@@ -1,1 +1,1 @@
-"""Clients that nobody here wrote, each in an environment of its own, playing an episode of this house."""
+"""Third-party clients, each in its own virtual environment, playing an episode of CompanyOS."""

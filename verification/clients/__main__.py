@@ -1,6 +1,4 @@
-"""`python -m verification.clients [--only NAME] [--lock]`: let clients that others wrote play, and print a line for
-each.
-"""
+"""`python -m verification.clients [--only NAME] [--lock]`: runs third-party clients and prints one line for each."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ _NOT_RUN = "not run"
 
 
 def main() -> None:
-    """Play; the exit status is 1 where a client saw something else than there was, and where none could be had."""
+    """Run the clients; the exit status is 1 if a client's report is wrong or none could be installed."""
     options = _parser().parse_args()
     if options.lock:
         lock()
@@ -43,8 +41,8 @@ def _format_trial(trial: Trial) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verification.clients", description=__doc__)
-    parser.add_argument("--only", default="", metavar="NAME", help="only clients whose name holds this")
-    parser.add_argument("--lock", action="store_true", help="choose the newest versions anew, and end")
+    parser.add_argument("--only", default="", metavar="NAME", help="run only clients whose name contains NAME")
+    parser.add_argument("--lock", action="store_true", help="lock the newest versions and exit")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The clients: what each is installed from, which player drives it, and who begins its episode."""
+"""The third-party clients: requirements, driver script, and whether they reset the episode."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SCRIPTS = FOLDER / "scripts"
 REQUIREMENTS = FOLDER / "requirements"
 
 WORKSPACE = "openenv"
-"""The environment that is made from the workspace's own lock, with our client in it, as `AutoEnv` wants it."""
+"""The environment with the workspace's lock and client, which `AutoEnv` needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThirdPartyClient:
-    """One client. Clients may share an environment; `begins` says that it begins the episode itself, as trainers do."""
+    """One client. Clients may share an environment; `begins` marks clients that reset the episode themselves."""
 
     name: str
     environment: str
@@ -24,7 +24,7 @@ class ThirdPartyClient:
 
     @property
     def script(self) -> Path:
-        """The program that drives it, run by its environment's Python."""
+        """The driver script, run by its environment's Python."""
         return SCRIPTS / f"{self.player}.py"
 
 
@@ -40,7 +40,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "nemo-gym": ("nemo-gym==0.4.*",),
     "skyrl-gym": ("skyrl-gym==0.4.*",),
 }
-"""What is asked of an index for each environment; the versions that came of it lie in `requirements`."""
+"""Requirements of each environment; the locked versions are in `requirements`."""
 
 CLIENTS = (
     ThirdPartyClient(name="fastmcp", environment="fastmcp", player="with_fastmcp"),

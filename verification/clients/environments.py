@@ -1,4 +1,4 @@
-"""Environments of pinned packages in `.venv-clients`, made by uv and kept until their pins change."""
+"""Environments of pinned packages in `.venv-clients`, created by uv and reused until their pins change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LOCKED_ENVIRONMENTS = {
     WORKSPACE: ("--package", "openenv-companyos"),
     "inspect": ("--package", "companyos", "--extra", "inspect"),
 }
-"""Environments that the workspace's own lock pins: what is asked of it."""
+"""Environments pinned by the workspace's lock: the extras to install."""
 
 _MEMBERS = {
     WORKSPACE: ("shared", "client", "integrations/openenv-companyos"),
     "inspect": ("shared", "client"),
     "verifiers": ("integrations/verifiers",),
 }
-"""What of the repository is in an environment."""
+"""Workspace members to install."""
 
 _OLDEST_PYTHON = {"harbor": "3.12", "nemo-gym": "3.12"}
 _PYTHON_VERSION = "3.11"
@@ -35,13 +35,13 @@ _STAMP = ".requirements"
 
 
 class EnvironmentUnavailableError(Exception):
-    """An environment that cannot be made here; the text says why in one line."""
+    """Raised for an environment that cannot be created; the message states the reason in one line."""
 
 
 def environment_python(environment: str) -> Path:
-    """Return the Python of an environment, made anew where its pins have changed; raises NotInstalled.
+    """Return the environment's Python, recreated if its pins changed. Raises EnvironmentUnavailableError.
 
-    The house's own members are linked, not copied: what is edited is what runs.
+    Workspace members are installed editable.
     """
     pins = _pins(environment)
     folder = ENVIRONMENTS / environment
@@ -59,7 +59,7 @@ def environment_python(environment: str) -> Path:
 
 
 def lock() -> None:
-    """Choose the newest versions anew and write them down; raises NotInstalled."""
+    """Lock the newest versions. Raises EnvironmentUnavailableError."""
     for environment, packages in PACKAGES.items():
         written = REQUIREMENTS / f"{environment}.txt"
         oldest = _OLDEST_PYTHON.get(environment, _PYTHON_VERSION)
@@ -69,7 +69,7 @@ def lock() -> None:
 
 
 def _interpreter(oldest: str | None) -> str:
-    """Return a Python that is new enough: this one, one that uv finds, or one of pyenv's. Raises NotInstalled."""
+    """Return a recent enough Python: this one, uv's or pyenv's. Raises EnvironmentUnavailableError."""
     minimum = _version_of(oldest or _PYTHON_VERSION)
     if sys.version_info[: len(minimum)] >= minimum:
         return sys.executable
@@ -82,7 +82,7 @@ def _interpreter(oldest: str | None) -> str:
         if folder.name.replace(".", "").isdecimal() and _version_of(folder.name) >= minimum
     ]
     if not candidates:
-        raise EnvironmentUnavailableError(f"it wants Python {oldest} or newer, and there is none here")
+        raise EnvironmentUnavailableError(f"Python {oldest} or newer is required and was not found")
     return str(min(candidates)[1])
 
 
@@ -111,5 +111,5 @@ def _uv(*arguments: str, stdin: str | None = None) -> str:
         command, input=stdin, env=environment_variables, capture_output=True, text=True, check=False
     )
     if completed.returncode:
-        raise EnvironmentUnavailableError((completed.stderr.strip().splitlines() or ["uv said nothing"])[-1])
+        raise EnvironmentUnavailableError((completed.stderr.strip().splitlines() or ["uv printed no error"])[-1])
     return completed.stdout

@@ -1,4 +1,4 @@
-"""One client's trial: what it says that it saw of an episode, held against the episode's state."""
+"""One client's trial: compares its report with the episode's state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEED = 3
 
 
 class ClientReport(BaseModel):
-    """What a player prints: the client's version, how many tools it lists, and steps: those that are left, or taken."""
+    """The report of a driver script: client version, number of listed tools, and steps left or taken."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,13 +27,13 @@ class ClientReport(BaseModel):
     steps: int | None
 
     def taken(self, most: int) -> int:
-        """Return how many steps were taken of so many, as the client has it."""
+        """Return the steps taken, given the maximum."""
         return self.steps if self.steps is not None else most - (self.steps_left or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How it went. `steps` is the client's own count; `reason` is empty where it agrees with the house."""
+    """The result. `steps` is the client's count; `reason` is empty if it matches the gateway."""
 
     client: str
     version: str = ""
@@ -43,12 +43,12 @@ class Trial:
 
     @property
     def is_ok(self) -> bool:
-        """Whether the client saw what there was to see."""
+        """Return whether the client's report matches."""
         return not self.reason
 
 
 def play(client: ThirdPartyClient, python: Path, url: str) -> Trial:
-    """Let a client list the tools and play three calls of an episode of its own."""
+    """Run a client that lists the tools and makes three calls in its own episode."""
     episode = client.name.replace(" ", "-")
     with httpx.Client(base_url=url, trust_env=False) as http:
         if not client.resets_episode:
@@ -61,7 +61,7 @@ def play(client: ThirdPartyClient, python: Path, url: str) -> Trial:
         offered = len(http.get("/v1/tools", params={"episode_id": episode}).json())
     steps = report.taken(state["max_steps"])
     differences = [
-        f"{name}: {expected} in the house, {found} with the client"
+        f"{name}: expected {expected}, client reported {found}"
         for name, expected, found in (("tools", offered, report.tools), ("steps", state["step_count"], steps))
         if expected != found
     ]
@@ -71,7 +71,7 @@ def play(client: ThirdPartyClient, python: Path, url: str) -> Trial:
 
 
 def _run_client(client: ThirdPartyClient, python: Path, url: str, episode: str) -> ClientReport:
-    """Return what a player printed last; raises SubprocessError or ValidationError."""
+    """Return the client's report; raises SubprocessError or ValidationError."""
     command = [str(python), str(client.script), url, episode]
     completed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PLAY_DEADLINE_S)
     return ClientReport.model_validate_json((completed.stdout.splitlines() or [""])[-1])
@@ -79,4 +79,4 @@ def _run_client(client: ThirdPartyClient, python: Path, url: str, episode: str) 
 
 def _last_line(error: Exception) -> str:
     message = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-    return (str(message).strip().splitlines() or ["it said nothing"])[-1]
+    return (str(message).strip().splitlines() or ["no output"])[-1]

@@ -1,3 +1,1 @@
-"""Real processes, killed and starved on purpose, and what is left of their promises: `python -m
-verification.faults`.
-"""
+"""Fault injection with real processes: `python -m verification.faults`."""

@@ -1,5 +1,5 @@
-"""`python -m verification.faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: break things, and print
-what was kept.
+"""`python -m verification.faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: injects faults and prints
+the violations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LINES_IN_A_LOG = 20
 
 
 def main() -> None:
-    """Run the cells that are asked for; the exit status is 1 where any promise was broken."""
+    """Run the selected cells; the exit status is 1 if any guarantee was violated."""
     options = _parser().parse_args()
     cells = [cell for cell in CELLS if fnmatch(cell.name, f"*{options.cells}*")]
     if options.list:
@@ -40,7 +40,7 @@ def main() -> None:
     if options.prove:
         sys.exit(_run_sabotage_trials(options.seed))
     if not cells:
-        ERR.print(f"no cell is named like {options.cells!r}")
+        ERR.print(f"No cell matches {options.cells!r}")
         sys.exit(2)
     folder = _new_folder()
     suite = Suite(
@@ -63,21 +63,26 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m verification.faults", description="Break things, and see what was kept."
+        prog="python -m verification.faults",
+        description="Inject faults into real processes and report violated guarantees.",
     )
     is_full = os.environ.get("FAULTS") == "full"
-    parser.add_argument("--full", action="store_true", default=is_full, help="the size of a release (FAULTS=full)")
-    parser.add_argument("--cells", default="", metavar="PATTERN", help="only cells whose name holds this (* and ? fit)")
-    parser.add_argument("--trials", type=int, metavar="N", help="so many trials of each cell")
-    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="what the moments are drawn from (%(default)s)")
-    parser.add_argument("--lanes", type=int, default=2, metavar="N", help="houses at a time (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep everything that is known")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="where to write the table")
+    parser.add_argument("--full", action="store_true", default=is_full, help="run the release size (FAULTS=full)")
     parser.add_argument(
-        "--sabotage", metavar="NAME", help="start every process without a promise: see docs/verification.md"
+        "--cells", default="", metavar="PATTERN", help="run only cells whose name contains PATTERN (wildcards: * and ?)"
     )
-    parser.add_argument("--prove", action="store_true", help="break promises on purpose; each has to show")
-    parser.add_argument("--list", action="store_true", help="name the cells and end")
+    parser.add_argument("--trials", type=int, metavar="N", help="number of trials per cell")
+    parser.add_argument(
+        "--seed", type=int, default=DEFAULT_SEED, help="seed of the random moments (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--lanes", type=int, default=2, metavar="N", help="number of parallel deployments (default: %(default)s)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results as JSON to FILE")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown to FILE")
+    parser.add_argument("--sabotage", metavar="NAME", help="run with one guarantee disabled; see docs/verification.md")
+    parser.add_argument("--prove", action="store_true", help="disable one guarantee at a time; each must be detected")
+    parser.add_argument("--list", action="store_true", help="list the cells and exit")
     return parser
 
 
@@ -95,17 +100,17 @@ def _run(suite: Suite) -> bool:
 
         def on_trial(result: CellResult) -> None:
             progress.update(bar, advance=1, description=result.cell.name)
-            done = sum(one.trials for one in suite.results)
+            done = sum(entry.trials for entry in suite.results)
             if not ERR.is_terminal and done % max(1, suite.planned // LINES_IN_A_LOG) == 0:
                 found = sum(not one.findings.is_clean for one in suite.results)
-                ERR.print(f"{done} of {suite.planned} trials, something was found in {found} cells")
+                ERR.print(f"{done} of {suite.planned} trials, findings in {found} cells")
 
         suite.on_trial = on_trial
         return asyncio.run(_run_to_end(suite))
 
 
 async def _run_to_end(suite: Suite) -> bool:
-    """Run the suite; SIGTERM ends it early, with its houses taken down and its table printed."""
+    """Run the suite; SIGTERM ends it early, stops its deployments and prints its table."""
     running = asyncio.ensure_future(suite.run())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     try:
@@ -141,7 +146,7 @@ def _report(suite: Suite, options: argparse.Namespace, took_s: float, folder: Pa
         for sentence in result.findings.to_sentences()[:MOST_SENTENCES]:
             OUT.print(f"\n{result.cell.name}: {sentence}", markup=False)
     if folder.exists():
-        OUT.print(f"\nThe houses in which something was found lie in {folder}", markup=False)
+        OUT.print(f"\nFiles of deployments with findings: {folder}", markup=False)
     if options.json:
         options.json.write_text(json.dumps(to_json(suite.results, metadata), indent=2) + "\n", encoding="utf-8")
     if options.markdown:

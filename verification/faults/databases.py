@@ -1,4 +1,4 @@
-"""What the services' databases hold, read from the files and not from any answer."""
+"""Reads the services' databases from their files, independently of responses."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _TABLES = {
 
 
 def database_of(data: Path, service: str, *, episode: str, epoch: int) -> Path | None:
-    """Return the database that a service keeps of an epoch; None where it was not opened."""
+    """Return a service's database of an epoch; None if it was not opened."""
     return epoch_files(data / service / "episodes" / episode).get(epoch)
 
 
 def count_canaries(data: Path, service: str, *, episode: str, epoch: int) -> Counter[str] | None:
-    """Return how often each canary stands in a service's own rows of an epoch; None where it was not opened."""
+    """Return the count of each canary in a service's rows of an epoch; None if it was not opened."""
     path = database_of(data, service, episode=episode, epoch=epoch)
     if path is None:
         return None
@@ -32,7 +32,7 @@ def count_canaries(data: Path, service: str, *, episode: str, epoch: int) -> Cou
 
 
 def audited_twice(data: Path, service: str, *, episode: str, epoch: int) -> list[int]:
-    """Return the steps that the audit of an epoch holds more than once."""
+    """Return the steps that occur more than once in the audit of an epoch."""
     path = database_of(data, service, episode=episode, epoch=epoch)
     if path is None:
         return []

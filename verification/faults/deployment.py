@@ -1,4 +1,4 @@
-"""A house of faults: the gateway and its three services as four processes, each of which may die and come back."""
+"""A deployment under test: the gateway and its three services as four processes that can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ GATEWAY = "gateway"
 SERVICES = ("ticketdesk", "datahub", "approvalflow")
 PROCESSES = (GATEWAY, *SERVICES)
 USUAL_START_S = 3.0
-"""A start that takes longer is the machine's doing; nobody's deadline counts what is beyond."""
+"""A longer start is attributed to the machine and extends deadlines by the excess, in seconds."""
 
 FAILPOINT = "COMPANYOS_FAILPOINT"
 
 
 class Deployment:
-    """Four processes on one data folder, started the way compose does it, with proxies before the services if asked.
+    """Four processes on one data folder, started as compose does, optionally with proxies before the services.
 
-    `sabotage` names a promise that the processes are started without, see `verification.faults.sabotage`.
+    `sabotage` names a guarantee to disable, see `verification.faults.sabotage`.
     """
 
     def __init__(self, folder: Path, rng: Random, *, proxied: bool = False, sabotage: str | None = None) -> None:
@@ -49,13 +49,13 @@ class Deployment:
         self.client = GatewayClient(self.processes[GATEWAY].url)
 
     async def start(self) -> None:
-        """Bring everything up; raises DidNotStart."""
+        """Start everything; raises ServerStartError."""
         for proxy in self.proxies.values():
             await proxy.listen()
         await self.start_processes(list(self.processes))
 
     async def stop(self) -> None:
-        """End everything at once; the files stay."""
+        """Kill everything; the files stay."""
         for client in (*self._old_clients, self.client):
             await client.aclose()
         for proxy in self.proxies.values():
@@ -63,18 +63,18 @@ class Deployment:
         await asyncio.gather(*(process.kill() for process in self.processes.values() if process.is_running))
 
     async def kill(self, names: Iterable[str]) -> None:
-        """Kill these processes at the same moment."""
+        """Kill these processes at once."""
         await asyncio.gather(*(self.processes[name].kill() for name in names))
 
     async def start_processes(self, names: Sequence[str], **environment: str) -> None:
-        """Start these processes on the files that they left and wait until they are ready; raises DidNotStart."""
+        """Start these processes on their files and wait until they are ready; raises ServerStartError."""
         variables = self.environment | environment
         async with self.starting():
             await asyncio.gather(*(self.processes[name].start(**variables) for name in names))
             await self.wait_until_ready(names)
 
     async def wait_until_ready(self, names: Sequence[str]) -> None:
-        """Return once these processes answer that they are ready, the services first; raises DidNotStart."""
+        """Wait until these processes are ready, the services first; raises ServerStartError."""
         services = [name for name in names if name != GATEWAY]
         await asyncio.gather(*(self.processes[name].wait_until_ready() for name in services))
         if GATEWAY in names:
@@ -84,7 +84,7 @@ class Deployment:
 
     @asynccontextmanager
     async def starting(self) -> AsyncIterator[None]:
-        """Note that processes are starting, and how much longer than usual it takes them."""
+        """Mark processes as starting, and record the time beyond a usual start."""
         clock = asyncio.get_running_loop().time
         began = clock()
         self._starting += 1
@@ -96,16 +96,16 @@ class Deployment:
 
     @property
     def is_starting(self) -> bool:
-        """Whether processes have been started and are not ready yet."""
+        """Return whether started processes are not ready yet."""
         return self._starting > 0
 
     async def restart(self, names: Sequence[str], **environment: str) -> None:
-        """Kill what runs of these processes and start them again; raises DidNotStart."""
+        """Kill the running ones of these processes and start them again; raises ServerStartError."""
         await self.kill(name for name in names if self.processes[name].is_running)
         await self.start_processes(names, **environment)
 
     def log_tail(self) -> str:
-        """Return the end of what each process said."""
+        """Return the end of each process's log."""
         return "\n\n".join(f"== {name}\n{process.log_tail()}" for name, process in self.processes.items())
 
     def _service(self, name: str) -> ServerProcess:

@@ -1,4 +1,4 @@
-"""A house of one command: the gateway starts its services itself, as children on Unix sockets."""
+"""Other deployments: embedded services, a skewed clock and small disks."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from verification.process_stats import process_tree
 
 
 class EmbeddedDeployment(Deployment):
-    """A gateway that was told of no services; only it is a process of the suite's own."""
+    """A gateway with embedded services, which it starts as children."""
 
     async def start(self) -> None:
-        """Bring the gateway up, and with it the services."""
+        """Start the gateway and its services."""
         self.processes = {GATEWAY: self.processes[GATEWAY]}
         await super().start()
 
     def kill_child(self, service: str) -> bool:
-        """Kill a service with signal 9; say whether there was one to kill."""
+        """Kill a service with SIGKILL; return whether there was one."""
         for pid, role in process_tree(self.processes[GATEWAY].pid).items():
             if role == service:
                 with suppress(ProcessLookupError):
@@ -93,20 +93,20 @@ time_t time(time_t *at) {
 
 
 class SkewedClockDeployment(Deployment):
-    """A house with a wall clock of its own; the monotonic clock is the machine's."""
+    """A deployment with its own wall clock; the monotonic clock is the machine's."""
 
     async def start(self) -> None:
-        """Build the library and bring everything up."""
+        """Build the library and start everything."""
         self.environment = clock_environment(self.folder)
         await super().start()
 
     def set_clock(self, offset_s: int) -> None:
-        """Let the wall clock of every process be so far from the machine's."""
+        """Set the wall clock offset of every process."""
         set_offset(self.folder, offset_s)
 
 
 def clock_environment(folder: Path) -> dict[str, str]:
-    """Build the library in a folder and return what a process is started with to have its clock there."""
+    """Build the library in a folder and return the environment that loads it."""
     source, library, offset = folder / "clock.c", folder / "clock.so", folder / "clock"
     source.write_text(_SOURCE)
     offset.write_bytes(struct.pack("l", 0))
@@ -115,14 +115,14 @@ def clock_environment(folder: Path) -> dict[str, str]:
 
 
 def set_offset(folder: Path, offset_s: int) -> None:
-    """Set the clock of the processes that were started with the folder's environment."""
+    """Set the clock of processes with the folder's environment."""
     with (folder / "clock").open("r+b") as file:
         file.write(struct.pack("l", offset_s))
 
 
 def no_own_clock() -> str | None:
-    """Say why this machine cannot give processes a clock of their own, None where it can."""
-    return None if shutil.which(COMPILER) else "there is no C compiler for a clock of their own"
+    """Return why processes cannot have their own clock here, or None."""
+    return None if shutil.which(COMPILER) else "a skewed clock requires a C compiler"
 
 
 DISK = "size=32m"
@@ -131,45 +131,45 @@ _CHUNK = bytes(64 * 1024)
 
 
 class SmallDiskDeployment(Deployment):
-    """Each process keeps its files on a small tmpfs."""
+    """Each process stores its files on a small tmpfs."""
 
     async def start(self) -> None:
-        """Mount the disks and bring everything up."""
+        """Mount the disks and start everything."""
         for name in PROCESSES:
             self.disk(name).mkdir(parents=True)
             await _run("mount", "-t", "tmpfs", "-o", DISK, "tmpfs", str(self.disk(name)))
         await super().start()
 
     async def stop(self) -> None:
-        """End everything and let the disks go."""
+        """Stop everything and unmount the disks."""
         await super().stop()
         for name in PROCESSES:
             with suppress(OSError):
                 await _run("umount", "--lazy", str(self.disk(name)))
 
     def disk(self, name: str) -> Path:
-        """Return where the disk of a process is mounted."""
+        """Return the mount point of a process's disk."""
         return self.data / name
 
     def fill(self, name: str) -> None:
-        """Fill a disk to the last byte."""
+        """Fill a disk completely."""
         with (self.disk(name) / _BALLAST).open("ab", buffering=0) as ballast, suppress(OSError):
             while ballast.write(_CHUNK):
                 pass
 
     def empty(self, name: str) -> None:
-        """Take the filling out again."""
+        """Remove the filling."""
         (self.disk(name) / _BALLAST).unlink(missing_ok=True)
 
     async def mount(self, name: str, *, read_only: bool) -> None:
-        """Mount the disk of a process that is not running anew; raises OSError where somebody writes to it."""
+        """Mount the disk of a stopped process; raises OSError if it is in use."""
         await _run("mount", "-o", f"remount,{'ro' if read_only else 'rw'}", str(self.disk(name)))
 
 
 def cannot_mount() -> str | None:
-    """Say why this machine has no disks to fill, None where it has."""
+    """Return why disks cannot be mounted here, or None."""
     if os.geteuid() != 0:
-        return "mounting a small disk takes root"
+        return "mounting a small disk requires root"
     with tempfile.TemporaryDirectory() as folder:
         completed = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", folder],  # noqa: S607
@@ -178,7 +178,7 @@ def cannot_mount() -> str | None:
             check=False,
         )
         if completed.returncode:
-            return f"mounting is refused here: {completed.stderr.strip() or completed.returncode}"
+            return f"mount failed: {completed.stderr.strip() or completed.returncode}"
         subprocess.run(["umount", folder], check=True)  # noqa: S607
     return None
 

@@ -1,4 +1,4 @@
-"""What a trial found: promises that were broken, by kind, each with the sentence that says how."""
+"""Findings of a trial: violated guarantees by kind, each with a sentence."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ KINDS = ("torn", "lost", "doubled", "unclear")
 
 @dataclass
 class Findings:
-    """The broken promises of one trial or of many."""
+    """The violations of one trial or of many."""
 
     torn: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
     ended: int = 0
-    """Episodes that ended as infra_error, which is an answer where the fault outlasts a step's deadline."""
+    """Episodes that ended as infra_error, which is accepted if the fault outlasts a step's deadline."""
 
     slowest_s: float = 0.0
-    """The longest that anybody waited for an answer."""
+    """The longest response time in seconds."""
 
     observed_effects: Counter[str] = field(default_factory=Counter)
-    """What was noticed of the fault: refusals by their code, broken connections, calls that were struck."""
+    """Observed effects of the fault: refusals by code, broken connections, affected calls."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether every promise was kept."""
+        """Return whether every guarantee held."""
         return not any(self.counts())
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Return how many there are of each kind, in the order of KINDS."""
+        """Return the number of violations by kind, in the order of KINDS."""
         return len(self.torn), len(self.lost), len(self.doubled), len(self.unclear)
 
     def to_sentences(self) -> list[str]:
-        """Return every sentence with its kind in front."""
+        """Return every sentence prefixed with its kind."""
         return [f"{kind}: {sentence}" for kind in KINDS for sentence in getattr(self, kind)]
 
     def add(self, other: Findings) -> None:
-        """Take in what another trial found."""
+        """Add another trial's findings."""
         for kind in KINDS:
             getattr(self, kind).extend(getattr(other, kind))
         self.ended += other.ended

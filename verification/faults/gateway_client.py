@@ -1,4 +1,6 @@
-"""What the gateway answers, and whether it is clear: done, a problem with a stable code, or a broken connection."""
+"""HTTP client for the gateway that classifies responses: success, a problem with a stable code, or a broken
+connection.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ import aiohttp
 import orjson
 
 DEADLINE_S = 10.0
-"""Within which every request has an answer, the restart of whatever died included."""
+"""Deadline for every response, including restarts, in seconds."""
 
 INTERNAL_ERROR = 500
 PROBLEM = "application/problem+json"
 
 
 class Kind(Enum):
-    """The ways a request can end."""
+    """The outcomes of a request."""
 
     DONE = auto()
     REFUSED = auto()
@@ -28,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Response:
-    """How one request ended. `code` is the problem's, `why` says what was unclear or broken."""
+    """The outcome of one request. `code` is the problem's; `why` states why it is unclear or broken."""
 
     kind: Kind
     status: int = 0
@@ -38,7 +40,7 @@ class Response:
 
     @property
     def is_done(self) -> bool:
-        """Whether it was carried out."""
+        """Return whether the request succeeded."""
         return self.kind is Kind.DONE
 
     def __str__(self) -> str:
@@ -46,18 +48,18 @@ class Response:
 
 
 class GatewayClient:
-    """The way to one gateway over plain HTTP. A gateway that was started again gets a fresh door."""
+    """Plain HTTP client of one gateway. A restarted gateway needs a new client."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False)
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         await self.session.close()
 
     async def request(self, method: str, path: str, body: Any = None, *, deadline_s: float = DEADLINE_S) -> Response:
-        """Send one request once and say how it ended."""
+        """Send one request once and return its outcome."""
         content = None if body is None else orjson.dumps(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
@@ -65,22 +67,22 @@ class GatewayClient:
                 async with self.session.request(method, self.url + path, data=content, headers=headers) as response:
                     return parse_response(response.status, response.content_type, await response.read())
         except TimeoutError:
-            return Response(Kind.UNCLEAR, why=f"no answer to {method} {path} in {deadline_s:.0f} s")
+            return Response(Kind.UNCLEAR, why=f"no response to {method} {path} within {deadline_s:.0f} s")
         except (aiohttp.ClientError, OSError) as error:
             return Response(Kind.BROKEN, why=type(error).__name__)
 
 
 def parse_response(status: int, media_type: str, content: bytes) -> Response:
-    """Say what an answer is: done is JSON, a refusal is a problem with a code, an internal error is never clear."""
+    """Classify a response: success is JSON, a refusal is a problem with a code, an internal error is always unclear."""
     try:
         body = orjson.loads(content) if content else {}
     except orjson.JSONDecodeError:
-        return Response(Kind.UNCLEAR, status, why=f"no JSON: {content[:80]!r}")
+        return Response(Kind.UNCLEAR, status, why=f"invalid JSON: {content[:80]!r}")
     if status < 400:
         return Response(Kind.DONE, status, body)
     code = body.get("code") if isinstance(body, dict) else None
     if media_type != PROBLEM or not isinstance(code, str):
-        return Response(Kind.UNCLEAR, status, body, why=f"{status} is no problem with a code: {content[:80]!r}")
+        return Response(Kind.UNCLEAR, status, body, why=f"status {status} without a problem code: {content[:80]!r}")
     if status == INTERNAL_ERROR:
         return Response(Kind.UNCLEAR, status, body, code, why=f"{status} {code}")
     return Response(Kind.REFUSED, status, body, code)

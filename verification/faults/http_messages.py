@@ -1,4 +1,4 @@
-"""HTTP/1.1 messages off a stream as they came, byte by byte, for whoever passes them on."""
+"""Reads HTTP/1.1 messages from a stream as raw bytes, for forwarding."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ STREAM_LIMIT = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Message:
-    """One request or answer: its head with the blank line, and its body as it travelled."""
+    """A request or response: its head including the blank line, and its raw body."""
 
     head: bytes
     body: bytes
 
     @property
     def raw(self) -> bytes:
-        """Every byte of the message."""
+        """All bytes of the message."""
         return self.head + self.body
 
     @property
@@ -28,7 +28,7 @@ class Message:
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message | None:
-    """Return the next message, None where the stream ended between two; raises IncompleteReadError inside of one."""
+    """Return the next message, or None at the end of the stream; raises IncompleteReadError inside a message."""
     try:
         head = await reader.readuntil(_END_OF_HEAD)
     except asyncio.IncompleteReadError as ended:

@@ -1,4 +1,4 @@
-"""Clients that do not behave: raw requests that break off, and an episode over the WebSocket that changes hands."""
+"""Misbehaving clients: truncated raw requests, and a WebSocket episode resumed by another client."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class WebSocketRequestError(Exception):
-    """The gateway answered a message with an error; the text is its own."""
+    """Raised for an error message from the gateway; contains its text."""
 
 
 class RawClient:
-    """One TCP connection, and every byte on it by hand."""
+    """A raw TCP connection."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -33,7 +33,7 @@ class RawClient:
         return cls(writer)
 
     async def send(self, path: str, body: dict[str, Any], *, share: float = 1.0) -> None:
-        """Send a POST request, or only the first share of its bytes."""
+        """Send a POST request, or the first part of its bytes."""
         content = orjson.dumps(body)
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
@@ -44,7 +44,7 @@ class RawClient:
         await self._writer.drain()
 
     def die(self) -> None:
-        """Break the connection as a process that was killed does."""
+        """Reset the connection, as a killed process does."""
         connection = self._writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self._writer.transport.abort()
@@ -58,44 +58,43 @@ class WebSocketClient:
 
     @classmethod
     async def connect(cls, client: GatewayClient) -> Self:
-        """Connect to a gateway."""
         return cls(await client.session.ws_connect(f"{client.url}/ws", compress=0, max_msg_size=0))
 
     async def reset(self, **options: Any) -> dict[str, Any]:
-        """Begin an episode here, or go on with one; raises SocketRefused."""
+        """Begin or resume an episode; raises WebSocketRequestError."""
         return await self.request("reset", options)
 
     async def state(self) -> dict[str, Any]:
-        """Return where the episode stands."""
+        """Return the episode's state."""
         return await self.request("state", None)
 
     async def step(self, action: dict[str, Any]) -> dict[str, Any]:
-        """Take a step; raises SocketRefused."""
+        """Take a step; raises WebSocketRequestError."""
         return await self.request("step", {"type": "call_tool", **action})
 
     async def send(self, kind: str, data: dict[str, Any] | None) -> None:
-        """Send a message and do not wait for its answer."""
+        """Send a message without waiting for the response."""
         message = {"type": kind} if data is None else {"type": kind, "data": data}
         await self._socket.send_str(orjson.dumps(message).decode())
 
     async def request(self, kind: str, data: dict[str, Any] | None) -> dict[str, Any]:
-        """Send a message and return the answer; raises SocketRefused, or ConnectionError where it breaks."""
+        """Send a message and return the response; raises WebSocketRequestError, or ConnectionError."""
         await self.send(kind, data)
         async with asyncio.timeout(DEADLINE_S):
             message = await self._socket.receive()
         if message.type is not aiohttp.WSMsgType.TEXT:
-            raise ConnectionResetError(f"the socket ended: {message.type.name}")
+            raise ConnectionResetError(f"the WebSocket closed: {message.type.name}")
         response: dict[str, Any] = orjson.loads(message.data)
         if response["type"] == "error":
             raise WebSocketRequestError(response["data"]["message"])
         return dict(response["data"])
 
     async def close(self) -> None:
-        """Close the connection as one does."""
+        """Close the connection cleanly."""
         await self._socket.close()
 
     def die(self) -> None:
-        """Break the connection as a process that was killed does."""
+        """Reset the connection, as a killed process does."""
         transport = self._socket._writer.transport
         connection = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)

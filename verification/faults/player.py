@@ -1,4 +1,4 @@
-"""Somebody who plays one episode, asks again with the same words where an answer is missing, and keeps a notebook."""
+"""A player of one episode that repeats unanswered requests and records the responses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LEAST_WAIT_S = 5.0
 RETRYABLE_CODES = frozenset(
     {"services-unavailable", "shutting-down", "too-many-waiting", "at-capacity", "storage-full"}
 )
-"""Refusals that another moment may undo."""
+"""Error codes that a retry may resolve."""
 
 INFRA_ERROR = "infra-error"
 
 
 @dataclass
 class Player:
-    """One episode as its player knows it. `actions` are the acknowledged steps from the first one on."""
+    """One episode as seen by its player. `actions` are the acknowledged steps since the first one."""
 
     deployment: Deployment
     name: str
@@ -46,11 +46,11 @@ class Player:
 
     @property
     def step_count(self) -> int:
-        """How many steps were acknowledged."""
+        """Number of acknowledged steps."""
         return len(self.actions)
 
     async def open(self) -> None:
-        """Reset to a fresh episode of the player's own name."""
+        """Reset to a new episode with the player's own id."""
         body = RESET | {"seed": self.seed, "episode_id": self.name}
         response, tries = await self._send_until_answered("POST", "/reset", body)
         if response.is_done:
@@ -62,7 +62,7 @@ class Player:
             self._note_refusal("reset", response)
 
     async def step(self) -> bool:
-        """Take the next step; say whether there may be another."""
+        """Take the next step; return whether there may be another."""
         number = self.step_count + 1
         if number > MOST_STEPS or self.ended or not self.is_open:
             return False
@@ -73,19 +73,19 @@ class Player:
         return self.acknowledge(response.body)
 
     def plan(self) -> Action:
-        """Return the next action; it stays the next one until it is acknowledged."""
+        """Return the next action; it remains the same until acknowledged."""
         number = self.step_count + 1
         if self.pending is None:
             self.pending = action_of(self.reference.entities, number, canary_of(self.name, self.replay_number, number))
         return self.pending
 
     def next_request(self) -> dict[str, Any]:
-        """Return the body of the next step's request; it is the same one until it is answered."""
+        """Return the body of the next step request; it remains the same until answered."""
         return {"episode_id": self.name, "action": self.plan().body, "step": self.step_count + 1}
 
     def acknowledge(self, actual: dict[str, Any]) -> bool:
-        """Take down what the pending step was answered; say whether there may be another."""
-        assert self.pending is not None, "nothing was asked"
+        """Record the pending step's response; return whether there may be another."""
+        assert self.pending is not None, "no step is pending"
         if INFRA_ERROR in str((actual["observation"].get("error") or {}).get("message")):
             self.ended = True
             self.findings.ended += 1
@@ -106,12 +106,12 @@ class Player:
         self.snapshots[snapshot] = list(self.actions)
         if response.body["step"] != self.step_count:
             self.findings.torn.append(
-                f"{self.name}: a snapshot behind step {self.step_count} is of step {response.body['step']}"
+                f"{self.name}: a snapshot after step {self.step_count} contains step {response.body['step']}"
             )
         return snapshot
 
     async def restore(self, snapshot: str) -> bool:
-        """Go back to a snapshot; say whether it was done."""
+        """Restore a snapshot; return whether it succeeded."""
         response, _ = await self._send_until_answered(
             "POST", f"/v1/episodes/{self.name}/restore", {"snapshot": snapshot}
         )
@@ -124,18 +124,18 @@ class Player:
         return True
 
     async def fork(self, snapshot: str, count: int = FORKS_AT_ONCE) -> list[Player]:
-        """Open forks of a snapshot and return who plays them."""
+        """Open forks of a snapshot and return their players."""
         response, tries = await self._send_until_answered("POST", f"/v1/snapshots/{snapshot}/fork", {"count": count})
         self.unacknowledged_forks += count * (tries - response.is_done)
         if not response.is_done:
             self._note_refusal("fork", response)
             return []
         if len(response.body) != count:
-            self.findings.torn.append(f"{self.name}: {count} forks were asked for and {len(response.body)} were opened")
+            self.findings.torn.append(f"{self.name}: requested {count} forks, {len(response.body)} were opened")
         return [self.forked_player(opened["episode_id"], snapshot) for opened in response.body]
 
     def forked_player(self, name: str, snapshot: str) -> Player:
-        """Return the player of an episode that began as a snapshot of this one."""
+        """Return the player of an episode forked from this one."""
         return Player(
             self.deployment,
             name,
@@ -149,7 +149,7 @@ class Player:
         )
 
     async def resolve_pending_step(self) -> None:
-        """Do not ask for the pending step again: take the state's word for whether it was taken."""
+        """Skip the pending step; read from the state whether it was taken."""
         state = await self.deployment.client.request("GET", f"/v1/episodes/{self.name}")
         if state.is_done and self.pending is not None and state.body["step_count"] > self.step_count:
             self.actions.append(self.pending)
@@ -157,7 +157,7 @@ class Player:
         self.replay_number += 1
 
     def load_reference(self, reference: Reference) -> None:
-        """Take up a reference that was played later than the reset, and hold the first observation against it."""
+        """Load a reference recorded after the reset, and compare the first observation with it."""
         self.reference = reference
         if self.first_observation:
             self._check_equal(0, self.first_observation, reference.first)
@@ -169,7 +169,7 @@ class Player:
             self.is_open = False
 
     async def _send_until_answered(self, method: str, path: str, body: Any = None) -> tuple[Response, int]:
-        """Send a request until it is answered for good or the deadline has passed; return how often it was sent."""
+        """Send a request until it is answered or the deadline has passed; return the number of attempts."""
         clock = asyncio.get_running_loop().time
         began, tries, slow_starts_s = clock(), 0, self.deployment.slow_starts_s
         while True:
@@ -190,18 +190,18 @@ class Player:
             if response.is_done or (response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES):
                 return response, tries
             if took_s + PAUSE_S >= waits_s and not self.deployment.is_starting:
-                self.findings.unclear.append(f"{self.name}: {method} {path}: nothing but {response} in {took_s:.1f} s")
+                self.findings.unclear.append(f"{self.name}: {method} {path}: still {response} after {took_s:.1f} s")
                 return response, tries
             await asyncio.sleep(PAUSE_S)
 
     def _note_refusal(self, what: str, response: Response) -> None:
         if response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES:
-            self.findings.lost.append(f"{self.name}: {what} was answered {response}")
+            self.findings.lost.append(f"{self.name}: {what} got {response}")
 
     def _check_equal(self, number: int, actual: str, expected: str) -> None:
         if actual != expected:
             place = next((at for at, (one, other) in enumerate(zip(actual, expected, strict=False)) if one != other), 0)
             shown = slice(max(0, place - 60), place + 60)
             self.findings.torn.append(
-                f"{self.name}: step {number} is told otherwise: ...{actual[shown]}... for ...{expected[shown]}..."
+                f"{self.name}: step {number} differs: ...{actual[shown]}... instead of ...{expected[shown]}..."
             )

@@ -1,4 +1,4 @@
-"""A proxy between the gateway and one service that does to requests what networks do to them."""
+"""A proxy between gateway and one service that injects network faults."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from verification.faults.http_messages import STREAM_LIMIT, Message, read_messag
 from verification.faults.server_process import HOST
 
 _EXEMPT_PATHS = ("/livez", "/readyz", "/openapi.json")
-"""What is asked of a service beside the episodes: it passes untouched."""
+"""Service routes outside episodes, which are passed through."""
 
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 @dataclass
 class Exchange:
-    """One request on its way: what a fault may do with it."""
+    """One request in transit, which a fault can modify."""
 
     request: Message
     proxy: FaultProxy
     _client: asyncio.StreamWriter
 
     async def forward(self) -> Message:
-        """Carry the request to the service and return its answer; raises ConnectionError where there is none."""
+        """Forward the request to the service and return its response; raises ConnectionError."""
         return await self.proxy.send_to_service(self.request)
 
     async def respond(self, data: bytes) -> None:
-        """Send bytes back."""
+        """Send bytes to the gateway."""
         self._client.write(data)
         await self._client.drain()
 
@@ -43,19 +43,19 @@ class Exchange:
 
 
 Fault = Callable[[Exchange], Awaitable[None]]
-"""What happens to one request. The connection is closed behind it."""
+"""Handles one request. The connection is closed afterwards."""
 
 
 @dataclass
 class FaultProxy:
-    """Listens on a port and passes everything on to a service; an armed fault strikes the next calls."""
+    """Forwards a port to a service; an armed fault affects the next calls."""
 
     port: int
     service_port: int
     strikes: int = 0
     late_statuses: list[int] = field(default_factory=list)
     exhausted: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once an armed fault has struck as often as it was told to."""
+    """Set once an armed fault has been applied the requested number of times."""
 
     _fault: Fault | None = None
     _times: int = 0
@@ -65,24 +65,24 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        """Where the gateway finds the service."""
+        """The service's URL for the gateway."""
         return f"http://{HOST}:{self.port}"
 
     def arm(self, fault: Fault | None, *, times: int = 1) -> None:
-        """Let the fault strike the next calls, or let everything pass for None."""
+        """Apply the fault to the next calls, or pass everything for None."""
         self._fault, self._times = fault, times
         if fault is not None:
             self.strikes = 0
             self.exhausted.clear()
 
     async def listen(self) -> None:
-        """Take connections."""
+        """Start listening."""
         self._server = await asyncio.start_server(
             self._serve, HOST, self.port, limit=STREAM_LIMIT, reuse_address=True, start_serving=True
         )
 
     async def refuse(self) -> None:
-        """Refuse connections from now on, and break those there are."""
+        """Refuse new connections and break existing ones."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -90,40 +90,39 @@ class FaultProxy:
             writer.transport.abort()
 
     async def aclose(self) -> None:
-        """Stop for good."""
         await self.refuse()
         for task in list(self._background_tasks):
             task.cancel()
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
 
     def run_in_background(self, work: Awaitable[None]) -> None:
-        """Let something happen after the exchange that it belongs to."""
+        """Run a coroutine after its exchange has ended."""
         task = asyncio.ensure_future(work)
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)
 
     async def wait_for_background(self) -> None:
-        """Return once everything late has been delivered."""
+        """Wait until all delayed deliveries are done."""
         await asyncio.gather(*self._background_tasks)
 
     async def send_to_service(self, request: Message) -> Message:
-        """Carry a request over a connection of its own; raises ConnectionError where no answer comes."""
+        """Send a request over a separate connection; raises ConnectionError without a response."""
         reader, writer = await asyncio.open_connection(HOST, self.service_port, limit=STREAM_LIMIT)
         try:
             writer.write(request.raw)
             response = await read_message(reader)
         except asyncio.IncompleteReadError as cut:
-            raise ConnectionResetError("the service hung up inside of its answer") from cut
+            raise ConnectionResetError("the service closed the connection within its response") from cut
         finally:
             writer.close()
         if response is None:
-            raise ConnectionResetError("the service hung up without an answer")
+            raise ConnectionResetError("the service closed the connection without a response")
         return response
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
         try:
-            # A task of a stream server that is cancelled at the end of the suite is reported as if it had failed.
+            # a stream server reports its task's cancellation at the end of the suite as a failure
             with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 while (request := await read_message(reader)) is not None:
                     if (fault := self._next(request)) is not None:
@@ -145,7 +144,7 @@ class FaultProxy:
 
 
 def slower(times: float) -> Fault:
-    """Answer that many times slower than the service does."""
+    """Respond that many times slower than the service."""
 
     async def fault(exchange: Exchange) -> None:
         clock = asyncio.get_running_loop().time
@@ -158,7 +157,7 @@ def slower(times: float) -> Fault:
 
 
 def delayed(seconds: float) -> Fault:
-    """Hold the answer back; the service has done its work by then."""
+    """Delay the response; the service has already processed the request."""
 
     async def fault(exchange: Exchange) -> None:
         response = await exchange.forward()
@@ -169,34 +168,34 @@ def delayed(seconds: float) -> Fault:
 
 
 async def reset_before(exchange: Exchange) -> None:
-    """Break the connection before the service has heard anything."""
+    """Reset the connection before the service receives the request."""
     exchange.reset()
 
 
 async def reset_after(exchange: Exchange) -> None:
-    """Break the connection once the service has done its work."""
+    """Reset the connection after the service has processed the request."""
     await exchange.forward()
     exchange.reset()
 
 
 async def empty_response(exchange: Exchange) -> None:
-    """Close the connection politely once the service has done its work, without a byte of answer."""
+    """Close the connection after the service has processed the request, without a response."""
     await exchange.forward()
 
 
 async def truncated(exchange: Exchange) -> None:
-    """Answer the first half of what the service said."""
+    """Send the first half of the response."""
     raw = (await exchange.forward()).raw
     await exchange.respond(raw[: len(raw) // 2])
 
 
 async def head_only(exchange: Exchange) -> None:
-    """Answer the head and not a byte of the body."""
+    """Send the response's head without its body."""
     await exchange.respond((await exchange.forward()).head)
 
 
 def dribbled(pieces: int, pause_s: float) -> Fault:
-    """Answer in that many pieces with a pause behind each."""
+    """Send the response in pieces with pauses."""
 
     async def fault(exchange: Exchange) -> None:
         raw = (await exchange.forward()).raw
@@ -209,13 +208,13 @@ def dribbled(pieces: int, pause_s: float) -> Fault:
 
 
 async def duplicated(exchange: Exchange) -> None:
-    """Deliver the request twice at once and answer what the first one got."""
+    """Deliver the request twice at once and return the first response."""
     first, _ = await asyncio.gather(exchange.forward(), exchange.forward())
     await exchange.respond(first.raw)
 
 
 def delivered_late(seconds: float) -> Fault:
-    """Break the connection and deliver the request later, when nobody waits for it any more."""
+    """Reset the connection and deliver the request later."""
 
     async def fault(exchange: Exchange) -> None:
         async def deliver() -> None:
@@ -231,7 +230,7 @@ def delivered_late(seconds: float) -> Fault:
 
 
 def delivered_again_late(seconds: float) -> Fault:
-    """Pass the request on and deliver it once more later, when the episode has moved on."""
+    """Forward the request and deliver it again later."""
 
     async def fault(exchange: Exchange) -> None:
         async def deliver() -> None:

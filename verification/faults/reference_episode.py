@@ -1,4 +1,4 @@
-"""What undisturbed episodes are told, played once by each house before anything goes wrong."""
+"""Reference episodes: observations without faults, recorded once per deployment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from verification.faults.step_script import (
 
 
 class ReferenceEpisodeError(Exception):
-    """An episode did not go its way although nothing was done to it."""
+    """Raised for an undisturbed episode that does not follow the script."""
 
 
 async def play_reference(deployment: Deployment, seed: int) -> Reference:
-    """Play an episode of the seed to the last step of the script; raises Undisturbed."""
+    """Play the seed's episode to the last step of the script; raises ReferenceEpisodeError."""
     entities = await _discover_entities(deployment, seed)
     first = await _post(deployment, "/reset", RESET | {"seed": seed, "episode_id": f"reference-{seed}"})
     reference = Reference(entities, normalize(first))
@@ -34,7 +34,7 @@ async def play_reference(deployment: Deployment, seed: int) -> Reference:
         response = await _post(deployment, "/step", body)
         observation = response["observation"]
         if observation["error"] is not None or "code" in (observation["result"] or {}):
-            raise ReferenceEpisodeError(f"seed {seed}, step {number}: {action.tool} is answered {observation}")
+            raise ReferenceEpisodeError(f"seed {seed}, step {number}: {action.tool} returned {observation}")
         reference.answers.append(normalize(response))
     await Player(deployment, f"reference-{seed}", reference, Findings(), seed, is_open=True).close()
     return reference
@@ -56,5 +56,5 @@ async def _discover_entities(deployment: Deployment, seed: int) -> EpisodeEntiti
 async def _post(deployment: Deployment, path: str, body: dict[str, Any]) -> dict[str, Any]:
     response = await deployment.client.request("POST", path, body, deadline_s=30.0)
     if not response.is_done:
-        raise ReferenceEpisodeError(f"{path} is answered {response}: {response.body}\n{deployment.log_tail()}")
+        raise ReferenceEpisodeError(f"{path} returned {response}: {response.body}\n{deployment.log_tail()}")
     return dict(response.body)

@@ -1,4 +1,4 @@
-"""What a run came to: a table for the terminal, the same for the repository, a JSON for machines."""
+"""Reports of a run: a terminal table, a Markdown table and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_RUN = "not run"
 
 @dataclass(frozen=True)
 class RunMetadata:
-    """When, of what and with which seed a run was."""
+    """Time, machine, commit and seed of a run."""
 
     at: str
     commit: str
@@ -32,7 +32,7 @@ class RunMetadata:
 
     @classmethod
     def now(cls, *, seed: int, size: str, took_s: float) -> RunMetadata:
-        """Return those of this moment."""
+        """Return the metadata of a run that ends now."""
         return cls(
             at=f"{datetime.now(UTC):%Y-%m-%d}",
             commit=_commit(),
@@ -47,7 +47,7 @@ class RunMetadata:
 
 
 def rows(results: list[CellResult]) -> list[tuple[str, ...]]:
-    """Return a row for each cell and one for all of them together."""
+    """Return one row per cell and a total."""
     found = [_row(result) for result in results]
     run = [result for result in results if result.not_run is None]
     counts = [sum(column) for column in zip(*(result.findings.counts() for result in run), strict=True)] or [0] * 4
@@ -55,12 +55,12 @@ def rows(results: list[CellResult]) -> list[tuple[str, ...]]:
 
 
 def failed(results: list[CellResult]) -> bool:
-    """Say whether any promise was broken, or nothing was tried."""
+    """Return whether a guarantee was violated or nothing was run."""
     return not any(result.trials for result in results) or any(not result.findings.is_clean for result in results)
 
 
 def terminal_table(results: list[CellResult], metadata: RunMetadata) -> Table:
-    """Return the table for a terminal."""
+    """Return the terminal table."""
     table = plain_table(str(metadata))
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == "cell" else "right")
@@ -72,7 +72,7 @@ def terminal_table(results: list[CellResult], metadata: RunMetadata) -> Table:
 
 
 def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
-    """Return the table as it is kept in the repository."""
+    """Return the Markdown table."""
     lines = [
         "# Faults: the full table",
         "",
@@ -85,7 +85,7 @@ def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
     ]
     reasons = [f"- {result.cell.name}: not run, {result.not_run}." for result in results if result.not_run]
     ended = [
-        f"- {result.cell.name}: {result.findings.ended} episodes ended as `infra_error`, slowest answer "
+        f"- {result.cell.name}: {result.findings.ended} episodes ended as `infra_error`, slowest response "
         f"{result.findings.slowest_s:.1f} s."
         for result in results
         if result.findings.ended
@@ -96,7 +96,7 @@ def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
 
 
 def to_json(results: list[CellResult], metadata: RunMetadata) -> dict[str, Any]:
-    """Return everything that is known of a run."""
+    """Return the run as JSON."""
     return {
         **metadata.__dict__,
         "cells": [

@@ -1,4 +1,4 @@
-"""Runs the cells: houses are built, used for trial after trial, and left where something in them went wrong."""
+"""Runs the cells: starts deployments, reuses them across trials, and keeps the folders of those with findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verification.faults.trial import Cell, DeploymentKind, Trial
 
 TRIAL_DEADLINE_S = 90.0
 IN_CI = 10
-"""One trial in CI for so many of a release."""
+"""One CI trial per that many release trials."""
 
 MOST_SENTENCES = 3
 DEPLOYMENT_CLASSES = {
@@ -32,7 +32,7 @@ DEPLOYMENT_CLASSES = {
 
 @dataclass
 class CellResult:
-    """What the trials of one cell came to."""
+    """The results of one cell."""
 
     cell: Cell
     planned: int
@@ -44,7 +44,7 @@ class CellResult:
 
 @dataclass
 class Suite:
-    """All cells that are asked for, and how they are run: `lanes` houses at a time."""
+    """The selected cells and how to run them; `lanes` deployments run in parallel."""
 
     cells: list[Cell]
     folder: Path
@@ -61,12 +61,14 @@ class Suite:
 
     @property
     def planned(self) -> int:
-        """How many trials there will be."""
+        """Number of planned trials."""
         return sum(result.planned for result in self.results if result.not_run is None)
 
     async def run(self) -> None:
         """Run every cell."""
-        waiting = sorted((one for one in self.results if one.not_run is None), key=lambda one: one.cell.deployment_kind)
+        waiting = sorted(
+            (result for result in self.results if result.not_run is None), key=lambda one: one.cell.deployment_kind
+        )
         queue = deque((result, nth) for result in waiting for nth in range(result.planned))
         await asyncio.gather(*(self._lane(number, queue) for number in range(self.lanes)))
 
@@ -90,7 +92,7 @@ class Suite:
 
 
 class Lane:
-    """One house after the other, each used as long as it is whole and of the build that a cell asks for."""
+    """Deployments in sequence, each reused while it is intact and of the kind that a cell needs."""
 
     def __init__(self, suite: Suite, number: int) -> None:
         self._suite = suite
@@ -102,7 +104,7 @@ class Lane:
         self._references: dict[int, Reference] = {}
 
     async def trial(self, cell: Cell, nth: int) -> Findings:
-        """Run one trial of a cell; a house that does not come back, or takes for ever, has lost everything."""
+        """Run one trial of a cell; a deployment that does not recover in time counts as lost."""
         self._trials += 1
         findings = Findings()
         try:
@@ -124,7 +126,7 @@ class Lane:
         return findings
 
     async def close(self, *, keep: bool = False) -> None:
-        """End the house; its folder stays where something was found in it."""
+        """Stop the deployment; keep its folder if it has findings."""
         deployment, self._deployment = self._deployment, None
         self._references = {}
         if deployment is not None:

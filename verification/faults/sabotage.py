@@ -1,8 +1,7 @@
-"""Processes that break a promise on purpose: `python -m verification.faults.sabotage NAME MODULE ARGUMENTS...`.
+"""Runs a process with one guarantee disabled: `python -m verification.faults.sabotage NAME MODULE ARGUMENTS...`.
 
-A suite that finds nothing is worth what it would have found. Each name takes one promise away from the process that
-keeps it and leaves the other processes as they are; `verification.faults.sabotage_trials` holds a cell against it and
-the column that must not be 0.
+The suite must detect each sabotage. Only the process that implements the guarantee is changed.
+`verification.faults.sabotage_trials` maps each sabotage to a cell and to the column that must not be 0.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ GATEWAY = "companyos_gateway"
 
 
 def no_stored_answer() -> None:
-    """Let a service forget which step it applied: a call that is sent again happens again."""
+    """Forget the last applied step in a service: a repeated call is applied again."""
     episodes: Any = import_module("companyos_shared.framework.episodes")
     begin = episodes.Episodes.begin
 
@@ -29,7 +28,7 @@ def no_stored_answer() -> None:
 
 
 def forgotten_intents() -> None:
-    """Let a gateway that starts again leave an open step alone, as if nothing had been sent."""
+    """Ignore open steps at a gateway restart."""
     recovery: Any = import_module("companyos_gateway.engine.recovery")
     replay = recovery.replay
 
@@ -40,13 +39,13 @@ def forgotten_intents() -> None:
 
 
 def lost_outcomes() -> None:
-    """Let the gateway answer steps that it has not written down."""
+    """Respond to steps without journaling them."""
     journal: Any = import_module("companyos_gateway.engine.journal")
     journal.Journal.record_step = lambda *_arguments: None
 
 
 def half_a_snapshot() -> None:
-    """Let the gateway take snapshots of one service fewer than were touched."""
+    """Omit one touched service from the gateway's snapshots."""
     snapshots: Any = import_module("companyos_gateway.engine.snapshots")
     keep_databases = snapshots.Snapshots._keep_databases
 
@@ -58,14 +57,14 @@ def half_a_snapshot() -> None:
 
 
 def bare_refusals() -> None:
-    """Let the gateway refuse without saying why."""
+    """Refuse requests without a problem code."""
     problems: Any = import_module("companyos_gateway.middleware.error_responses")
     responses: Any = import_module("starlette.responses")
 
     async def respond_without_code(_request: Any, error: Any) -> Any:
         return responses.PlainTextResponse("no", status_code=error.status)
 
-    problems._on_problem = respond_without_code
+    problems._on_gateway_error = respond_without_code
 
 
 SABOTAGES: dict[str, tuple[str, Callable[[], None]]] = {
@@ -75,11 +74,11 @@ SABOTAGES: dict[str, tuple[str, Callable[[], None]]] = {
     "half-a-snapshot": (GATEWAY, half_a_snapshot),
     "bare-refusals": (GATEWAY, bare_refusals),
 }
-"""Each sabotage by name: the module that a process must run for it, and what is done to it."""
+"""Each sabotage by name: the module whose process it applies to, and the patch."""
 
 
 def main(name: str, module: str, *arguments: str) -> None:
-    """Run a module as `python -m` does, without a promise if it is the one that keeps it."""
+    """Run a module as `python -m` does; apply the sabotage if it is the target."""
     target, sabotage = SABOTAGES[name]
     if module == target:
         if module == GATEWAY:

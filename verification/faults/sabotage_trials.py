@@ -1,4 +1,4 @@
-"""The proof that the suite can fail: for each promise that is broken on purpose, a cell in which that shows."""
+"""Checks that the suite can fail: for each sabotage, a cell that must detect it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRIALS = 3
 
 @dataclass(frozen=True)
 class SabotageTrial:
-    """A promise that is broken, the cell that looks, and the column that must not be 0."""
+    """A sabotage, the cell that detects it, and the column that must not be 0."""
 
     sabotage: str
     cell: str
@@ -26,7 +26,7 @@ class SabotageTrial:
 
 SABOTAGE_TRIALS = (
     SabotageTrial("no-stored-answer", "reset after the call, step", "doubled"),
-    SabotageTrial("forgotten-intents", "gateway.outcome.before, nobody asks again", "torn"),
+    SabotageTrial("forgotten-intents", "gateway.outcome.before, no retry", "torn"),
     SabotageTrial("lost-outcomes", "kill -9 gateway in mid step", "torn"),
     SabotageTrial("half-a-snapshot", "snapshot of another episode", "lost"),
     SabotageTrial("bare-refusals", "snapshot of another episode", "unclear"),
@@ -34,7 +34,7 @@ SABOTAGE_TRIALS = (
 
 
 async def run_sabotage_trial(trial: SabotageTrial, folder: Path, seed: int) -> tuple[int, ...]:
-    """Run the proof's cell against its sabotage and return the four columns."""
+    """Run the trial's cell with its sabotage and return the four columns."""
     cells = [cell for cell in CELLS if cell.name == trial.cell]
     suite = Suite(cells, folder / trial.sabotage, seed, lanes=1, trials=TRIALS, sabotage=trial.sabotage)
     await suite.run()
@@ -42,13 +42,13 @@ async def run_sabotage_trial(trial: SabotageTrial, folder: Path, seed: int) -> t
 
 
 def is_detected(trial: SabotageTrial, counts: tuple[int, ...]) -> bool:
-    """Say whether the column that must not be 0 is not."""
+    """Return whether the column that must not be 0 is positive."""
     return counts[KINDS.index(trial.column)] > 0
 
 
 def sabotage_table(found: dict[SabotageTrial, tuple[int, ...]]) -> Table:
-    """Return what every sabotage came to."""
-    table = plain_table("Promises that were broken on purpose")
+    """Return the table of sabotage results."""
+    table = plain_table("Sabotage: guarantees disabled one at a time")
     for heading in ("sabotage", "cell", *KINDS, "caught"):
         table.add_column(heading, justify="right" if heading in KINDS else "left")
     for trial, counts in found.items():

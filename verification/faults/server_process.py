@@ -1,4 +1,4 @@
-"""One server process of the enterprise: started, killed, stopped, continued, starved of descriptors, started again."""
+"""A server process: start, kill, pause, continue, limit descriptors, restart."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ POLL_S = 0.02
 LAST_LINES = 30
 
 _PORTS = range(20_000, 32_000)
-"""Below the range that outgoing connections are given: a server that was killed finds its port free again."""
+"""Below the ephemeral port range, so that the port of a killed server stays free."""
 
 _PR_SET_PDEATHSIG = 1
 _reserved_ports: set[int] = set()
 
 
 class ServerStartError(Exception):
-    """A process that never answered; the text ends with what it said."""
+    """Raised for a process that does not become ready; the message ends with its log."""
 
 
 def free_port(rng: Random) -> int:
-    """Return a port that nobody listens on and that no outgoing connection will take."""
+    """Return an unused port outside the ephemeral range."""
     while True:
         port = rng.choice(_PORTS)
         with socket.socket() as probe:
@@ -44,7 +44,7 @@ def free_port(rng: Random) -> int:
 
 
 class ServerProcess:
-    """A command that serves HTTP on a port of its own. `ready` is the path that answers 200 once it may be called."""
+    """A command that serves HTTP on its own port. `ready` is the path that returns 200 once the server is ready."""
 
     def __init__(
         self, name: str, command: Sequence[str], *, port: int, log: Path, environment: dict[str, str], ready: str
@@ -59,22 +59,22 @@ class ServerProcess:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
+        """The server's URL."""
         return f"http://{HOST}:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The process id of the run that was started last."""
+        """The process id of the last start."""
         assert self._process is not None, f"{self.name} was not started"
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process has not ended."""
+        """Return whether the process is running."""
         return self._process is not None and self._process.returncode is None
 
     async def start(self, **more: str) -> None:
-        """Start the process without waiting for it; `more` is added to its environment."""
+        """Start the process without waiting; `more` extends its environment."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("COMPANYOS_")}
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -89,7 +89,7 @@ class ServerProcess:
             )
 
     async def wait_until_ready(self) -> None:
-        """Return once the server answers; raises DidNotStart."""
+        """Wait until the server responds; raises ServerStartError."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + START_DEADLINE_S
         while not await self._answers():
@@ -98,33 +98,33 @@ class ServerProcess:
             await asyncio.sleep(POLL_S)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send the process a signal; one that has ended is past it."""
+        """Send a signal; ignored if the process has ended."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
     async def wait_until_exited(self) -> int:
-        """Return the exit status once the process has ended."""
+        """Wait for the process to end and return its exit status."""
         assert self._process is not None, f"{self.name} was not started"
         return await self._process.wait()
 
     async def kill(self) -> None:
-        """Kill the process with signal 9 and wait until it is gone."""
+        """Kill the process with SIGKILL and wait for its end."""
         self.signal(signal.SIGKILL)
         await self.wait_until_exited()
 
     def limit(self, kind: int, amount: int | None = None) -> int:
-        """Set a soft limit of the running process, or without an amount only read it; return what it was."""
+        """Set a soft limit of the running process, or only read it if `amount` is None; return the previous one."""
         soft, hard = resource.prlimit(self.pid, kind)
         if amount is not None:
             resource.prlimit(self.pid, kind, (amount, hard))
         return soft
 
     def open_descriptors(self) -> int:
-        """Return how many descriptors the process holds."""
+        """Return the number of open file descriptors."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def log_tail(self) -> str:
-        """Return the end of what the process said."""
+        """Return the end of the process's log."""
         with suppress(FileNotFoundError):
             return "\n".join(self._log.read_text(errors="replace").splitlines()[-LAST_LINES:])
         return ""

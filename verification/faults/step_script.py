@@ -1,4 +1,4 @@
-"""What is played: a fixed row of steps, each effect with a canary, and what the answers must be."""
+"""A fixed sequence of steps, each write with a canary, and the expected responses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SEEDS = (7, 11, 13)
-"""The companies that are played; few, so that a reset is mostly of a task that was seen."""
+"""Seeds to play; few, so that most resets hit the task cache."""
 
 MOST_STEPS = 52
 CANARY = re.compile(r"canary-[0-9a-z]{20}")
@@ -19,7 +19,7 @@ _ROUND = 8
 
 @dataclass(frozen=True)
 class EpisodeEntities:
-    """What the steps of a seed speak about."""
+    """Ids of the entities that a seed's steps refer to."""
 
     ticket: str
     person: str
@@ -28,7 +28,7 @@ class EpisodeEntities:
 
 @dataclass(frozen=True)
 class Action:
-    """One step: what is sent, and the service that a canary is left in."""
+    """One step: tool, arguments, and the service that stores its canary."""
 
     tool: str
     arguments: dict[str, Any]
@@ -37,17 +37,17 @@ class Action:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The action as it travels."""
+        """The action as a request body."""
         return {"tool_name": self.tool, "arguments": self.arguments}
 
 
 def canary_of(player: str, replay_number: int, number: int) -> str:
-    """Return the text that step `number` leaves. Laps tell apart what is played twice after a restore."""
+    """Return the text that step `number` writes. `replay_number` distinguishes repetitions after a restore."""
     return f"canary-{player[:12]:x<12}{replay_number % 10_000:04d}{number % 10_000:04d}"
 
 
 def action_of(entities: EpisodeEntities, number: int, canary: str) -> Action:
-    """Return the step of that number: six writes in eight, two in each service, a read and a wait."""
+    """Return the step with a number: of eight, six writes (two per service), a read and a wait."""
     place = number % _ROUND
     if place == 0:
         return Action("wait", {"minutes": 45})
@@ -64,14 +64,14 @@ def action_of(entities: EpisodeEntities, number: int, canary: str) -> Action:
 
 
 def normalize(response: dict[str, Any]) -> str:
-    """Return what an agent is told as a text that is the same for every player of a seed: canaries are made equal."""
+    """Return an observation as text, with canaries replaced so that it is equal for every player of a seed."""
     visible = {name: response[name] for name in ("observation", "reward", "done")}
     return CANARY.sub("canary", repr(visible))
 
 
 @dataclass
 class Reference:
-    """What an undisturbed episode of a seed was answered, step by step."""
+    """The responses of an undisturbed episode of a seed, step by step."""
 
     entities: EpisodeEntities
     first: str
@@ -79,5 +79,5 @@ class Reference:
 
     @classmethod
     def unknown(cls) -> Reference:
-        """Return the reference of a seed that was never played."""
+        """Return the empty reference of a seed that was never played."""
         return cls(EpisodeEntities("", "", ""), "")

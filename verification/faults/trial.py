@@ -1,4 +1,4 @@
-"""One trial: a house, some episodes with a known past, one fault, and the verdict behind it. A cell is many of them."""
+"""One trial: a deployment, episodes with a known history, one fault, and the verdict. A cell has many trials."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ JUDGED_SNAPSHOTS = 2
 MAX_OPENING_STEPS = 6
 LONGEST_WAIT_S = 1.0
 LATEST = 12
-"""The fault strikes behind the first to the twelfth request that is carried out, a moment later."""
+"""The fault strikes shortly after the first to the twelfth completed request."""
 
 JITTER_S = 0.003
 
 
 class DeploymentKind(StrEnum):
-    """How the house of a cell is built."""
+    """The kinds of deployment."""
 
     PLAIN = "plain"
     PROXIED = "proxied"
@@ -36,21 +36,21 @@ class DeploymentKind(StrEnum):
 
 
 class Progress:
-    """How many requests were carried out, and who waits for a number of them."""
+    """Counts completed requests and wakes those waiting for a count."""
 
     def __init__(self) -> None:
         self._count = 0
         self._waiting: list[tuple[int, asyncio.Event]] = []
 
     def tick(self) -> None:
-        """Count one more."""
+        """Count one request."""
         self._count += 1
         for number, reached in self._waiting:
             if self._count >= number:
                 reached.set()
 
     async def more(self, count: int) -> None:
-        """Return once that many more were carried out, or when that takes long."""
+        """Wait for that many more requests, or for a time limit."""
         reached = asyncio.Event()
         self._waiting.append((self._count + count, reached))
         with suppress(TimeoutError):
@@ -59,7 +59,7 @@ class Progress:
 
 @dataclass
 class Trial:
-    """What one trial works with. Players that are opened through it are judged at its end."""
+    """The state of one trial. Players opened through it are judged at its end."""
 
     deployment: Deployment
     references: dict[int, Reference]
@@ -69,15 +69,15 @@ class Trial:
     players: list[Player] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     exceeds_deadline: bool = False
-    """Whether the fault lasts longer than a step waits, so that an episode may end as infra_error."""
+    """Whether the fault may outlast a step's deadline, so that an episode may end as infra_error."""
 
     async def wait_for_random_moment(self) -> None:
-        """Return at a moment in the middle of what the players are doing."""
+        """Wait for a random moment during the players' work."""
         await self.progress.more(self.rng.randint(1, LATEST))
         await asyncio.sleep(self.rng.uniform(0.0, JITTER_S))
 
     def player(self, seed: int | None = None) -> Player:
-        """Return the player of a fresh episode that has not begun; a seed that is new has no reference yet."""
+        """Return a player with a new episode that has not begun; a new seed has no reference yet."""
         seed = seed or self.rng.choice(SEEDS)
         name = f"t{self.number % 100_000:05d}p{len(self.players):03d}"
         found = Player(self.deployment, name, self.references.get(seed, Reference.unknown()), self.findings, seed)
@@ -86,13 +86,13 @@ class Trial:
         return found
 
     async def load_reference(self, seed: int) -> Reference:
-        """Return what an undisturbed episode of the seed is told; played once in a house."""
+        """Return the reference of a seed; recorded once per deployment."""
         if seed not in self.references:
             self.references[seed] = await play_reference(self.deployment, seed)
         return self.references[seed]
 
     async def open_players(self, count: int = 3, *, snapshot: bool = False, least: int = 1) -> list[Player]:
-        """Return players `least` to six steps into their episodes, each with a snapshot on the way if asked."""
+        """Return players with `least` to six steps taken, optionally with a snapshot on the way."""
         found = [self.player() for _ in range(count)]
         for player in found:
             await player.open()
@@ -105,7 +105,7 @@ class Trial:
         return found
 
     async def judge(self) -> None:
-        """Look at every episode and at snapshots of each."""
+        """Check every episode and its snapshots."""
         for player in list(self.players):
             await self._judge_snapshots(player)
         ended = self.findings.ended
@@ -135,18 +135,18 @@ Run = Callable[[Trial], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Cell:
-    """One kind of fault at one kind of moment. `full` is the number of trials for a release, a tenth of it in CI."""
+    """One kind of fault at one kind of moment. `full` is the number of trials for a release; CI runs a tenth."""
 
     name: str
     run: Run
     full: int = 8
     deployment_kind: DeploymentKind = DeploymentKind.PLAIN
     not_run: Callable[[], str | None] = lambda: None
-    """Why this machine cannot run it."""
+    """Returns why this machine cannot run it, or None."""
 
 
 async def gather_all(work: Iterable[Awaitable[object]]) -> None:
-    """Wait for all; the first exception is raised once everything has ended."""
+    """Wait for all; raise the first exception once everything has ended."""
     for outcome in await asyncio.gather(*work, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome

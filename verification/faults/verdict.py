@@ -1,4 +1,4 @@
-"""The verdict on an episode, from what databases and gateway say: is it whole, is all there, is it there once."""
+"""The verdict on an episode from databases and gateway: consistent, complete and without duplicates."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from verification.faults.step_script import CANARY
 
 
 async def judge(player: Player) -> None:
-    """Look at an episode, play one more step, end it and free it; what is wrong goes to the player's findings.
+    """Check an episode, take one more step, finish it and free it; violations are added to the player's findings.
 
-    The files are read last: the epoch of a fork or a restore is opened by the first call that reaches it.
+    The files are read last, because the first call to a fork's or restore's epoch opens it.
     """
     if not player.is_open:
         return
@@ -38,7 +38,7 @@ async def _read(player: Player, path: str) -> dict[str, Any] | None:
     response = await player.deployment.client.request("GET", path)
     if response.is_done:
         return dict(response.body)
-    player.findings.lost.append(f"{player.name}: GET {path} is answered {response}")
+    player.findings.lost.append(f"{player.name}: GET {path} returned {response}")
     return None
 
 
@@ -54,7 +54,7 @@ def _count_steps(player: Player, state: dict[str, Any]) -> None:
 
 
 def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: int) -> None:
-    """Compare the notebook with a service's rows, and these with what the gateway holds as evidence."""
+    """Compare the player's record with a service's rows, and those with the gateway's evidence."""
     data, folder = player.deployment.data, evidence["folder"]
     found = count_canaries(data, service, episode=folder, epoch=epoch)
     if found is None:
@@ -67,12 +67,12 @@ def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: i
         expected[str(pending.canary)] = 1
     findings, where = player.findings, f"{player.name}, {service}"
     for canary in sorted(expected - found):
-        findings.lost.append(f"{where}: {canary} is gone")
+        findings.lost.append(f"{where}: {canary} is missing")
     for canary in sorted(found - expected):
         if canary in expected:
-            findings.doubled.append(f"{where}: {canary} is there {found[canary]} times")
+            findings.doubled.append(f"{where}: {canary} occurs {found[canary]} times")
         else:
-            findings.torn.append(f"{where}: {canary} should not be there")
+            findings.torn.append(f"{where}: unexpected {canary}")
     for step in audited_twice(data, service, episode=folder, epoch=epoch):
         findings.doubled.append(f"{where}: step {step} was audited twice")
     reported = Counter(CANARY.findall(repr([change["after"] for change in evidence["changes"].get(service, ())])))
@@ -81,9 +81,9 @@ def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: i
 
 
 async def _continue_episode(player: Player) -> None:
-    """Step on until every service was written to, and finish: the gateway then holds its evidence against all digests.
+    """Step until every service was written to, and finish; the gateway then compares its evidence with all digests.
 
-    An epoch that a restore or a fork began is opened by this at the latest.
+    This opens the epoch of a restore or fork at the latest.
     """
     reached: set[str | None] = set()
     while not reached.issuperset(SERVICES):
@@ -91,15 +91,15 @@ async def _continue_episode(player: Player) -> None:
             break
         reached.add(player.actions[-1].service)
     if player.ended:
-        player.findings.torn.append(f"{player.name}: a step after it all ends as infra_error")
+        player.findings.torn.append(f"{player.name}: a later step ended as infra_error")
         return
     finish = {"tool_name": "finish", "arguments": {"outcome": "done", "summary": "Looked after."}}
     body = {"episode_id": player.name, "action": finish, "step": player.step_count + 1}
     response: Response = await player.deployment.client.request("POST", "/step", body)
     if not response.is_done:
-        player.findings.lost.append(f"{player.name}: finish is answered {response}")
+        player.findings.lost.append(f"{player.name}: finish returned {response}")
     elif INFRA_ERROR in str(response.body["observation"].get("error")):
-        player.findings.torn.append(f"{player.name}: the evidence does not fold to what the services hold")
+        player.findings.torn.append(f"{player.name}: the evidence does not match the services' data")
 
 
 FILES_DEADLINE_S = 3.0
@@ -107,7 +107,7 @@ POLL_S = 0.02
 
 
 async def check_leftovers(deployment: Deployment, players: list[Player], findings: Findings) -> None:
-    """Free what nobody was told of, if it is whole, and see that the files of freed episodes are gone."""
+    """Free unreported episodes if they are intact, and check that files of freed episodes are gone."""
     forks = sum(player.unacknowledged_forks for player in players)
     snapshots = sum(player.unacknowledged_snapshots for player in players)
     await _free_forks(deployment, findings, at_most=forks)
@@ -120,9 +120,9 @@ async def check_leftovers(deployment: Deployment, players: list[Player], finding
 async def _free_forks(deployment: Deployment, findings: Findings, *, at_most: int) -> None:
     left = await _listed(deployment, findings, "/v1/episodes")
     if len(left) > at_most:
-        findings.torn.append(f"{len(left)} episodes are left of which {at_most} may be: {left}")
+        findings.torn.append(f"{len(left)} episodes remain, at most {at_most} expected: {left}")
     if len(left) % FORKS_AT_ONCE:
-        findings.torn.append(f"forks are opened {FORKS_AT_ONCE} at a time, and {len(left)} are left: {left}")
+        findings.torn.append(f"{len(left)} forks remain, not a multiple of {FORKS_AT_ONCE}: {left}")
     for state in left:
         await deployment.client.request("DELETE", f"/v1/episodes/{state['episode_id']}")
 
@@ -130,11 +130,11 @@ async def _free_forks(deployment: Deployment, findings: Findings, *, at_most: in
 async def _free_snapshots(deployment: Deployment, findings: Findings, *, at_most: int) -> None:
     left = await _listed(deployment, findings, "/v1/snapshots")
     if len(left) > at_most:
-        findings.torn.append(f"{len(left)} snapshots are left of which {at_most} may be: {left}")
+        findings.torn.append(f"{len(left)} snapshots remain, at most {at_most} expected: {left}")
     for info in left:
         forked = await deployment.client.request("POST", f"/v1/snapshots/{info['id']}/fork", {"count": 1})
         if not forked.is_done:
-            findings.torn.append(f"a snapshot that nobody was told of cannot be opened: {forked}")
+            findings.torn.append(f"an unreported snapshot cannot be forked: {forked}")
         for opened in forked.body if forked.is_done else ():
             await deployment.client.request("DELETE", f"/v1/episodes/{opened['episode_id']}")
         await deployment.client.request("DELETE", f"/v1/snapshots/{info['id']}")
@@ -143,7 +143,7 @@ async def _free_snapshots(deployment: Deployment, findings: Findings, *, at_most
 async def _listed(deployment: Deployment, findings: Findings, path: str) -> list[dict[str, Any]]:
     response = await deployment.client.request("GET", path)
     if not response.is_done:
-        findings.unclear.append(f"GET {path} is answered {response}")
+        findings.unclear.append(f"GET {path} returned {response}")
         return []
     return list(response.body)
 
@@ -153,7 +153,7 @@ async def _wait_for_files(deployment: Deployment, findings: Findings) -> None:
     give_up_at = clock() + FILES_DEADLINE_S
     while left := _files(deployment):
         if clock() > give_up_at:
-            findings.torn.append(f"files are left of what was freed: {[str(path) for path in left[:4]]}")
+            findings.torn.append(f"files of freed episodes remain: {[str(path) for path in left[:4]]}")
             return
         await asyncio.sleep(POLL_S)
 

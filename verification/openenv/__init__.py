@@ -1,1 +1,1 @@
-"""CompanyOS before OpenEnv's validator: the package it looks at, and the graders that it does not bring along yet."""
+"""OpenEnv validation: the package for OpenEnv's validator, and graders that it does not implement yet."""

@@ -1,8 +1,7 @@
-"""`python -m verification.openenv [PART...]`: hold the house against OpenEnv's validator and our own graders, one
-line a check.
+"""`python -m verification.openenv [PART...]`: runs OpenEnv's validator and the project's graders, and prints one line
+per check.
 
-`python -m verification.openenv --package FOLDER` only writes the package that `openenv validate`, `build` and `push`
-take.
+`python -m verification.openenv --package FOLDER` only writes the package for `openenv validate`, `build` and `push`.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ MODES = ("simulation", "production")
 
 
 def main() -> None:
-    """Run the parts that are asked for; the exit status is 1 where a check fails."""
+    """Run the selected parts; the exit status is 1 if a check fails."""
     parser = argparse.ArgumentParser(prog="python -m verification.openenv", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help=f"of {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--package", type=Path, metavar="FOLDER", help="write the package there, and nothing else")
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help=f"one of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--package", type=Path, metavar="FOLDER", help="only write the package to FOLDER")
     options = parser.parse_args()
     if options.package is not None:
         assemble(options.package)

@@ -1,4 +1,4 @@
-"""What is printed of a check: one line, with how it ended and what was measured."""
+"""Check results: one line with outcome and measurement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class CheckOutcome(StrEnum):
-    """How a check ended; what could not be looked at is no pass."""
+    """The outcome of a check; a check that could not run has not passed."""
 
     PASS = "PASS"  # noqa: S105  # no password
     FAIL = "FAIL"
@@ -28,5 +28,5 @@ class CheckLine:
 
 
 def check_line(part: str, check: str, *, holds: bool, details: str) -> CheckLine:
-    """Return the line of a check that was looked at."""
+    """Return the line of a check that was run."""
     return CheckLine(part, check, CheckOutcome.PASS if holds else CheckOutcome.FAIL, details)

@@ -1,6 +1,6 @@
-"""What OpenEnv's severity policy names and its validator does not bring a grader for yet, measured on a running house.
+"""Graders that OpenEnv's severity policy names and its validator does not implement yet, run against a live server.
 
-The names of the checks are those of the policy, so that theirs can take the place of ours.
+The checks have the policy's names, so that OpenEnv's graders can replace them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from verification.openenv.check_results import CheckLine, check_line
 from verification.openenv.manifest import Canary
 from verification.openenv.transcript import Transcript, play_episode
 
-PART = "our graders"
+PART = "project graders"
 FLOOR_POLICIES = ("noop", "random")
 FLOOR_SEEDS = (1, 2, 3)
 CONCURRENCY = 6
@@ -29,7 +29,7 @@ _COMMENT = "Written by another episode."
 
 
 class Graders:
-    """Every grader on one running house; each answers with a line."""
+    """All graders for one running server; each returns a line."""
 
     def __init__(self, url: str, manifest: NormalizedManifestV2, plan: RuntimePlan, canaries: list[Canary]) -> None:
         self._url = url
@@ -39,7 +39,7 @@ class Graders:
         self._greatest = manifest.reward.range[1]
 
     async def lines(self) -> AsyncIterator[CheckLine]:
-        """Yield a line for each check, as it was measured."""
+        """Yield one line per check."""
         oracle = await self._oracle()
         yield await self._reward_well_formed(oracle)
         yield await self._seed_control(oracle)
@@ -62,27 +62,23 @@ class Graders:
         listing = await play_episode(self._url, self._reset(), [{"type": "list_tools"}])
         reported = [*oracle.rewards, *listing.rewards]
         wrong = [reward for reward in reported if not _is_number(reward) or not low <= reward <= high]
-        details = (
-            f"{len(reported)} rewards, of resets and a listing too; {len(wrong)} are no number in [{low:g}, {high:g}]"
-        )
+        details = f"{len(reported)} rewards, including resets and a listing; {len(wrong)} outside [{low:g}, {high:g}]"
         return check_line(PART, "runtime.reward_well_formed", holds=not wrong, details=details)
 
     async def _seed_control(self, oracle: Transcript) -> CheckLine:
         seeds = [self._plan.reset.seed + more for more in range(1, CONCURRENCY)]
         others = [await play_episode(self._url, self._reset(seed=seed), ()) for seed in seeds]
         drawn = await play_episode(self._url, {"seed": None}, ())
-        firsts = {str(one.answers[0]) for one in [oracle, *others]}
+        firsts = {str(item.answers[0]) for item in [oracle, *others]}
         is_drawn = isinstance(drawn.state["seed"], int)
-        reported = [one.state["seed"] for one in others] == seeds and is_drawn
+        reported = [episode.state["seed"] for episode in others] == seeds and is_drawn
         details = f"{len(firsts)} first observations of {CONCURRENCY} seeds; the state reports the seed: {reported}"
         return check_line(PART, "runtime.seed_control", holds=len(firsts) == CONCURRENCY and reported, details=details)
 
     async def _episode_determinism(self, oracle: Transcript) -> CheckLine:
         again = [await self._oracle(), *await asyncio.gather(*(self._oracle() for _ in range(CONCURRENCY)))]
-        same = sum(one.answers == oracle.answers for one in again)
-        details = (
-            f"{same} of {len(again)} repetitions, {CONCURRENCY} of them at once, answer byte by byte what the first did"
-        )
+        same = sum(episode.answers == oracle.answers for episode in again)
+        details = f"{same} of {len(again)} repetitions, {CONCURRENCY} of them at once, are byte-identical to the first"
         return check_line(PART, "runtime.episode_determinism", holds=same == len(again), details=details)
 
     async def _episode_isolation(self, oracle: Transcript) -> CheckLine:
@@ -119,9 +115,11 @@ class Graders:
         pinned = self._manifest.task_distribution and self._manifest.task_distribution.dataset_version
         async with httpx.AsyncClient(base_url=f"{self._url}/{ENVIRONMENT}/", trust_env=False) as http:
             splits = (await http.get("splits")).json()
-            found = {one["name"]: (await http.post("num_tasks", json={"split": one["name"]})).json() for one in splits}
+            found = {
+                split["name"]: (await http.post("num_tasks", json={"split": split["name"]})).json() for split in splits
+            }
         counted = {name: answer["num_tasks"] for name, answer in found.items()}
-        versions = {one["version"] for one in splits}
+        versions = {split["version"] for split in splits}
         details = f"declared {declared}, found {counted}; task set {pinned} pinned, {', '.join(versions)} found"
         return check_line(
             PART,
@@ -135,7 +133,7 @@ class Graders:
         reached = oracle.done and bool(oracle.state["success"]) and oracle.last_reward >= least
         details = f"the oracle's last step pays {oracle.last_reward:g} after {len(oracle.rewards) - 1} steps"
         return check_line(
-            PART, "semantic.oracle_max", holds=reached, details=f"{details}; the greatest is {self._greatest:g}"
+            PART, "semantic.oracle_max", holds=reached, details=f"{details}; the maximum is {self._greatest:g}"
         )
 
     async def _floor_gap(self) -> CheckLine:
@@ -144,8 +142,8 @@ class Graders:
             for policy in FLOOR_POLICIES
             for seed in FLOOR_SEEDS
         ]
-        successes = sum(one.record.success for one in await play_all(self._url, plans))
-        nothing = next(one for one in self._canaries if one.name == "nothing")
+        successes = sum(item.record.success for item in await play_all(self._url, plans))
+        nothing = next(item for item in self._canaries if item.name == "nothing")
         floors = [
             (await play_episode(self._url, {**nothing.reset, "seed": seed}, nothing.actions)).last_reward
             for seed in FLOOR_SEEDS

@@ -1,4 +1,4 @@
-"""The manifest at the root, as OpenEnv parses it, and the two files beside it."""
+"""Reads the manifest at the root, as OpenEnv parses it, and the two files next to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANARIES = ROOT / "verification" / "openenv" / "canaries.json"
 
 @dataclass(frozen=True)
 class Canary:
-    """An agent that takes a shortcut, written down: none may come near the greatest reward."""
+    """A recorded agent that takes a shortcut; its reward must stay far below the maximum."""
 
     name: str
     does: str
@@ -36,10 +36,10 @@ def manifest() -> NormalizedManifestV2:
 
 
 def runtime_plan(execution: ExecutionDeclaration) -> RuntimePlan:
-    """Return the runtime plan: an episode of the oracle. Raises RuntimePlanError."""
+    """Return the runtime plan: an oracle episode. Raises RuntimePlanError."""
     return load_runtime_plan(ROOT, execution)
 
 
 def canaries() -> list[Canary]:
     """Return the canaries."""
-    return [Canary(**one) for one in json.loads(CANARIES.read_text(encoding="utf-8"))]
+    return [Canary(**item) for item in json.loads(CANARIES.read_text(encoding="utf-8"))]

@@ -1,4 +1,4 @@
-"""OpenEnv's own validator, its three levels, and its reports as lines."""
+"""Runs OpenEnv's validator at its three levels and converts its reports to lines."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _OUTCOMES = {CheckStatus.PASS: CheckOutcome.PASS, CheckStatus.SKIP: CheckOutcome
 
 
 def static_lines(package: Path) -> Iterator[CheckLine]:
-    """Yield what the validator says of the manifest."""
+    """Yield the validator's lines about the manifest."""
     report = run_validation(package, max_level=Level.STATIC)
     yield from _lines("openenv static", report.results, report.verdict.value)
 
 
 def runtime_lines(package: Path) -> Iterator[CheckLine]:
-    """Yield what the validator says of the image, which it builds and starts in its sandbox."""
+    """Yield the validator's lines about the image, which it builds and starts in its sandbox."""
     if subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
-        yield CheckLine("openenv runtime", "runtime", CheckOutcome.SKIP, "not run: there is no Docker Engine here")
+        yield CheckLine("openenv runtime", "runtime", CheckOutcome.SKIP, "not run: no Docker Engine")
         return
     report = run_validation(package, max_level=Level.SEMANTIC)
     yield from _lines("openenv runtime", report.results, report.verdict.value)
 
 
 def url_lines(url: str, mode: str) -> Iterator[CheckLine]:
-    """Yield what the validator says of a running server."""
+    """Yield the validator's lines about a running server."""
     report = validate_running_environment(url, timeout_s=URL_TIMEOUT_S)
     part = f"openenv {mode}"
     for found in report["criteria"]:

@@ -1,7 +1,7 @@
-"""The oracle of the manifest: play the runtime plan on a running CompanyOS and say what its last step pays.
+"""The manifest's oracle: plays the runtime plan on a running CompanyOS and prints the last reward.
 
-`python3 oracle.py [URL]` exits with 0 where that is the greatest reward that the manifest knows. It stands alone: the
-validator runs it inside the sandbox.
+`python3 oracle.py [URL]` exits with 0 if that reward is the manifest's maximum. It uses only the standard library,
+because the validator runs it in the sandbox.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(url: str) -> int:
 
 
 def _post(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    request = urllib.request.Request(  # the address is the caller's
+    request = urllib.request.Request(  # the URL comes from the command line
         url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

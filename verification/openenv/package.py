@@ -1,7 +1,7 @@
-"""The package that OpenEnv's commands work on: what the image is built from, and nothing that a checkout gathers.
+"""Builds the package for OpenEnv's commands: the image's inputs without a checkout's caches and links.
 
-`openenv validate` takes no folder with links in it; `openenv build` and `openenv push` want a Dockerfile, a README and
-a `client.py` at the top. A checkout with `.venv` and caches is no such folder, the one that is written here is.
+`openenv validate` rejects folders with links; `openenv build` and `openenv push` need a Dockerfile, a README and a
+`client.py` at the top level.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def assemble(folder: Path) -> None:
 
 
 def _files() -> list[str]:
-    """Return the files that git knows or would take, by their names from the root."""
+    """Return the tracked and unignored files by their relative names."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *PARTS]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in listed.split("\0") if name and (ROOT / name).is_file())

@@ -1,5 +1,5 @@
-"""`python -m verification.openenv.record`: write the runtime plan, the canaries and what the manifest declares, from
-the code.
+"""`python -m verification.openenv.record`: writes the runtime plan, the canaries and the manifest's
+generated fields.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ OPTIONS: ResetArguments = {
     "reward_scale": RewardScale.UNIT,
 }
 CHEATS = ("skip_refresh", "fabricate", "repeat_farm")
-"""Of the scenario's cheats those that every instance gives something to leave out."""
+"""Adversaries of the scenario that omit something in every instance."""
 
 Actions = list[dict[str, Any]]
 
 
 def main() -> None:
-    """Write all three."""
+    """Write all three files."""
     with Enterprise(alone=True) as enterprise:
         asyncio.run(_write(enterprise.url))
 
@@ -45,7 +45,9 @@ async def _write(url: str) -> None:
         oracle = await _actions(env, solutions.fair)
         reset = {"episode_id": "runtime-plan", "seed": SEED, "options": OPTIONS}
         _write_json(PLAN, {"plan_schema_version": "1", "reset": reset, "actions": oracle})
-        _write_json(CANARIES, [asdict(one) for one in [*_IDLE_CANARIES, *[await _cheat(env, name) for name in CHEATS]]])
+        _write_json(
+            CANARIES, [asdict(item) for item in [*_IDLE_CANARIES, *[await _cheat(env, name) for name in CHEATS]]]
+        )
         tools = [tool.name for tool in await env.list_tools()]
         splits = await env.list_splits()
     text = MANIFEST.read_text(encoding="utf-8")
@@ -64,7 +66,7 @@ async def _cheat(env: CompanyOSEnv, name: str) -> Canary:
 
 
 async def _actions(env: CompanyOSEnv, player: Player) -> Actions:
-    """Let somebody play the episode and return what was called."""
+    """Play the episode and return the calls."""
     taken: Actions = []
     is_over = False
     first = (await env.reset(**_RESET)).observation
@@ -104,7 +106,10 @@ _RESET: ResetArguments = {**OPTIONS, "seed": SEED}
 _IDLE_CANARIES = (
     Canary(name="nothing", does="Declares the work done without doing any.", reset=dict(_RESET), actions=[_FINISH]),
     Canary(
-        name="looking", does="Looks around and declares it done.", reset=dict(_RESET), actions=[*[_LOOK] * 5, _FINISH]
+        name="looking",
+        does="Reads a few rows and declares the work done.",
+        reset=dict(_RESET),
+        actions=[*[_LOOK] * 5, _FINISH],
     ),
 )
 
@@ -114,7 +119,7 @@ def _write_json(path: Any, content: Any) -> None:
 
 
 def _lines(content: Any) -> str:
-    """Return JSON with an action on a line of its own."""
+    """Return JSON with one action per line."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     return (
         re.sub(r'^( *)(\{\n +"type": "call_tool".*?^\1\})', _on_one_line, text, flags=re.DOTALL | re.MULTILINE) + "\n"

@@ -1,4 +1,4 @@
-"""Episodes over OpenEnv's own generic client: what was answered, taken as it came."""
+"""Episodes over OpenEnv's generic client, recorded as received."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openenv.core.generic_client import GenericEnvClient
 
 @dataclass
 class Transcript:
-    """Everything that one episode answered, and its state at the end."""
+    """All responses of one episode, and its final state."""
 
     answers: list[Any] = field(default_factory=list)
     rewards: list[Any] = field(default_factory=list)
@@ -21,14 +21,14 @@ class Transcript:
     state: dict[str, Any] = field(default_factory=dict)
 
     def add(self, step_result: StepResult[Any]) -> None:
-        """Take an answer down."""
+        """Add a response."""
         self.answers.append([step_result.observation, step_result.reward, step_result.done])
         self.rewards.append(step_result.reward)
         self.done = step_result.done
 
     @property
     def last_reward(self) -> float:
-        """What the last step paid."""
+        """The last step's reward."""
         return float(self.rewards[-1])
 
 
@@ -50,6 +50,6 @@ async def play(
 
 
 async def play_episode(url: str, reset: dict[str, Any], actions: Sequence[dict[str, Any]]) -> Transcript:
-    """Play one episode in a session of its own."""
+    """Play one episode in its own session."""
     async with GenericEnvClient(base_url=url) as client:
         return await play(client, reset, actions)

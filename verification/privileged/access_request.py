@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await AccessRequestPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class AccessRequestPrivilegedOracle(PrivilegedOracle[Case]):
-    """Sees to an access it knows."""
+    """Grants a known access request."""
 
     def __init__(self, case: Case, client: ToolClient) -> None:
         self.type_key = case.type_key
@@ -26,7 +26,7 @@ class AccessRequestPrivilegedOracle(PrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at what is refused, and at what speaks against it."""
+        """Read the refused data and the evidence for the refusal."""
         await self.hub.read(self.case.grant_id)
         if self.case.conflicting_grant_id is not None:
             await self.hub.read(self.case.conflicting_grant_id)

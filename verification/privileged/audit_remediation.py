@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await AuditRemediationPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class AuditRemediationPrivilegedOracle(PrivilegedOracle[Case]):
-    """Remedies what it knows to be wrong."""
+    """Remedies known findings."""
 
     async def learn(self) -> None:
-        """Look at what speaks against the audit."""
+        """Read the evidence against the audit."""
         case = self.case
         if case.ground_id is not None:
             await self.client.call("datahub_get_record", record_id=case.ground_id)
@@ -29,8 +29,8 @@ class AuditRemediationPrivilegedOracle(PrivilegedOracle[Case]):
     async def execute(self) -> None:
         """Remedy every request."""
         flow, case = RequestSkill(self.client), self.case
-        for one in case.remedied_requests:
-            if one.breach.code is not None:
-                await flow.cancel(one.request_id, one.breach.code, case.policy_refs[0])
+        for request in case.remedied_requests:
+            if request.breach.code is not None:
+                await flow.cancel(request.request_id, request.breach.code, case.policy_refs[0])
             else:
-                await flow.escalate(one.request_id, case.approver_ids[0], "Wrong hands.", case.policy_refs[0])
+                await flow.escalate(request.request_id, case.approver_ids[0], "Wrong hands.", case.policy_refs[0])

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await BacklogTriagePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class BacklogTriagePrivilegedOracle(PrivilegedOracle[Case]):
-    """Does a sweep it knows."""
+    """Does a known sweep."""
 
     async def learn(self) -> None:
-        """Look at what speaks against it."""
+        """Read the evidence for a refusal."""
         case = self.case
         await self.client.call("ticketdesk_list_tickets", team_id=case.team_id, tag=case.tag)
         await self.client.call("datahub_get_person", person_id=case.ordered_by)
         await self.client.call("ticketdesk_get_ticket", key=case.sweep_key)
 
     async def execute(self) -> None:
-        """Sort what stays, then merge what came in twice."""
+        """Sort the kept tickets, then merge the duplicates."""
         self.loads: Counter[str] = Counter()
         for goal in self.case.goals:
             if goal.assignee_ids is not None and len(goal.assignee_ids) == 1:

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await BudgetTransferPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class BudgetTransferPrivilegedOracle(PrivilegedOracle[Case]):
-    """Does a transfer it knows."""
+    """Does a known transfer."""
 
     type_key = TYPE_KEY
 
@@ -28,7 +28,7 @@ class BudgetTransferPrivilegedOracle(PrivilegedOracle[Case]):
         self.flow = RequestSkill(client)
 
     async def work(self) -> None:
-        """Put an end to the parts, then do what the case takes."""
+        """End the partial requests, then do the work."""
         reason = self.case.parts_reason
         for part in self.case.own_parts:
             await self.flow.withdraw(part)
@@ -37,7 +37,7 @@ class BudgetTransferPrivilegedOracle(PrivilegedOracle[Case]):
         await super().work()
 
     async def learn(self) -> None:
-        """Look at the lines."""
+        """Read the lines."""
         await self.hub.read(self.case.giver_id)
         await self.hub.read(self.case.taker_id)
 

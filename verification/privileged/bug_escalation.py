@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await BugEscalationPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class BugEscalationPrivilegedOracle(PrivilegedOracle[Case]):
-    """Escalates a bug it knows."""
+    """Escalates a known bug."""
 
     type_key = TYPE_KEY
 
     async def learn(self) -> None:
-        """Make the rate known."""
+        """Read the rate."""
         await self.fields()
 
     def subject(self) -> str:
@@ -31,7 +31,7 @@ class BugEscalationPrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.ticket_key
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request with the rate of now."""
+        """Return the fields of the request with the current rate."""
         case = self.case
         reading = await self.fresh(case.rate, key=METRIC_KEY, subject=case.service)
         runbook = {} if case.runbook_id is None else {"runbook_id": case.runbook_id}

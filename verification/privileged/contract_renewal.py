@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PAPER_WAIT_MINUTES = 1440
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await ContractRenewalPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class ContractRenewalPrivilegedOracle(OrderedPrivilegedOracle[Case]):
-    """Renews a contract it knows."""
+    """Renews a known contract."""
 
     type_key = TYPE_KEY
     earlier_types = (LEGAL_TYPE,)
@@ -38,7 +38,7 @@ class ContractRenewalPrivilegedOracle(OrderedPrivilegedOracle[Case]):
         self.is_up_to_date = False
 
     async def learn(self) -> None:
-        """Look at everything that may speak against it."""
+        """Read all possible evidence for a refusal."""
         case = self.case
         assert case.refusal is not None
         for record_id in (case.contract_id, case.paper_id):
@@ -55,11 +55,11 @@ class ContractRenewalPrivilegedOracle(OrderedPrivilegedOracle[Case]):
         return self.case.contract_id
 
     def earlier_approver(self, type_key: str) -> str:
-        """Return who reviews."""
+        """Return the reviewer."""
         return self.case.counsel_id
 
     async def earlier_fields(self, type_key: str) -> dict[str, Any]:
-        """Return the fields of the review with the risk of now, once the vendor is up to date."""
+        """Update the vendor and return the fields of the review with the current risk."""
         case = self.case
         await self.update_vendor()
         reading = await self.fresh(case.risk, key=METRIC_KEY, subject=case.vendor_id)
@@ -72,7 +72,7 @@ class ContractRenewalPrivilegedOracle(OrderedPrivilegedOracle[Case]):
         }
 
     async def update_vendor(self) -> None:
-        """File the certificate and the tier of today."""
+        """File the certificate and update the tier."""
         case, paper = self.case, self.case.paper
         if self.is_up_to_date:
             return

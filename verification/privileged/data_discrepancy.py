@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await DataDiscrepancyPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class DataDiscrepancyPrivilegedOracle(PrivilegedOracle[Case]):
-    """Settles a discrepancy it knows."""
+    """Settles a known discrepancy."""
 
     def __init__(self, case: Case, client: ToolClient) -> None:
         super().__init__(case, client)
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at what speaks against a correction."""
+        """Read the evidence against a correction."""
         if self.case.ground is RefusalGround.NO_AUTHORITY:
             figure = self.case.figure
             await self.client.call("datahub_query_metric", key=figure.key, subject=figure.subject)
@@ -36,7 +36,7 @@ class DataDiscrepancyPrivilegedOracle(PrivilegedOracle[Case]):
             await self.read_fresh()
 
     async def execute(self) -> None:
-        """Report who is wrong, and correct what used it."""
+        """Report the wrong source, and correct the records."""
         await self.read_fresh()
         await self.client.create(
             "datahub_report_data_issue",

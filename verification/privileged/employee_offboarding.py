@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await EmployeeOffboardingPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class EmployeeOffboardingPrivilegedOracle(PrivilegedOracle[Case]):
-    """Offboards somebody it knows."""
+    """Offboards a known leaver."""
 
     async def learn(self) -> None:
-        """Look at what speaks against it."""
+        """Read the evidence for a refusal."""
         case = self.case
         if case.ground_id is not None:
             await self.client.call("datahub_get_record", record_id=case.ground_id)
@@ -34,8 +34,8 @@ class EmployeeOffboardingPrivilegedOracle(PrivilegedOracle[Case]):
             await self.hand_over(ticket)
         for request_id in case.cancelled_ids:
             await flow.cancel(request_id, "withdrawn", case.person_id)
-        for one in case.escalated:
-            await flow.escalate(one.request_id, case.approver_ids[0], "They leave.", case.person_id)
+        for request in case.escalated:
+            await flow.escalate(request.request_id, case.approver_ids[0], "They leave.", case.person_id)
         for delegation_id in case.delegation_ids:
             await flow.revoke(delegation_id, to_id=case.person_id)
         for record_id in case.revoked_ids:
@@ -44,7 +44,7 @@ class EmployeeOffboardingPrivilegedOracle(PrivilegedOracle[Case]):
             await hub.update(record_id, ends_on=case.last_day.isoformat())
 
     async def hand_over(self, ticket: HandedOverTicket) -> None:
-        """Assign the first who is there when the ticket is due."""
+        """Assign the first person present on the due date."""
         for person_id in ticket.assignee_ids:
             try:
                 await TicketSkill(self.client, ticket.key).assign(person_id)

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RECEIPT_WAIT_MINUTES = 1440
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await ExpenseReportPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class ExpenseReportPrivilegedOracle(PrivilegedOracle[Case]):
-    """Sees to a report it knows."""
+    """Handles a known expense report."""
 
     type_key = TYPE_KEY
 
@@ -29,7 +29,7 @@ class ExpenseReportPrivilegedOracle(PrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at what is refused."""
+        """Read the refused data."""
         for record_id in (self.case.record_ids[0], self.case.paid_twin_id):
             if record_id is not None:
                 await self.hub.read(record_id)
@@ -39,7 +39,7 @@ class ExpenseReportPrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.record_ids[0]
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request, once the receipt is on the record."""
+        """Add the receipt and return the fields of the request."""
         case, first = self.case, self.subject()
         if case.variant is Variant.FOUND:
             filed = {"receipt_attached": True, "receipt_total_cents": case.receipt_total_cents}

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await HandbookUpdatePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
-    """Publishes a page it knows."""
+    """Publishes a known page."""
 
     type_key = TYPE_KEY
 
@@ -27,7 +27,7 @@ class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at what is refused."""
+        """Read the refused data."""
         await self.hub.read(self.case.document_id)
 
     def subject(self) -> str:
@@ -35,7 +35,7 @@ class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.document_id
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request, once the page quotes the policy as it is."""
+        """Correct the page and return the fields of the request."""
         case = self.case
         if case.variant.is_outdated:
             await self.hub.update(case.document_id, fields=dict(case.quoted))
@@ -47,7 +47,7 @@ class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
         }
 
     async def follow_up(self, request_id: str) -> None:
-        """Publish the page, and archive the one before."""
+        """Publish the page, and archive the previous one."""
         await self.hub.update(self.case.document_id, state="published", fields={"approval_ref": request_id})
         if self.case.predecessor_id is not None:
             await self.hub.update(self.case.predecessor_id, state="archived")

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await IncidentResponsePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class IncidentResponsePrivilegedOracle(PrivilegedOracle[Case]):
-    """Answers an incident it knows."""
+    """Handles a known incident."""
 
     type_key = TYPE_KEY
 
     async def learn(self) -> None:
-        """Look at everything that may speak against it."""
+        """Read all possible evidence for a refusal."""
         await TicketSkill(self.client, self.case.known_key).read()
         await RecordSkill(self.client).read(self.case.notice_id)
         if self.case.ground is RefusalGround.BELOW:
             await self.fields()
 
     async def unblock(self) -> None:
-        """Free the ticket of what does not belong, then merge the reports and link the cause."""
+        """Remove wrong blockers, merge the reports and link the cause."""
         await super().unblock()
         key = self.case.ticket_key
         for goal in self.case.duplicates:
@@ -47,7 +47,7 @@ class IncidentResponsePrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.ticket_key
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request with the rate of now."""
+        """Return the fields of the request with the current rate."""
         case = self.case
         reading = await self.fresh(case.rate, key=METRIC_KEY, subject=case.service)
         return {
@@ -58,7 +58,7 @@ class IncidentResponsePrivilegedOracle(PrivilegedOracle[Case]):
         }
 
     async def follow_up(self, request_id: str) -> None:
-        """Take the cause back, or wait for its owner to."""
+        """Roll the cause back, or wait for its owner to."""
         if self.case.variant is not Variant.HOTFIX:
             await TicketSkill(self.client, self.case.cause_key).transition("resolved")
             return

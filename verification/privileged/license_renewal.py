@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await LicenseRenewalPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class LicenseRenewalPrivilegedOracle(PrivilegedOracle[Case]):
-    """Renews a licence it knows."""
+    """Renews a known licence."""
 
     type_key = TYPE_KEY
 
@@ -27,7 +27,7 @@ class LicenseRenewalPrivilegedOracle(PrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at everything that may speak against it."""
+        """Read all possible evidence for a refusal."""
         await self.hub.read(self.case.licence_id)
         await self.client.call("datahub_get_vendor", vendor_id=self.case.vendor_id)
         if self.case.ground is RefusalGround.TOO_EARLY:
@@ -38,7 +38,7 @@ class LicenseRenewalPrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.licence_id
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request with the days left of now."""
+        """Return the fields of the request with the current days left."""
         case = self.case
         reading = await self.fresh(case.days_left, key=METRIC_KEY, subject=case.licence_id)
         return {

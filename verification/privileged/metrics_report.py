@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case, and reads no more than what the rubric wants to have been read."""
+"""The clairvoyant oracle: it knows the instance and reads only what the rubric requires."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ REFRESH_WAIT_MINUTES = 95
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await MetricsReportPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class MetricsReportPrivilegedOracle:
-    """Answers a request it knows."""
+    """Answers a known request."""
 
     def __init__(self, case: Case, client: ToolClient) -> None:
         self.case = case
         self.client = client
 
     async def work(self) -> None:
-        """Do what the case takes."""
+        """Do the whole work."""
         await self.client.call("ticketdesk_get_ticket", key=self.case.ticket_key)
         if self.case.must_refuse:
             await self.give_up()
@@ -36,11 +36,11 @@ class MetricsReportPrivilegedOracle:
         if self.case.variant is Variant.MOVEMENT:
             metric_id = self.case.figures[0].spec.metric_id
             await self.client.call("datahub_get_metric_history", metric_id=metric_id)
-        answers = {one.name: self.answer(one, values) for one in self.case.answers}
+        answers = {answer.name: self.answer(answer, values) for answer in self.case.answers}
         await self.client.finish("done", "Here they are.", answers=answers)
 
     async def fresh_values(self) -> list[float]:
-        """Return the values once all of them are fresh at once."""
+        """Return the values once all of them are fresh at the same time."""
         while True:
             readings = [await self.read(figure) for figure in self.case.figures]
             pairs = zip(self.case.figures, readings, strict=True)
@@ -54,19 +54,19 @@ class MetricsReportPrivilegedOracle:
             await self.client.wait(REFRESH_WAIT_MINUTES)
 
     async def read(self, figure: ReportedValue) -> dict[str, Any]:
-        """Read a figure by its authority."""
+        """Read a metric from its authority."""
         kind = {"key": figure.key, "subject": figure.subject, "source_id": figure.spec.source_id}
         found: dict[str, Any] = (await self.client.call("datahub_query_metric", **kind))["readings"][0]
         return found
 
     async def wait_for_source(self) -> None:
-        """Sit out the maintenance of the source."""
+        """Wait for the end of the source's maintenance."""
         left = ceil((self.case.available_at - self.client.now()).total_seconds() / 60)
         if left > 0:
             await self.client.wait(left)
 
     async def give_up(self) -> None:
-        """Let be seen that a figure cannot be had, record it and declare it."""
+        """Attempt the reading, record that it is unavailable, and declare it."""
         case = self.case
         assert case.refusal is not None
         reading = case.figures[0].spec

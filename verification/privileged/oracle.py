@@ -1,4 +1,4 @@
-"""A worker who knows the case: it does what the case takes and looks only at what the episode makes."""
+"""Privileged oracle for one approval; it reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CaseT = TypeVar("CaseT", bound=TicketCase)
 
 
 class PrivilegedOracle(Generic[CaseT]):
-    """Solves a case it knows; a scenario says what its request holds and what follows from the approval."""
+    """Solves a known instance; scenarios define the request and its consequences."""
 
     type_key = ""
 
@@ -27,7 +27,7 @@ class PrivilegedOracle(Generic[CaseT]):
         self.approvals = ApprovalSkill(client, {"key": self.type_key}, own_id=case.agent_id)
 
     async def work(self) -> None:
-        """Do what the case takes."""
+        """Do the whole work."""
         case = self.case
         if case.first_status is None:
             await self.ticket.transition("open")
@@ -55,7 +55,7 @@ class PrivilegedOracle(Generic[CaseT]):
         await self.client.finish("done", "It is done.")
 
     async def end(self) -> None:
-        """Bring the ticket to its end from wherever colleagues have put it."""
+        """End the ticket from its current status."""
         ticket = await self.reread()
         if ticket["status"] != "in_progress":
             await self.ticket.transition("in_progress")
@@ -63,23 +63,23 @@ class PrivilegedOracle(Generic[CaseT]):
             await self.ticket.transition(self.case.end_status)
 
     async def reread(self) -> dict[str, Any]:
-        """See what colleagues have done to the ticket, and give it its priority back."""
+        """Read changes by colleagues, and restore the priority."""
         ticket = await self.ticket.read()
         if ticket["priority"] != self.case.priority:
             await self.ticket.set_priority(self.case.priority)
         return ticket
 
     async def execute(self) -> None:
-        """Do what the ticket is about: have it approved, link the approval and do what follows from it."""
+        """Get the approval, link it and apply its consequences."""
         request_id = await self.approval()
         await self.ticket.link_approval(request_id)
         await self.follow_up(request_id)
 
     async def learn(self) -> None:
-        """Make known what speaks against the work, where a rubric asks for it."""
+        """Read the evidence for a refusal that the rubric requires."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do what the approval allows."""
+        """Apply what the approval allows."""
 
     def subject(self) -> str:
         """Return the subject of the request."""
@@ -90,7 +90,7 @@ class PrivilegedOracle(Generic[CaseT]):
         raise NotImplementedError
 
     async def unblock(self) -> None:
-        """Take the right way past the blocker."""
+        """Pass the blocker the permitted way."""
         blocker = self.case.blocker
         if blocker is None:
             if self.case.first_status == "blocked":
@@ -116,7 +116,7 @@ class PrivilegedOracle(Generic[CaseT]):
                 return request_id
 
     async def fresh(self, reading: MetricSpec, *, key: str, subject: str) -> dict[str, Any]:
-        """Return the metric's reading of now, refreshed as often as it takes."""
+        """Return the metric's fresh reading; repeat the refresh until it succeeds."""
         while True:
             answer = await self.client.call(
                 "datahub_query_metric", key=key, subject=subject, source_id=reading.source_id

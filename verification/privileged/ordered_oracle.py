@@ -1,4 +1,4 @@
-"""A worker who knows the case and needs several approvals, one after the other."""
+"""Privileged oracle for sequential approvals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CaseT = TypeVar("CaseT", bound=TicketCase)
 
 
 class OrderedPrivilegedOracle(PrivilegedOracle[CaseT]):
-    """Solves a case it knows; `earlier_types` are the keys of the approval types before the last."""
+    """Solves a known instance; `earlier_types` are the keys of the approval types before the last."""
 
     earlier_types: ClassVar[tuple[str, ...]] = ()
     approval_ids: dict[str, str]
@@ -34,7 +34,7 @@ class OrderedPrivilegedOracle(PrivilegedOracle[CaseT]):
                 return request_id
 
     def earlier_approver(self, type_key: str) -> str:
-        """Return who may give an earlier approval."""
+        """Return the approver of an earlier approval."""
         raise NotImplementedError
 
     async def earlier_fields(self, type_key: str) -> dict[str, Any]:

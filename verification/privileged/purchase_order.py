@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ INSPECTION_WAIT_MINUTES = 1440
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await PurchaseOrderPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
-    """Sees to an invoice it knows."""
+    """Handles a known invoice."""
 
     type_key = TYPE_KEY
 
@@ -29,7 +29,7 @@ class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at the papers, and stop the invoice."""
+        """Read the documents, and stop the invoice."""
         case = self.case
         for record_id in (case.invoice_id, case.order_id, *case.receipt_ids, case.paid_twin_id):
             if record_id is not None:
@@ -44,10 +44,10 @@ class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.invoice_id
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request, once everything is accepted and credited."""
+        """Wait for acceptance and credit, and return the fields of the request."""
         case = self.case
         receipts = [await self.hub.read(record_id) for record_id in case.receipt_ids]
-        while case.variant is Variant.INSPECTED and any(one["state"] != "accepted" for one in receipts):
+        while case.variant is Variant.INSPECTED and any(receipt["state"] != "accepted" for receipt in receipts):
             await self.client.wait(INSPECTION_WAIT_MINUTES)
             receipts = [await self.hub.read(record_id) for record_id in case.receipt_ids]
         if case.credited:
@@ -56,13 +56,13 @@ class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
             "invoice_id": case.invoice_id,
             "order_id": case.order_id,
             "amount_cents": case.amount_cents,
-            "received_quantity": sum(one["fields"]["quantity"] for one in receipts),
+            "received_quantity": sum(receipt["fields"]["quantity"] for receipt in receipts),
             "invoiced_before": case.invoiced_before,
             "price_difference_cents": case.price_difference_cents,
         }
 
     async def follow_up(self, request_id: str) -> None:
-        """Set the invoice to approved, and an order that is wholly billed to closed."""
+        """Set the invoice to approved, and a fully billed order to closed."""
         await self.hub.update(self.case.invoice_id, state="approved")
         if self.case.closes_order:
             await self.hub.update(self.case.order_id, state="closed")

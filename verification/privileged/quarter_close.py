@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await QuarterClosePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
-    """Closes a quarter it knows."""
+    """Closes a known quarter."""
 
     type_key = TYPE_KEY
 
@@ -27,7 +27,7 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at what speaks against a close."""
+        """Read the evidence against a close."""
         case = self.case
         if case.ground is RefusalGround.OVERSPENT:
             await self.hub.read(case.line_id)
@@ -39,10 +39,10 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
             await TicketSkill(self.client, case.other_key).read()
 
     async def unblock(self) -> None:
-        """Settle the papers and resolve the parts, then take the right way past the blocker."""
-        for one in self.case.settled:
-            more = {"fields": dict(one.fields)} if one.fields else {}
-            await self.hub.update(one.record_id, state=one.state, **more)
+        """Settle the documents and resolve the parts, then pass the blocker."""
+        for record in self.case.settled:
+            more = {"fields": dict(record.fields)} if record.fields else {}
+            await self.hub.update(record.record_id, state=record.state, **more)
         for key in self.case.step_keys:
             await TicketSkill(self.client, key).transition("resolved")
         await super().unblock()
@@ -52,7 +52,7 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.line_id
 
     async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request with the budget used of now."""
+        """Return the fields of the request with the current budget used."""
         case = self.case
         reading = await self.fresh(case.figure.spec, key=METRIC_KEY, subject=case.line_id)
         return {

@@ -15,8 +15,8 @@ PrivilegedPlayer = Callable[[int, int, Call], Awaitable[None]]
 
 
 def privileged_player(scenario: str) -> PrivilegedPlayer:
-    """Return the privileged oracle of a scenario; it knows which field names the instance has instead of the usual
-    ones.
+    """Return the privileged oracle of a scenario; it knows
+    the renamed fields of the instance.
     """
     player = cast(PrivilegedPlayer, import_module(f"verification.privileged.{scenario}").play_seed)
 

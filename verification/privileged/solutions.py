@@ -1,4 +1,4 @@
-"""The players that tests and the proof use for a scenario: both oracles and the adversaries."""
+"""The players of a scenario for tests and the proof: both oracles and the adversaries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verification.privileged.registry import PrivilegedPlayer, privileged_player
 
 @dataclass(frozen=True)
 class Solutions:
-    """The players of a scenario: oracles, which succeed, and adversaries, which must not.
+    """The players of a scenario: oracles must succeed, adversaries must not.
 
     `required_chaos` holds, by adversary, the kind of chaos without which it omits nothing.
     """

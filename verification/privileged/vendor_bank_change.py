@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CALL_WAIT_MINUTES = 1440
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await VendorBankChangePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
-    """Sees to a change of bank details it knows."""
+    """Handles a known change of bank details."""
 
     type_key = TYPE_KEY
     earlier_types = (CHECK_TYPE,)
@@ -32,7 +32,7 @@ class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
         self.hub = RecordSkill(client)
 
     async def learn(self) -> None:
-        """Look at the papers, and report fraud."""
+        """Read the documents, and report fraud."""
         case, refusal = self.case, self.case.refusal
         await self.client.call("datahub_get_vendor", vendor_id=case.vendor_id)
         for document_id in (case.letter_id, case.note_id):
@@ -40,19 +40,19 @@ class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
                 await self.hub.read(document_id)
         if refusal is not None and refusal.code == FRAUD:
             reason = {"reason_code": refusal.code, "reason_ref": refusal.references[-1]}
-            said = {"kind": "suspicious", "description": "The request is not genuine."}
-            await self.client.create("datahub_report_data_issue", subject=case.vendor_id, **said, **reason)
+            issue = {"kind": "suspicious", "description": "The request is not genuine."}
+            await self.client.create("datahub_report_data_issue", subject=case.vendor_id, **issue, **reason)
 
     def subject(self) -> str:
         """Return the vendor."""
         return self.case.vendor_id
 
     def earlier_approver(self, type_key: str) -> str:
-        """Return who checks."""
+        """Return the checker."""
         return self.case.checker_id
 
     async def earlier_fields(self, type_key: str) -> dict[str, Any]:
-        """Return the fields of the check, once the call is noted."""
+        """Wait for the call note and return the fields of the check."""
         case = self.case
         while case.variant is Variant.CALL_COMES and (await self.hub.read(case.proof_id))["state"] == "draft":
             await self.client.wait(CALL_WAIT_MINUTES)
@@ -64,7 +64,7 @@ class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
         return {**self._common(), "open_amount_cents": amount, "check_ref": self.approval_ids[CHECK_TYPE]}
 
     async def follow_up(self, request_id: str) -> None:
-        """Enter the account on its day, and archive the request."""
+        """Enter the account on the first allowed day, and archive the request."""
         case = self.case
         first = datetime.combine(case.not_before, datetime.min.time(), UTC)
         left = ceil((first - self.client.now()).total_seconds() / 60)

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+"""The clairvoyant oracle: it knows the instance and reads only data that the episode creates."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from verification.privileged.oracle import PrivilegedOracle
 
 
 async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the case of a seed and chaos level."""
+    """Solve the instance of a seed and chaos level."""
     await VendorOnboardingPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class VendorOnboardingPrivilegedOracle(PrivilegedOracle[Case]):
-    """Onboards a vendor it knows."""
+    """Onboards a known vendor."""
 
     type_key = TYPE_KEY
 
     async def learn(self) -> None:
-        """Make the score known."""
+        """Read the score."""
         await self.fields()
 
     def subject(self) -> str:
@@ -29,6 +29,6 @@ class VendorOnboardingPrivilegedOracle(PrivilegedOracle[Case]):
         return self.case.vendor_id
 
     async def fields(self) -> dict[str, object]:
-        """Return the fields of the request with the score of now."""
+        """Return the fields of the request with the current score."""
         reading = await self.fresh(self.case.score, key=METRIC_KEY, subject=self.case.vendor_id)
         return {**self.case.fixed_fields, METRIC_KEY: reading["value"], "score_as_of": reading["as_of"]}

@@ -1,7 +1,7 @@
-"""The proof: what every scenario promises, played, bent and counted; `make proof` prints it, one line each.
+"""The proof: checks each scenario's guarantees by playing, mutating and counting. `make proof` prints one line each.
 
-`rows` holds one module for each row A to H, `players` who plays, `states` ends that are right or wrong, `code` what is
-changed in rubrics and rewards, `crew` the processes that do the work and `page` what is printed and written.
+`rows` has one module per row A to H, `players` the players, `final_states` correct and incorrect final states, and
+`code_mutation` mutants of rubrics and rewards. `process_pool` runs the jobs; `report` prints and writes the results.
 """
 
 from verification.proof.bounds import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE

@@ -1,4 +1,4 @@
-"""The proof on the command line: `python -m verification.proof`, and `make proof`."""
+"""Command line of the proof: `python -m verification.proof`, and `make proof`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ INTERRUPTED = 130
 MISUSED = 2
 ENVIRONMENT = "PROOF"
 FILES = ("--out", "--worklog")
-"""Options that name files: they say nothing of what is proved."""
+"""Options that name files; they do not affect what is proved."""
 
 ALL_LETTERS = "ABCDEFGH"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prove, print the table and write the page; return 1 where a promise does not hold."""
+    """Run the proof, print the table and write the page; return 1 if a guarantee does not hold."""
     options = _parser().parse_args(arguments)
     scope = Scope(scenarios=_scenarios(options), size=_size(options), first=options.seed)
     letters = options.row or list(ROWS)
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         tallies = _run_jobs(jobs, options.processes, log)
     except KeyboardInterrupt:
-        kept = f"; the next run goes on from {options.worklog}" if log is not None else ""
-        sys.stderr.write(f"\nstopped: nothing is proved{kept}\n")
+        kept = f"; the next run resumes from {options.worklog}" if log is not None else ""
+        sys.stderr.write(f"\nstopped; no result{kept}\n")
         return INTERRUPTED
     except WorkerLostError as error:
         sys.stderr.write(f"\n{error}\n")
@@ -73,18 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verification.proof", description=__doc__)
-    parser.add_argument("--scenario", action="append", choices=sorted(catalogue()), help="which one; again for more")
-    parser.add_argument("--row", action="append", choices=list(ROWS), help="which row; again for more")
-    parser.add_argument("--seed", "--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--size", choices=sorted(SIZES), default=os.environ.get(ENVIRONMENT) or "smoke")
-    parser.add_argument("--seeds", type=int, help="seeds of the oracles at each level, instead of the size's")
-    parser.add_argument("--cheat-seeds", type=int, help="seeds of the cheats at each level, instead of the size's")
-    parser.add_argument("--levels", help="chaos levels of rows A and B, by commas")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that share the work")
-    parser.add_argument("--out", type=Path, help="write the page there as well")
     parser.add_argument(
-        "--worklog", type=Path, help="keep what is done in this file, and go on from it when the same is asked again"
+        "--scenario", action="append", choices=sorted(catalogue()), help="scenario to prove; repeat for more"
     )
+    parser.add_argument("--row", action="append", choices=list(ROWS), help="row to prove; repeat for more")
+    parser.add_argument("--seed", "--first", type=int, default=0, help="first seed")
+    parser.add_argument("--size", choices=sorted(SIZES), default=os.environ.get(ENVIRONMENT) or "smoke")
+    parser.add_argument("--seeds", type=int, help="seeds of the oracles per level (default: from the size)")
+    parser.add_argument("--cheat-seeds", type=int, help="seeds of the adversaries per level (default: from the size)")
+    parser.add_argument("--levels", help="comma-separated chaos levels of rows A and B")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="number of worker processes")
+    parser.add_argument("--out", type=Path, help="also write the page to FILE")
+    parser.add_argument("--worklog", type=Path, help="store finished jobs in FILE and resume from it")
     return parser
 
 
@@ -104,7 +104,7 @@ def _size(options: argparse.Namespace) -> Size:
 
 
 def _run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[str, list[Tally]]:
-    """Return what every job has counted, by row, in the order of the jobs; those in the log are not done again."""
+    """Return every job's tallies by row, in job order; jobs in the work log are not repeated."""
     found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
     todo = [job for job in jobs if job not in found]
     commit = commit_of(Path(__file__).parent) if log is not None else ""
@@ -112,13 +112,13 @@ def _run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[
     last = started = time.monotonic()
     for done, (job, tallies) in enumerate(run_in_pool(todo, processes), start=len(found) + 1):
         found[job] = tallies
-        if log is not None and all(one.promise != JOB_FAILED for one in tallies):
+        if log is not None and all(tally.promise != JOB_FAILED for tally in tallies):
             log.write(job, tallies, seconds=time.monotonic() - last, commit=commit)
         last = time.monotonic()
         if is_terminal:
-            faults = sum(len(one.faults) for each in found.values() for one in each)
+            faults = sum(len(item.faults) for each in found.values() for item in each)
             minutes, seconds = divmod(int(time.monotonic() - started), 60)
-            status = f"{done}/{len(jobs)} jobs, {minutes}:{seconds:02}, {faults} against it, last {job.place}"
+            status = f"{done}/{len(jobs)} jobs, {minutes}:{seconds:02}, {faults} violations, last {job.place}"
             sys.stderr.write(f"\r\x1b[2K{status[:110]}")
             sys.stderr.flush()
     if is_terminal:
@@ -138,12 +138,12 @@ def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]
             lines.append(Line(row=letter, promise=promise, n=0, result=NOT_RUN, seed="", holds=None))
             continue
         found = tallies.get(letter, [])
-        troubles = [one for one in found if one.promise == JOB_FAILED]
-        lines += row.lines(scope, [one for one in found if one.promise != JOB_FAILED])
+        troubles = [item for item in found if item.promise == JOB_FAILED]
+        lines += row.lines(scope, [item for item in found if item.promise != JOB_FAILED])
         if troubles:
             lines.append(row.line(scope, JOB_FAILED, troubles))
         if not found:
-            lines.append(Line(row=letter, promise=row.title, n=0, result="nothing to do", seed="", holds=False))
+            lines.append(Line(row=letter, promise=row.title, n=0, result="no jobs", seed="", holds=False))
     return lines
 
 

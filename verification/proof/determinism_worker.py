@@ -1,4 +1,4 @@
-"""One leg of row E: a process that plays episodes and prints one digest of everything that was observed.
+"""A process of row E that plays episodes and prints one digest of all observations.
 
 `python -m verification.proof.determinism_worker --at-once 8 --seed 0 --level 3 [--restored] NAME...`
 """
@@ -26,11 +26,11 @@ START_TIMEOUT_S = 120.0
 RANDOM = "random"
 RESTORED_EVERY = 9
 UNDONE_STEPS: tuple[tuple[str, dict[str, Any]], ...] = (("ticketdesk_list_tickets", {}), ("wait", {"minutes": 600}))
-"""What is done before an episode is restored, and must leave nothing behind."""
+"""Steps taken before a restore; they must leave no trace."""
 
 
 class RestoringEngine(EpisodeEngine):
-    """A stage on which every episode goes astray again and again, and is restored to where it stood."""
+    """An engine that repeatedly takes extra steps and restores the episode."""
 
     def __init__(self, engine: EpisodeEngine, snapshots: Snapshots) -> None:
         super().__init__(engine.service_clients, engine.toolbox, engine.task_cache, engine.store, engine.metrics)
@@ -39,7 +39,7 @@ class RestoringEngine(EpisodeEngine):
     async def step(
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
-        """Take a step, and before some of them others that are taken back."""
+        """Take a step, preceded by extra steps that are undone."""
         if episode.step % RESTORED_EVERY == 1:
             taken = await self._snapshots.take(episode)
             for tool, extra_arguments in UNDONE_STEPS:
@@ -51,9 +51,9 @@ class RestoringEngine(EpisodeEngine):
 
 
 async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int, restored: bool = False) -> str:
-    """Return one digest over the episodes of both players in every scenario, so many of them at once.
+    """Return one digest over the episodes of both players in every scenario, played concurrently.
 
-    Where more are asked for than there are, each is played several times: repeats that differ are told apart.
+    If `at_once` exceeds the number of episodes, each is played several times; repeats that differ change the digest.
     """
     runtime = GatewayRuntime(Settings(start_timeout_s=START_TIMEOUT_S))
     async with runtime.running():
@@ -69,7 +69,7 @@ async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int
                     engine, name, player_name, players.get(player_name) or fair_oracle(name), seed=seed, level=level
                 )
 
-        return digest(sorted(set(await asyncio.gather(*(digest_one(*one) for one in episodes)))))
+        return digest(sorted(set(await asyncio.gather(*(digest_one(*episode) for episode in episodes)))))
 
 
 async def _episode_line(
@@ -86,7 +86,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--level", type=int, default=3)
     parser.add_argument("--at-once", type=int, default=1)
-    parser.add_argument("--restored", action="store_true", help="restore every episode again and again")
+    parser.add_argument("--restored", action="store_true", help="restore every episode repeatedly")
     options = parser.parse_args()
     logging.disable(logging.ERROR)
     settings = {"seed": options.seed, "level": options.level, "at_once": options.at_once, "restored": options.restored}

@@ -1,4 +1,4 @@
-"""Playing one episode on a stage, and keeping what it leaves."""
+"""Plays one episode on an engine and records it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from companyos_gateway.scenarios import Instance
 from companyos_shared.streams import Stream, digest
 
 MOST_TRIES = 3
-"""How often an episode is played that the house, not the player, has lost."""
+"""Maximum attempts at an episode that ends with an infrastructure error."""
 
 Player = Callable[[TaskView, Call], Awaitable[None]]
 StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
@@ -24,7 +24,7 @@ StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeResult:
-    """One episode: who played what, and how it went. `trouble` says what the player broke on."""
+    """One episode: player, instance and result. `trouble` is the player's exception."""
 
     player: str
     seed: int
@@ -39,18 +39,18 @@ class EpisodeResult:
 
     @property
     def success(self) -> bool:
-        """Whether the episode was a success."""
+        """Return whether the episode succeeded."""
         return self.outcome is Outcome.SUCCESS
 
     @property
     def place(self) -> str:
-        """Which episode this was, in words."""
+        """A description of the episode."""
         return f"{self.player}, seed {self.seed}, chaos {self.chaos}: {self.outcome} {self.player_error or ''}".rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepRecord:
-    """One step that was taken, with the potential and all costs so far as the house reckons them behind it."""
+    """One step, with the potential and all costs so far as the gateway computes them."""
 
     tool: str
     arguments: dict[str, Any]
@@ -61,13 +61,13 @@ class StepRecord:
 
     @property
     def is_carried_out(self) -> bool:
-        """Whether nobody refused it."""
+        """Return whether the call was not refused."""
         return self.problem is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedEpisode:
-    """An episode with everything that it leaves: task, stored evidence, what was declared, steps."""
+    """An episode with its task, stored evidence, declaration and steps."""
 
     result: EpisodeResult
     instance: Instance
@@ -77,7 +77,7 @@ class RecordedEpisode:
 
     @property
     def evidence(self) -> Evidence:
-        """The evidence, read from what is stored."""
+        """The evidence, parsed from its stored form."""
         return Evidence.from_json(self.stored)
 
 
@@ -93,7 +93,7 @@ async def play(
     on_step: StepObserver | None = None,
     on_end: Callable[[Episode], None] | None = None,
 ) -> EpisodeResult:
-    """Play one episode on a stage and free it; a player that gives up finishes as a failure."""
+    """Play one episode on an engine and free it; a player that gives up finishes as a failure."""
     options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
     episode = await engine.reset(options)
     observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
@@ -153,7 +153,7 @@ async def record_episode(
     chaos: int,
     overrides: Mapping[str, float] | None = None,
 ) -> RecordedEpisode:
-    """Play one episode and keep everything that it leaves; one that the house has lost is played again."""
+    """Play one episode and record it; an episode with an infrastructure error is repeated."""
     for _ in range(MOST_TRIES):
         step_records: list[StepRecord] = []
         ended: list[Episode] = []

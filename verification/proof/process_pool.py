@@ -1,4 +1,4 @@
-"""The crew: processes with a house of their own each, which take jobs until none is left."""
+"""A pool of worker processes, each with its own services, which run the jobs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from verification.proof.rows.base import JOB_FAILED, Job, Tally
 POLL_S = 1.0
 JOIN_TIMEOUT_S = 10.0
 START_TIMEOUT_S = 120.0
-"""How long a house may take to open where the machine is busy."""
+"""Startup timeout of a worker on a busy machine, in seconds."""
 
 
 class WorkerLostError(RuntimeError):
-    """Raised where a process of the crew has ended before its work was done."""
+    """Raised when a worker process ends before its work is done."""
 
 
 def run_in_pool(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, list[Tally]]]:
-    """Yield every job with what it counted, as they are done, the heavy ones first. Raises CrewLost."""
+    """Yield every job with its tallies as they finish, the largest first. Raises WorkerLostError."""
     context = multiprocessing.get_context("spawn")
     job_queue: Any = context.Queue()
     result_queue: Any = context.Queue()
@@ -60,13 +60,13 @@ def _next_result(result_queue: Any, workers: Sequence[BaseProcess]) -> tuple[Job
         except queue.Empty:
             lost = [worker.exitcode for worker in workers if worker.exitcode]
             if lost:
-                raise WorkerLostError(f"a process of the crew ended with status {lost[0]}") from None
+                raise WorkerLostError(f"A worker process exited with status {lost[0]}") from None
             continue
         return job, tallies
 
 
 def _run_worker(job_queue: Any, result_queue: Any) -> None:
-    """Be one of the crew. Ctrl-C is for the process that the crew belongs to."""
+    """Run a worker. Ctrl-C is handled by the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.ERROR)
     asyncio.run(_process_jobs(job_queue, result_queue))
@@ -79,14 +79,14 @@ async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
         while (job := _next_job(job_queue)) is not None:
             try:
                 tallies = await ROWS[job.row].work(engine, job)
-            except Exception:  # noqa: BLE001  # a job that breaks is told, and is no reason to lose the others
+            except Exception:  # noqa: BLE001  # a failed job is reported and must not stop the others
                 message = traceback.format_exc().strip().replace("\n", " | ")[-600:]
                 tallies = [Tally(promise=JOB_FAILED, n=1, scenario=job.scenario, faults=(f"{job.place}: {message}",))]
             result_queue.put((job, tallies))
 
 
 def _next_job(job_queue: Any) -> Job | None:
-    """Return the next job; None where there is none any more, or nobody who waits for it."""
+    """Return the next job; None if there are none left or the parent has gone."""
     parent = multiprocessing.parent_process()
     while parent is None or parent.is_alive():
         try:

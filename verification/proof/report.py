@@ -1,4 +1,4 @@
-"""What the proof says: a table on the terminal, and the page `results/proof.md`."""
+"""Reports of the proof: a terminal table, and the page `results/proof.md`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _HOLDS = {True: "yes", False: "NO", None: NOT_RUN}
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What was proved, and how."""
+    """The scope and cost of a run."""
 
     size: str
     command: str
     date: str
     commits: Sequence[str]
-    """Where it was done; more than one where the code that a row runs has not changed between them."""
+    """The commits of the run; several if the code that a row runs has not changed between them."""
 
     seconds: float
     processes: int
@@ -30,7 +30,7 @@ class Run:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Return the lines as a table for a terminal."""
+    """Return the lines as a terminal table."""
     width = max(len(line.promise) for line in lines)
     head = f"{'':4}{'':2}{'promise':{width}}  {'n':>7}  result"
     rows = [
@@ -42,7 +42,7 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def report(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: Mapping[str, Sequence[str]]) -> str:
-    """Return the report: one row per promise, then the details of each row."""
+    """Return the report: one row per guarantee, then each row's details."""
     commits = ", ".join(f"`{one}`" for one in run.commits)
     generated = (
         f"Generated on {run.date} at commit {commits} by `{run.command}`, in {run.seconds / 60:.1f} minutes with "
@@ -70,7 +70,7 @@ def report(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: 
 
 
 def commit_of(folder: Path) -> str:
-    """Return the commit that a folder stands at, marked where files differ from it; 'unknown' outside of git."""
+    """Return a folder's commit, marked if files differ from it; 'unknown' outside of git."""
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""Drawn ledgers: what episodes are paid that nobody has played."""
+"""Random reward traces: payments of generated episodes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BOTH = (False, True)
 
 
 def trace_of(stream: Stream) -> str:
-    """Return what an episode is paid that is drawn from a stream, step by step, where it stands then, how it ends.
+    """Return the payments of an episode drawn from a stream, step by step, and its end.
 
-    All of it as it is written, by which nought has a sign.
+    Values are formatted so that zeros keep their sign.
     """
     ledger = RewardLedger(
         stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS)
@@ -41,7 +41,7 @@ def outcome_cases() -> list[Outcome | None]:
 
 
 def enter_drawn_steps(ledger: RewardLedger, stream: Stream) -> tuple[list[float], Outcome]:
-    """Enter drawn steps until an end comes, as episodes do: success pays only with every milestone's work done."""
+    """Enter random steps until an episode ends; success requires every milestone."""
     rewards = []
     most = stream.integer(1, MOST_STEPS)
     rejections, damaged = 0, 0

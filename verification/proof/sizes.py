@@ -1,4 +1,4 @@
-"""How much is proved: a size for every day, and one for a release."""
+"""Sizes of the proof: one for daily use and one for releases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEVELS = levels()
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How many instances, episodes and changes each row takes, for one scenario."""
+    """The number of instances, episodes and mutations of each row, per scenario."""
 
     name: str
     levels: tuple[int, ...]
@@ -22,52 +22,52 @@ class Size:
     zoo_seeds: int
     climbs: int
     most_climbs: int
-    """Evaluations of the hill climber, and those in the original's scenario."""
+    """Evaluations of the hill climber, by default and in the first scenario."""
 
     single_calls: int
-    """Calls of a tool that are tried alone, beside the oracle's own."""
+    """Calls per tool that are tried alone, besides the oracle's own."""
 
     single_tools: int
-    """Tools whose calls are tried alone, drawn for each task; as many as there are at most."""
+    """Maximum number of tools whose calls are tried alone, sampled for each task."""
 
     drops: int
     """Writes that are left out of an oracle's trace, one at a time."""
 
     bent_seeds: int
-    """Instances of each outcome whose ends are bent."""
+    """Instances of each outcome whose final states are mutated."""
 
     swaps: int
     mutants: int
     """Code mutants, for all scenarios together."""
 
     code_scenarios: int
-    """Scenarios whose code is mutated, drawn; as many as there are at most. What they share needs all of them."""
+    """Maximum number of scenarios whose code is mutated, sampled. Mutants of shared code need all of them."""
 
     code_seeds: int
-    """Instances of each outcome whose ends the mutants are held against."""
+    """Instances of each outcome whose final states the mutants are run against."""
 
-    ledgers: int
+    random_traces: int
     processes: int
-    """Processes that must come to one digest, beside the crowd, the restored one and that of another Python."""
+    """Processes that must yield one digest, besides the concurrent, the restored and the other Python's one."""
 
     crowd: int
-    """Episodes that the crowd plays at once."""
+    """Number of concurrent episodes in one process."""
 
     leak_seeds: int
     pairs: int
     """Paired seeds of the workers of row G."""
 
     kind_seeds: int
-    """Seeds for each decisive kind of chaos in each scenario."""
+    """Seeds for each decisive chaos kind in each scenario."""
 
     friction_seeds: int
-    """Seeds for each friction kind: what costs little, or seldom much, shows in many pairs only."""
+    """Seeds for each friction kind; small or rare costs need many pairs."""
 
     fired_seeds: int
-    """Seeds for which each kind is planned in each scenario, to see whether it strikes."""
+    """Seeds for which each kind is planned in each scenario, to check whether it occurs."""
 
     random_episodes: int
-    """Episodes of chance at level 1, for all scenarios together."""
+    """Episodes of the random policy at level 1, for all scenarios together."""
 
     hashes: int
 
@@ -88,7 +88,7 @@ SMOKE = Size(
     mutants=30,
     code_scenarios=1,
     code_seeds=4,
-    ledgers=500,
+    random_traces=500,
     processes=2,
     crowd=17,
     leak_seeds=1,
@@ -115,7 +115,7 @@ FULL = Size(
     mutants=3_000,
     code_scenarios=1_000,
     code_seeds=4,
-    ledgers=20_000,
+    random_traces=20_000,
     processes=20,
     crowd=256,
     leak_seeds=5,
@@ -126,4 +126,4 @@ FULL = Size(
     random_episodes=1_000,
     hashes=6_000,
 )
-SIZES = {one.name: one for one in (SMOKE, FULL)}
+SIZES = {item.name: item for item in (SMOKE, FULL)}

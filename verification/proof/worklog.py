@@ -1,7 +1,6 @@
-"""The work log: what every finished job has counted, in a file, so that a proof that was stopped goes on from there.
+"""The work log: stores the tallies of every finished job, so that an interrupted proof resumes.
 
-A job is known by all that it depends on: what it is, and the code that it runs. What was done on other code is not
-found.
+A job's key covers its definition and the code that it runs. Results of other code are not reused.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ _UNRELATED = (
     "companyos_shared/pages/",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "process_pool", "report", "sizes", "worklog")),
 )
-"""What no proof depends on: who looks before a start, serves, shows, hands out the work. Sizes are part of a job."""
+"""Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
 
 _OF_CLIENT = ("companyos/contract.py", "companyos/policies/")
-"""What the gateway knows of the client."""
+"""Client modules that the gateway uses."""
 
 _PLACES_OF_A_SCENARIO = (
     "companyos_gateway/scenarios/{}/",
@@ -59,16 +58,16 @@ _STATES, _CODE = f"{_PROOF}final_states/", f"{_PROOF}code_mutation/"
 
 
 class WorkLog:
-    """A file of finished jobs, one to a line."""
+    """A file of finished jobs, one per line."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file, or begin it. Raises OSError, and ValueError for a file of another kind."""
+        """Open or create a file. Raises OSError, and ValueError for a file of another kind."""
         self._done: dict[str, dict[str, Any]] = {}
         self.seconds = 0.0
-        """How long all runs together have worked on what is found."""
+        """Total duration of all runs on the reused jobs, in seconds."""
 
         self.commits: set[str] = set()
-        """The commits at which it was done."""
+        """The commits at which the jobs were run."""
 
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -76,16 +75,16 @@ class WorkLog:
         self._file: IO[str] = path.open("a", encoding="utf-8")
 
     def found(self, jobs: Sequence[Job]) -> dict[Job, list[Tally]]:
-        """Return those of the jobs that were done, with what they counted."""
+        """Return the jobs that were done, with their tallies."""
         lines = {job: line for job in jobs if (line := self._done.get(key_of(job))) is not None}
         self.seconds = sum(line["seconds"] for line in lines.values())
         self.commits = {line["commit"] for line in lines.values()}
-        return {job: [_tally(one) for one in line["tallies"]] for job, line in lines.items()}
+        return {job: [_tally(tally) for tally in line["tallies"]] for job, line in lines.items()}
 
     def write(self, job: Job, tallies: Sequence[Tally], *, seconds: float, commit: str) -> None:
-        """Write down what a job has counted, the seconds since the one before it, and the commit."""
+        """Append a job's tallies, the seconds since the previous job, and the commit."""
         entry = {"job": key_of(job), "place": job.place, "commit": commit, "seconds": round(seconds, 3)}
-        self._file.write(_line(entry | {"tallies": [asdict(one) for one in tallies]}))
+        self._file.write(_line(entry | {"tallies": [asdict(tally) for tally in tallies]}))
         self._file.flush()
         self.seconds += seconds
         self.commits.add(commit)
@@ -95,7 +94,7 @@ class WorkLog:
         self._file.close()
 
     def _read(self, path: Path) -> None:
-        """Read what is there; a last line that a killed process left half written is cut off."""
+        """Read the file; truncate an incomplete last line."""
         whole, _, rest = path.read_text(encoding="utf-8").rpartition("\n")
         if rest:
             path.write_text(f"{whole}\n" if whole else "", encoding="utf-8")
@@ -104,17 +103,17 @@ class WorkLog:
                 entry = json.loads(line)
                 self._done[entry["job"]] = entry
             except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"{path}, line {number}: no line of a work log") from error
+                raise ValueError(f"{path}, line {number}: invalid work log entry") from error
 
 
 def key_of(job: Job) -> str:
-    """Return what stands for a job: a digest of what it is and of the code that it runs."""
+    """Return the key of a job: a digest of its definition and of the code that it runs."""
     return digest([asdict(job), code_digest(job.row, job.part, job.scenario)])
 
 
 @cache
 def code_digest(row: str, part: str, scenario: str) -> str:
-    """Return a digest of the code that the jobs of a part of a row run, those of one scenario or, with "", of all."""
+    """Return a digest of the code of a row's part, for one scenario or, with "", for all."""
     depends_on = _dependency_filter(row, part, scenario)
     hasher = hashlib.sha256()
     for name, content in _sources():
@@ -124,7 +123,7 @@ def code_digest(row: str, part: str, scenario: str) -> str:
 
 
 def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bool]:
-    """Return what says of a file whether that part of the row depends on it: no scenario knows another."""
+    """Return a predicate for the files that a row's part depends on; scenarios do not depend on each other."""
     own = f"{_PROOF}rows/{PurePosixPath(inspect.getfile(type(ROWS[row]))).name}"
     others = tuple(
         place.format(name) for name in catalogue() if scenario and name != scenario for place in _PLACES_OF_A_SCENARIO
@@ -167,7 +166,7 @@ def _is_relevant(name: str) -> bool:
 
 
 def _root(module: Any) -> Path:
-    """Return the folder of the package that a module lies in."""
+    """Return the package folder of a module."""
     package = import_module(module.__name__.partition(".")[0])
     assert package.__file__ is not None
     return Path(package.__file__).parent

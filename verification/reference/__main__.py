@@ -1,4 +1,4 @@
-"""`python -m verification.reference FOLDER`: writes scenarios.md and tools.md there."""
+"""`python -m verification.reference FOLDER`: writes scenarios.md and tools.md."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from verification.reference.tools_page import tools_page
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write both pages and name them."""
+    """Write both pages and print their names."""
     parser = argparse.ArgumentParser(prog="python -m verification.reference", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the pages are written")
+    parser.add_argument("folder", type=Path, help="output folder")
     folder: Path = parser.parse_args(arguments).folder
     pages = {"scenarios.md": scenarios_page(catalogue()), "tools.md": tools_page(asyncio.run(_tools()))}
     for name, text in pages.items():

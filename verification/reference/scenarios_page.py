@@ -27,7 +27,6 @@ GROUPS = {
 
 
 def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
-    """Return the page about these scenarios."""
     known = {name: scenarios[name] for name in sorted(scenarios)}
     facts = [scenario_details(name, scenario) for name, scenario in known.items()]
     return document(
@@ -88,11 +87,11 @@ def _styled_name(kind: Kind, profiles: list[Profile]) -> str:
 
 
 def _rates(kind: Kind, profiles: list[Profile]) -> str:
-    """Return the rates in percent, one per level, then those of services with rates of their own."""
+    """Return the rates in percent, one per level, then those of services with their own rates."""
     known = [profile.rates.get(kind) for profile in profiles]
-    services = sorted({service for one in known if one for service in one.services})
+    services = sorted({service for profile in known if profile for service in profile.services})
     own = (f"{name} {_joined(one.services.get(name, one.rate) if one else 0 for one in known)}" for name in services)
-    return ", ".join([_joined(one.rate if one else 0 for one in known), *own])
+    return ", ".join([_joined(profile.rate if profile else 0 for profile in known), *own])
 
 
 def _joined(rates: Iterable[float]) -> str:
@@ -100,14 +99,18 @@ def _joined(rates: Iterable[float]) -> str:
 
 
 def _limits(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, str, str]]:
-    """Yield how much may occur at once, one value per level, as rows below the rates."""
+    """Yield the limits of concurrent chaos per level, as table rows."""
     budgets = [profile.budget for profile in profiles]
     if group is Group.TRANSPORT:
-        yield "at most", "consecutive failures", "/".join(str(one.consecutive) for one in budgets)
-        yield "at most", "rounds per target that begin with failures", "/".join(str(one.spells) for one in budgets)
+        yield "at most", "consecutive failures", "/".join(str(budget.consecutive) for budget in budgets)
+        yield (
+            "at most",
+            "rounds per target that begin with failures",
+            "/".join(str(budget.spells) for budget in budgets),
+        )
     else:
         yield (
             "at most",
             "kinds at once, besides those always present",
-            "/".join(str(one.kinds(group)) for one in budgets),
+            "/".join(str(budget.kinds(group)) for budget in budgets),
         )

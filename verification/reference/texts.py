@@ -1,4 +1,4 @@
-"""The words of the pages, read once from the files beside this one."""
+"""Reads the texts of the pages from the files in this folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FOLDER = Path(__file__).parent
 
 @cache
 def read_texts(name: str) -> dict[str, Any]:
-    """Return the words of a file; they are shared and not to be changed."""
+    """Return the texts of a file (cached; do not modify)."""
     return tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 

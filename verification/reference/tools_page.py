@@ -19,7 +19,6 @@ _UNLISTED = {*_COMMON, "cursor"}
 
 
 def tools_page(tools: Sequence[ToolSpec]) -> str:
-    """Return the page for these tools."""
     by_service: dict[str, list[ToolSpec]] = {}
     for tool in tools:
         by_service.setdefault(_title(tool), []).append(tool)
@@ -50,7 +49,7 @@ def _argument(name: str, is_required: bool) -> str:
 
 
 def _reasons(tools: Sequence[ToolSpec]) -> Iterator[str]:
-    """Tell the reasons once; several tools take them."""
+    """Return the section about reasons, which several tools accept."""
     offered = (tool.input_schema.get("properties", {}).get("reason_code", {}).get("enum") for tool in tools)
     reasons = next(filter(None, offered), None)
     if reasons:

@@ -1,4 +1,4 @@
-"""`make simulate`: play the histories of many seeds, print what they did and what was found."""
+"""`make simulate`: runs histories of many seeds and prints statistics and violations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
 
 HASH_SEED = "0"
-"""Sets of text are walked in the order of their hashes, so the hashes belong to what a seed decides."""
+"""Sets of strings are iterated in hash order, so the hash seed is fixed as well."""
 
 KINDS = ("lost", "doubled", "torn", "resurrected")
 
 
 def main() -> int:
-    """Play; return 1 where anything was found, 0 where nothing was."""
+    """Run the histories; return 1 if there was a violation."""
     options = _arguments()
     if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
         os.execve(  # noqa: S606 - this very program
@@ -49,7 +49,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m verification.simulation", description=__doc__)
-    parser.add_argument("seeds", nargs="?", default="0-1999", help="first-last, both included")
+    parser.add_argument("seeds", nargs="?", default="0-1999", help="seeds as FIRST-LAST, inclusive")
     parser.add_argument("--seed", type=int, help="play one seed twice and print its history")
     parser.add_argument(
         "--defect", choices=sorted(DEFECTS), help="plant a defect; stop at the first history that finds it"
@@ -59,15 +59,13 @@ def _arguments() -> argparse.Namespace:
 
 
 HISTORIES_PER_PROCESS = 200
-"""A killed simulated process leaves its descriptors open on `/dev/null`, about four a history."""
+"""Histories per process; a killed simulated process leaves about four descriptors of `/dev/null` open."""
 
 
 def _trace(seed: int, defect: str | None) -> int:
     first, second = _play(seed, defect), _play(seed, defect)
     print("\n".join(first.lines))
-    print(
-        f"\nseed {seed}, digest {first.digest}, played again {second.digest}: {first.violation or 'nothing was found'}"
-    )
+    print(f"\nseed {seed}, digest {first.digest}, played again {second.digest}: {first.violation or 'no violation'}")
     return 1 if first.violation or first.digest != second.digest else 0
 
 
@@ -96,7 +94,7 @@ def _play_all(seeds: Iterable[int], defect: str | None, jobs: int) -> Iterator[H
 
 
 class Tally:
-    """What all histories did and what was found."""
+    """Totals of all histories and their violations."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -107,7 +105,7 @@ class Tally:
         self.violations: list[HistoryResult] = []
 
     def add(self, result: HistoryResult) -> None:
-        """Count one history, and print the progress now and then."""
+        """Count one history, and print the progress at intervals."""
         self.histories += 1
         self._switches += result.switches
         self._moves += result.moves
@@ -135,7 +133,7 @@ class Tally:
             ("seconds", f"{seconds:.1f}"),
             ("histories a minute", f"{self.histories / seconds * 60:.0f}"),
         ]
-        print("\n| what | result |\n|---|---|")
+        print("\n| measure | result |\n|---|---|")
         for what, result in rows:
             print(f"| {what} | {result} |")
 

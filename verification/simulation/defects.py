@@ -1,4 +1,4 @@
-"""Defects to plant, one at a time: each breaks a promise inside the product, and the simulation has to find it."""
+"""Seeded defects: each breaks a guarantee of the product, and the simulation must find it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LATE_S = 0.2
 
 
 def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
-    """Step and generation are compared with what the process remembers, before the transaction begins."""
+    """Compare step and generation with process memory before the transaction begins."""
 
     def begin_unfenced(self: Episodes, session: Session, context: CallContext) -> None:
         if session.reader is not None:
@@ -41,13 +41,13 @@ def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
 
 
 def _generations_are_not_checked(patch: pytest.MonkeyPatch) -> None:
-    """A service serves calls of every generation."""
+    """Serve calls of every generation."""
     patch.setattr(Lease, "check", lambda *_arguments: None)
     patch.setattr(Session, "fence", lambda self, _generation: self.refresh())
 
 
 def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
-    """What a service holds and no manifest names is deleted, as the sweep did."""
+    """Delete databases that no manifest names, as the sweep did."""
 
     async def delete(self: Reconciliation, service: str, _item_id: str, found: Any) -> None:
         for episode in found.episodes:
@@ -59,7 +59,7 @@ def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_lease_is_not_synced(patch: pytest.MonkeyPatch) -> None:
-    """The file of a lease is renamed before it is on the disk."""
+    """Rename a lease's file before it is synced."""
 
     def write(path: Path, content: bytes) -> None:
         temporary = path.with_suffix(".aside")
@@ -70,7 +70,7 @@ def _a_lease_is_not_synced(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_journal_has_no_chain(patch: pytest.MonkeyPatch) -> None:
-    """The hashes of a journal's lines are not checked."""
+    """Skip checking the hashes of journal lines."""
 
     def decode(content: bytes, header: JournalHeader) -> JournalContents:
         lines = content.partition(b"\n")[2].split(b"\n")
@@ -82,12 +82,12 @@ def _a_journal_has_no_chain(patch: pytest.MonkeyPatch) -> None:
 
 
 def _an_intent_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """A step is sent to a service before anything is written about it."""
+    """Send a step to a service without journaling its intent."""
     patch.setattr(Journal, "record_intent", lambda *_arguments: None)
 
 
 def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -> None:
-    """What a step came to is written a moment after it was answered."""
+    """Journal a step's outcome a moment after responding."""
     take = Journal.record_step
 
     def take_late(self: Journal, *arguments: Any) -> None:
@@ -101,18 +101,18 @@ def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -
 
 
 def _a_missing_database_reads_as_empty(patch: pytest.MonkeyPatch) -> None:
-    """A service whose database is gone begins the epoch anew, and a start does not ask for it."""
+    """Open a missing database as empty, and skip the check at startup."""
     patch.setattr(Session, "check_written", lambda *_arguments: None)
     patch.setattr(Inventory, "check", lambda *_arguments: None)
     patch.setattr(Recovery, "_check_databases", _unchecked)
 
 
 async def _unchecked(*_arguments: object, **_named: object) -> None:
-    """Find nothing wrong."""
+    pass
 
 
 NOT_FOUND_HERE = ("forks-share-an-episode", "old-epochs-are-served")
-"""Found by `make nightly`, by no history of the simulation."""
+"""Defects that `make nightly` finds and no simulated history does."""
 
 DEFECTS: dict[str, InstallDefect] = {
     "fencing-in-memory": _fencing_in_memory,
@@ -125,4 +125,4 @@ DEFECTS: dict[str, InstallDefect] = {
     "a-missing-database-reads-as-empty": _a_missing_database_reads_as_empty,
     **{name: install for name, install in DEFECTS_OF_EPISODES.items() if name not in NOT_FOUND_HERE},
 }
-"""Every defect by its name; each is found within 2,000 histories."""
+"""All defects by name; each is found within 2,000 histories."""

@@ -1,4 +1,4 @@
-"""One enterprise on one simulated machine: service processes and gateway processes on real folders."""
+"""A simulated deployment: service and gateway processes with real folders on one simulated machine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_TEMPLATE_BYTES = 2**26
 
 @dataclass
 class Gateway:
-    """A gateway process. Its parts are there once it has started."""
+    """A gateway process. Its attributes are set once it has started."""
 
     process: Process
     episode_engine: EpisodeEngine
@@ -51,26 +51,26 @@ class Gateway:
 
 
 class Apps:
-    """The apps of service processes. Making one is slow, so one that a process leaves is given to the next."""
+    """A pool of service apps, because creating one is slow."""
 
     def __init__(self) -> None:
         self._free: dict[str, list[FastAPI]] = {name: [] for name in SERVICES}
 
     def prepare(self) -> None:
-        """Make outside of any history what histories share."""
+        """Create the shared parts outside of any history."""
         toolbox()
         for name in SERVICES:
             blank_database(name)
 
     def take(self, name: str) -> FastAPI:
-        """Return an app that no process uses."""
+        """Return an unused app."""
         if self._free[name]:
             return self._free[name].pop()
         settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
         return create_app(SERVICE_DEFINITIONS[name], settings)
 
     def give_back(self, name: str, app: FastAPI) -> None:
-        """Take an app back whose process is over."""
+        """Return the app of an ended process to the pool."""
         self._free[name].append(app)
 
 
@@ -79,13 +79,13 @@ APPS = Apps()
 
 @cache
 def blank_database(name: str) -> bytes:
-    """Return the file that every template of a service begins as."""
+    """Return the empty database that service templates start from."""
     with TemporaryDirectory() as folder:
         return Database(SERVICE_DEFINITIONS[name].metadata)._make_blank(Path(folder) / "blank")
 
 
 class Deployment:
-    """Service processes and gateway processes by what they are."""
+    """The service and gateway processes by name."""
 
     def __init__(self, machine: Machine, network: Network) -> None:
         self.machine = machine
@@ -96,7 +96,7 @@ class Deployment:
         self._mounts.mkdir(exist_ok=True)
 
     def start_service(self, name: str) -> Operation[None]:
-        """Start a process of a service. Another one that is still there goes on as it likes."""
+        """Start a service process. An existing one continues to run."""
         process = self._spawn(name)
         app = APPS.take(name)
         self._apps.append((name, app))
@@ -107,7 +107,9 @@ class Deployment:
             Episodes.__init__(
                 episodes, episodes.service, folder, max_open=_MOST_OPEN, max_template_bytes=_MOST_TEMPLATE_BYTES
             )
-            episodes.database._blank = blank_database(name)  # making one takes as long as the rest of a history's start
+            episodes.database._blank = blank_database(
+                name
+            )  # creating one takes as long as the rest of a history's start
             replays: Any = app.user_middleware[0].kwargs["replays"]
             ReplayProtection.__init__(replays)
             self.network.listeners[name] = Listener(process, app)
@@ -116,7 +118,7 @@ class Deployment:
         return process.start(start)
 
     def start_gateway(self, folder: str = "gateway", *, take_over: bool = False) -> Gateway:
-        """Start a gateway that knows what its files say and nothing else."""
+        """Start a gateway that reads its state from its files only."""
         process = self._spawn(folder)
         place = self._mount(process, folder)
         transports = {name: self.network.transport(process, name) for name in SERVICES}
@@ -129,7 +131,7 @@ class Deployment:
         return Gateway(process, engine.episode_engine, engine.snapshots, process.start(start))
 
     def close(self) -> None:
-        """End every process, and take back what they used."""
+        """End every process and release its resources."""
         self.machine.scheduler.end()
         for name, app in self._apps:
             episodes: Episodes = app.state.episodes
@@ -141,7 +143,7 @@ class Deployment:
         return scheduler.spawn(f"{name}#{1 + sum(process.name.startswith(name) for process in scheduler.processes)}")
 
     def _mount(self, process: Process, name: str) -> Path:
-        """Return a path to a folder that is the process's own, and leads nowhere once the process is dead."""
+        """Return a path to a process's folder that becomes invalid when the process dies."""
         mount, folder = self._mounts / process.name, self.machine.disk.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         mount.symlink_to(folder)
@@ -151,7 +153,7 @@ class Deployment:
 
 @dataclass
 class Engine:
-    """The engine of a gateway on a folder, which was not started yet."""
+    """A gateway's engine on a folder, not yet started."""
 
     episode_engine: EpisodeEngine
     snapshots: Snapshots
@@ -159,7 +161,7 @@ class Engine:
 
     @classmethod
     def on(cls, folder: Path, transports: Mapping[str, httpx.AsyncBaseTransport]) -> Engine:
-        """Return the engine of a folder with a way to each service."""
+        """Return the engine of a folder with a client for each service."""
         clients = {name: ServiceClient(name, f"http://{name}", KEY.encode(), way) for name, way in transports.items()}
         service_clients = ServiceClients(clients)
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)

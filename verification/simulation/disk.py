@@ -1,7 +1,7 @@
-"""What a loss of power, a full disk and a flipped bit do to files.
+"""Effects of power loss, a full disk and flipped bits on files.
 
-A file holds for sure what it held when it was last synced, a folder the names it had when it was last synced. What
-came since is kept, cut off, partly zeroed or gone, name changes in the order in which they were made.
+A file's last synced content and a folder's last synced names are durable. Later changes are kept, truncated, partly
+zeroed or lost; name changes are kept in order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK_BYTES = 512
 
 @dataclass
 class _NameChange:
-    """A name that changed what it stands for: what it stood for before, None where it was no name."""
+    """A changed name and its previous target, None if the name was new."""
 
     path: str
     before: bytes | None
@@ -36,34 +36,34 @@ class Disk:
         self._changes: list[_NameChange] = []
 
     def mark_synced(self) -> None:
-        """Take everything as it is now for synced."""
+        """Treat the current state as synced."""
         self._synced = {path.stat().st_ino: path.read_bytes() for path in self._files()}
         self._changes.clear()
 
     def check_room(self, path: Any) -> None:
-        """Raise OSError where the disk is full."""
+        """Raise OSError if the disk is full."""
         if self.is_full and str(path).startswith(str(self.folder)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def before_write(self, _fd: int, *_data: Any) -> None:
-        """Find no room, or remember nothing: what was not synced is not safe."""
+        """Raise OSError if the disk is full, else mark the file as unsynced."""
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before_pwrite = before_write
 
     def before_replace(self, _source: Any, target: Any, *_rest: Any) -> None:
-        """Remember what the name stood for."""
+        """Record the name's target."""
         self._changes.append(_NameChange(os.path.realpath(target), _content(target)))
 
     before_rename = before_replace
 
     def before_link(self, _source: Any, target: Any, *_rest: Any) -> None:
-        """Remember that the name is new."""
+        """Record the new name."""
         self._changes.append(_NameChange(os.path.realpath(target), None))
 
     def before_unlink(self, path: Any, *_rest: Any) -> None:
-        """Remember what the name stood for."""
+        """Record the name's target."""
         if os.path.isabs(path):
             content = _content(path)
             if content is not None:
@@ -72,7 +72,7 @@ class Disk:
     before_remove = before_unlink
 
     def before_fsync(self, fd: int) -> None:
-        """Keep what a file holds, or which names a folder has."""
+        """Mark a file's content or a folder's names as durable."""
         path = os.readlink(f"/proc/self/fd/{fd}")
         if os.path.isdir(path):
             self._changes = [change for change in self._changes if os.path.dirname(change.path) != path]
@@ -82,7 +82,7 @@ class Disk:
     before_fdatasync = before_fsync
 
     def lose_power(self) -> int:
-        """Leave what a loss of power leaves, and return how many files and names are not what they were."""
+        """Apply a power loss, and return how many files and names changed."""
         rng, touched = self._rng, 0
         by_folder: dict[str, list[_NameChange]] = {}
         for change in self._changes:
@@ -98,7 +98,7 @@ class Disk:
         return touched
 
     def flip_bit(self) -> str:
-        """Flip one bit of one file, and return where."""
+        """Flip one bit of one file; return a description."""
         path = self._pick()
         if path is None:
             return "nothing"
@@ -109,7 +109,7 @@ class Disk:
         return f"{path.relative_to(self.folder)}: a bit is flipped at byte {at} of {len(content)}"
 
     def cut_off(self) -> str:
-        """Cut one file off, and return where."""
+        """Truncate one file; return a description."""
         path = self._pick()
         if path is None:
             return "nothing"
@@ -119,7 +119,7 @@ class Disk:
         return f"{path.relative_to(self.folder)} is cut off to {left} of {size} bytes"
 
     def delete(self) -> str:
-        """Delete one file, and return which."""
+        """Delete one file; return its name."""
         path = self._pick()
         if path is None:
             return "nothing"
@@ -161,7 +161,7 @@ def _with_holes(content: bytes, keep: int, rng: random.Random) -> bytes:
 
 
 def _common(content: bytes, synced: bytes) -> int:
-    """Return how many first bytes of a file are as they were synced."""
+    """Return the number of leading bytes of a file that equal its synced content."""
     return next((at for at, (one, other) in enumerate(zip(content, synced, strict=False)) if one != other), len(synced))
 
 
@@ -180,7 +180,7 @@ def _undo(change: _NameChange) -> None:
 
 
 def _overwrite(path: Path, content: bytes) -> None:
-    """Write in place, with the time of the last write as it was: damage is not announced."""
+    """Write in place and keep the modification time, so that the damage is silent."""
     found = path.stat()
     with path.open("r+b") as file:
         file.truncate(0)

@@ -1,4 +1,4 @@
-"""Drives one enterprise on one simulated machine: asks it for things, strikes it, and compares it with the model."""
+"""Drives one simulated deployment: runs operations, injects faults, and compares the state with the model."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ T = TypeVar("T")
 CoroutineFunction = Callable[[], Coroutine[Any, Any, Any]]
 
 OPERATION_TIMEOUT_S = 120.0
-"""How long an operation may take, in simulated seconds."""
+"""Timeout of an operation, in simulated seconds."""
 
 REST_S = 30.0
-"""How long everything that is on its way needs to arrive, in simulated seconds."""
+"""Time in which everything in transit arrives, in simulated seconds."""
 
 FOREVER = math.inf
 
@@ -48,16 +48,16 @@ _UNAVAILABLE = (
     errors.AtCapacityError,
     errors.EpisodeQueueFullError,
 )
-"""What an enterprise without damage may refuse anything with."""
+"""Errors that an undamaged deployment may return to any operation."""
 
 
 class ViolationError(AssertionError):
-    """The enterprise is in a state that the model does not allow."""
+    """Raised for a state that the model does not allow."""
 
 
 @dataclass
 class HistoryResult:
-    """What a history did and what was found."""
+    """The events and the violation of a history."""
 
     seed: int
     digest: str = ""
@@ -70,7 +70,7 @@ class HistoryResult:
 
 @dataclass
 class Change:
-    """Something that is done to an episode, and what it is where that was done. `after` is None for one that ends."""
+    """An operation on an episode and the model after it. `after` is None if it ends the episode."""
 
     label: str
     what: str
@@ -79,7 +79,7 @@ class Change:
 
 
 class Driver:
-    """One enterprise and its model."""
+    """One deployment and its model."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.rng = random.Random(f"history {seed}")
@@ -92,19 +92,19 @@ class Driver:
         self.model = Model()
         self.result = HistoryResult(seed)
         self.is_fault_active = False
-        """Whether a fault strikes now: a step may then end as infra_error."""
+        """Whether a fault is active; a step may then end as infra_error."""
 
         self.is_damaged = False
-        """Whether files are not what they were: an episode may then be in quarantine, or be refused as corrupt."""
+        """Whether files are damaged; an episode may then be in quarantine, or be refused as corrupt."""
 
         self.has_damaged_files = False
-        """Whether files were damaged that were synced: a gateway may then refuse to start."""
+        """Whether synced files were damaged; a gateway may then refuse to start."""
 
         self.has_lost_power = False
-        """Whether the power was lost: an episode may then be gone, or be what it was before."""
+        """Whether the power was lost; an episode may then be gone, or in an earlier state."""
 
         self.takes_over = False
-        """Whether another gateway has held the services, so that the next one has to take them over."""
+        """Whether another gateway has held the services, so that the next one must take them over."""
 
         self._gateway: Gateway | None = None
         self._armed: dict[Process, Callable[[Process], None]] = {}
@@ -112,12 +112,12 @@ class Driver:
 
     @property
     def gateway(self) -> Gateway:
-        """The gateway that the players talk to."""
+        """The gateway that players use."""
         assert self._gateway is not None
         return self._gateway
 
     def note(self, line: str) -> None:
-        """Write down what happened."""
+        """Record an event."""
         self.result.lines.append(f"{self.scheduler.now:9.3f}  {line}")
 
     # Processes.
@@ -131,18 +131,18 @@ class Driver:
         self.machine.disk.mark_synced()
 
     def restart_service(self, name: str) -> None:
-        """Start a process of a service; another one that is still there goes on as it likes."""
+        """Start a service process; an existing one continues to run."""
         self.run_until_done(self.deployment.start_service(name))
         self.note(f"{self.deployment.services[name].name} has started")
 
     def start_dead_services(self) -> None:
-        """Start the services again that were killed."""
+        """Restart killed services."""
         for name in list(self.deployment.services):
             if self.deployment.services[name].is_dead:
                 self.restart_service(name)
 
     def restart_gateway(self) -> None:
-        """Start a gateway where none is, and find out where the episodes stand whose state is not known."""
+        """Start a gateway if there is none, and resolve unknown episode states."""
         while True:
             self.start_dead_services()
             if self._is_down():
@@ -160,55 +160,55 @@ class Driver:
                 return
 
     def kill(self, process: Process) -> None:
-        """End a process where it is."""
+        """Kill a process at its current point."""
         if not process.is_dead:
             self.note(f"{process.name} is killed at {process.paused_at}")
             process.kill()
 
     def stall(self, process: Process, seconds: float) -> None:
-        """Let a process stand still for a while."""
-        self.note(f"{process.name} stands still at {process.paused_at} for {seconds} s")
+        """Pause a process for a while."""
+        self.note(f"{process.name} is paused at {process.paused_at} for {seconds} s")
         process.stalled_until = self.scheduler.now + seconds
 
     def arm(self, process: Process, strike: Callable[[Process], None], most: int = 40) -> None:
-        """Let something happen to a process at one of its next seams."""
+        """Schedule an action for one of a process's next preemption points."""
         process.pause_countdown = self.rng.randint(1, most)
         self._armed[process] = strike
 
     def disarm(self) -> None:
-        """Forget what was armed and did not strike."""
+        """Cancel scheduled actions that did not run."""
         self._armed.clear()
         self.scheduler.expired_process = None
         for process in self.scheduler.processes:
             process.pause_countdown = None
 
     def strike(self) -> None:
-        """Let happen what was armed, where a process has come there."""
+        """Run the scheduled action of a process that reached its point."""
         expired_process, self.scheduler.expired_process = self.scheduler.expired_process, None
         if expired_process is not None and (strike := self._armed.pop(expired_process, None)) is not None:
             strike(expired_process)
 
     def start_operation(self, coroutine_function: Callable[[], Coroutine[Any, Any, T]]) -> Operation[T]:
-        """Ask the gateway for something."""
+        """Start a gateway operation."""
         return self.gateway.process.start(coroutine_function)
 
     def run_until_done(self, *operations: Operation[Any]) -> None:
-        """Let the machine run until operations are over; what was armed strikes on the way."""
+        """Run the machine until operations end; scheduled actions run meanwhile."""
         end_at = self.scheduler.now + OPERATION_TIMEOUT_S
         while not all(operation.is_over for operation in operations):
             self.scheduler.run(lambda: all(operation.is_over for operation in operations), end_at - self.scheduler.now)
             self.strike()
             self.start_dead_services()
             if self.scheduler.now >= end_at:
-                raise StuckError("an operation does not end")
+                raise StuckError("an operation does not finish")
 
     def rest(self) -> None:
-        """Let everything arrive that is on its way."""
+        """Let everything in transit arrive."""
         self.scheduler.run(lambda: False, REST_S)
         self.strike()
 
     def end_all_faults(self) -> None:
-        """Let every fault end, and everything that is on its way arrive."""
+        """End every fault, and let everything in transit arrive."""
         self.note("-- all faults end")
         self.network.faults = NetworkFaults()
         self.machine.disk.is_full = False
@@ -221,7 +221,7 @@ class Driver:
     # Episodes.
 
     def change(self, *changes: Change) -> None:
-        """Do things with episodes at once; where nobody is answered, each may or may not have happened."""
+        """Run operations on episodes concurrently; an unanswered one may or may not have been applied."""
         before = {change.label: self.model.episodes.get(change.label, [None]) for change in changes}
         is_calm = not self.is_fault_active and all(
             p.stalled_until <= self.scheduler.now for p in self.scheduler.processes
@@ -231,7 +231,7 @@ class Driver:
         for change, operation in operations:
             states = before[change.label]
             if operation.is_lost:
-                self.note(f"{change.label}: {change.what}: nobody was answered")
+                self.note(f"{change.label}: {change.what}: no response")
                 self.model.set(change.label, [*states, change.after])
             elif self.is_refused(change.label, change.what, operation):
                 self.model.set(change.label, states)
@@ -246,7 +246,7 @@ class Driver:
                 self.resolve_state(change.label)
 
     def is_refused(self, label: str, what: str, operation: Operation[Any]) -> bool:
-        """Say whether an operation failed as it may."""
+        """Return whether an operation failed in an accepted way."""
         error = operation.error()
         if error is None:
             return False
@@ -257,7 +257,7 @@ class Driver:
         raise ViolationError(f"{kind}: {label}: {what}: {type(error).__name__}: {error}")
 
     def resolve_state(self, label: str, *, asks_services: bool = True) -> None:
-        """Find out which of its possible states an episode is in; raises ViolationError where it is in none."""
+        """Determine which of its possible states an episode is in; raises ViolationError if none matches."""
         states = self.model.episodes[label]
         if not states or self._is_down():
             return
@@ -265,7 +265,7 @@ class Driver:
             states = [None, *self.model.past[label], *states]
         if self.episode_or_none(label) is None:
             if None not in states and not (self.is_damaged and self._is_in_quarantine(label)):
-                raise ViolationError(f"lost: {label} is not there, and nothing says why")
+                raise ViolationError(f"lost: {label} is missing without a reason")
             self.model.set(label, [None])
             return
         operation = self.start_operation(lambda: self._seen(label, asks_services=asks_services))
@@ -280,7 +280,7 @@ class Driver:
         self.model.set(label, [self._matching(label, seen, states)])
 
     def check_everything(self) -> None:
-        """Compare every episode with the model, and with what the services hold; raises ViolationError."""
+        """Compare every episode with the model and with the services' data; raises ViolationError."""
         self.restart_gateway()
         for label in list(self.model.episodes):
             self.resolve_state(label)
@@ -290,17 +290,17 @@ class Driver:
             raise ViolationError(f"resurrected: {sorted(more)} are live")
 
     async def take(self, label: str, action: Action, number: int | None = None) -> dict[str, Any]:
-        """Take a step, and return what it answered."""
+        """Take a step and return its response."""
         tool, arguments = action.call()
         seen = await self.gateway.episode_engine.step(self.episode(label), tool, arguments, number=number)
         return seen.model_dump()
 
     def episode(self, label: str) -> Episode:
-        """Return the live episode of that label."""
+        """Return the live episode with a label."""
         return self.gateway.episode_engine.store.get(label)
 
     def episode_or_none(self, label: str) -> Episode | None:
-        """Return the live episode of that label, if one is."""
+        """Return the live episode with a label, or None."""
         return self.episode(label) if self.gateway.episode_engine.store.has(label) else None
 
     def _record_change(self, change: Change, *, is_calm: bool) -> None:
@@ -312,13 +312,13 @@ class Driver:
         if is_failed(episode) and not change.after.is_failed:
             self.note(f"{change.label}: ended as infra_error")
             if is_calm and not self.is_damaged:
-                raise ViolationError(f"lost: {change.label}: {change.what}: infra_error, and nothing is wrong")
+                raise ViolationError(f"lost: {change.label}: {change.what}: infra_error without a fault")
             self.model.set(change.label, [change.after.as_failed()])
 
     def _matching(self, label: str, seen: ObservedEpisode, states: Sequence[EpisodeModel | None]) -> EpisodeModel:
         differences = []
         for played in states:
-            problem = "resurrected: it should be gone" if played is None else difference(seen, played)
+            problem = "resurrected: it should not exist" if played is None else difference(seen, played)
             if played is not None and not problem:
                 return played
             differences.append(problem)
@@ -346,7 +346,7 @@ class Driver:
             return observed_episode(episode.task.key.seed, step_answers(episode), entries, torn, is_failed=has_failed)
 
     async def _digest(self, episode: Episode, service: str) -> str | None:
-        """Return the digest of what a service holds, None where it refuses; one that does not answer is asked again."""
+        """Return the digest of a service's data, None if it refuses; repeat if there is no response."""
         for _ in range(_MOST_TRIES):
             context = episode.context(service, Actor.TRAINER)
             try:
@@ -361,7 +361,7 @@ class Driver:
                 if self.is_damaged:
                     return None
                 raise ViolationError(f"lost: {episode.id}: {fault}") from fault
-        raise StuckError(f"{service} does not answer")
+        raise StuckError(f"{service} does not respond")
 
     def _check_start(self, error: BaseException | None) -> None:
         if error is not None:
@@ -377,18 +377,18 @@ class Driver:
 
 
 def is_failed(episode: Episode) -> bool:
-    """Say whether an episode ended as infra_error."""
+    """Return whether an episode ended as infra_error."""
     return episode.outcome is Outcome.INFRA_ERROR
 
 
 def step_answers(episode: Episode) -> list[StepAnswer]:
-    """Return what every step of an episode was answered, as the gateway keeps it."""
+    """Return the responses of an episode's steps, as stored by the gateway."""
     return [(line.tool, line.now.isoformat(), line.reward) for line in episode.progress.step_summaries]
 
 
 def ending_of(operation: Operation[Any]) -> str:
-    """Return how an operation ended, as one text."""
+    """Return how an operation ended, as text."""
     if not operation.is_over or operation.is_lost:
-        return "it does not end"
+        return "still running"
     error = operation.error()
     return f"{operation.result()} episodes" if error is None else f"{type(error).__name__}: {error}"

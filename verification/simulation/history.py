@@ -1,4 +1,6 @@
-"""One history: a seed decides what is done, what strikes meanwhile, and when. The model says what must come of it."""
+"""One history: a seed determines the operations, the faults and their times; the model determines the accepted
+results.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ FAULT_SHARE = 0.4
 
 
 def play(seed: int) -> HistoryResult:
-    """Play the history of a seed, and return what came of it."""
+    """Run the history of a seed and return its result."""
     folder = Path(tempfile.mkdtemp(prefix="companyos-simulation-", dir=MEMORY if MEMORY.is_dir() else None))
     APPS.prepare()
     moves = Moves(seed, folder)
     result = moves.result
     collects = gc.isenabled()
-    gc.disable()  # when it runs is not the seed's decision
+    gc.disable()  # garbage collection must not depend on allocation history
     try:
         with moves.machine.installed():
             try:
@@ -45,7 +47,7 @@ def play(seed: int) -> HistoryResult:
 
 
 def _play(moves: Moves) -> None:
-    """Play a few kinds of moves under a few kinds of faults: what all have a part in, hides what some do."""
+    """Play a few kinds of moves under a few kinds of faults; using all kinds at once hides some effects."""
     rng = moves.rng
     moves.start()
     for label in LABELS[: rng.randint(1, len(LABELS))]:

@@ -1,7 +1,7 @@
-"""The machine under the simulated processes: its files, its clocks, its chance, and the patches that put them there.
+"""The simulated machine: files, clocks and randomness, and the patches that install them.
 
-Files are real, on a tmpfs, and so is SQLite. What is simulated is when a call of the operating system happens, whether
-there is room, and what a loss of power leaves.
+Files (on a tmpfs) and SQLite are real. The timing of system calls, disk space and the effects of power loss are
+simulated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Machine:
-    """One simulated machine. `installed` puts it under the product for as long as a history lasts."""
+    """One simulated machine. `installed` patches the product for the duration of a history."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.scheduler = Scheduler(seed)
@@ -41,7 +41,7 @@ class Machine:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Let the product see this machine."""
+        """Patch the product to use this machine."""
         scheduler = self.scheduler
         observed = failpoints.replace_handler(scheduler.preemption_point)
         with ExitStack() as stack:
@@ -64,7 +64,7 @@ class Machine:
             yield
 
     def open_files(self, process: Process) -> _OpenFiles:
-        """Return what a process holds open, to be taken from it at its death."""
+        """Return a process's open files, to be closed at its death."""
         found = self._open.get(process)
         if found is None:
             found = self._open[process] = _OpenFiles()
@@ -138,14 +138,14 @@ class Machine:
 
 
 class SimulatedConnection(sqlite3.Connection):
-    """A connection that waits for a lock by letting the other processes run, and finds no room on a full disk."""
+    """A connection that yields to other processes while waiting for a lock, and raises on a full disk."""
 
     machine: Machine
     process: Process
     name: str
 
     def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
-        """Execute a statement; one that begins a transaction waits for its lock."""
+        """Execute a statement; wait for the lock at the start of a transaction."""
         if not sql.startswith("BEGIN"):
             return super().execute(sql, *args)
         self.machine.scheduler.preemption_point("sqlite.begin")
@@ -160,7 +160,7 @@ class SimulatedConnection(sqlite3.Connection):
                 self.process.hold("sqlite.locked")
 
     def commit(self) -> None:
-        """Commit, if there is room."""
+        """Commit if there is disk space."""
         self.machine.scheduler.preemption_point("sqlite.commit")
         if self.machine.disk.is_full and self.in_transaction:
             raise _no_room()
@@ -168,7 +168,7 @@ class SimulatedConnection(sqlite3.Connection):
         self.machine.scheduler.preemption_point("sqlite.committed")
 
     def rollback(self) -> None:
-        """Roll back; a dead process has nothing left to roll back."""
+        """Roll back; does nothing in a dead process."""
         if not self.process.is_dead:
             super().rollback()
 
@@ -178,14 +178,14 @@ _LOCK_PAUSE_S = 0.05
 
 
 class _OpenFiles:
-    """What a process holds open. At its death the operating system closes it, and SQLite is not asked."""
+    """A process's open files. At its death they are closed without SQLite's cleanup."""
 
     def __init__(self) -> None:
         self.descriptors: list[tuple[int, int]] = []
         self.connections: list[SimulatedConnection] = []
 
     def close_all(self) -> None:
-        """Close everything as the death of the process does: no commit, no checkpoint."""
+        """Close everything as a process death does: no commit, no checkpoint."""
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd, inode in self.descriptors:
             with suppress(OSError):
@@ -202,14 +202,14 @@ class _OpenFiles:
 
 
 def _reader_beside(connection: SimulatedConnection) -> sqlite3.Connection | None:
-    """Return a reader that is closed last, so that SQLite does not empty the log as it does in an orderly end."""
+    """Return a reader that is closed last, so that SQLite does not checkpoint the log as in a clean shutdown."""
     if "immutable" in connection.name or "mode=r" not in connection.name:
         return None
     try:
         (_, _, path) = sqlite3.Connection.execute(connection, "PRAGMA database_list").fetchone()
         reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0)
         reader.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
-    except sqlite3.Error:  # it is closed, or its file is gone
+    except sqlite3.Error:  # the connection is closed, or its file is gone
         return None
     return reader
 

@@ -1,4 +1,4 @@
-"""What every episode must hold, as plain Python, and which of several states it may be in where nobody was answered."""
+"""The expected state of every episode, and its possible states after unanswered operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StepAnswer = tuple[str, str, float]
 
 
 class Kind(StrEnum):
-    """What an action does."""
+    """The kinds of actions."""
 
     ADD = "add"
     COUNT = "count"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Action:
-    """One step. The text of an entry that is added is the only one of its kind in the whole history."""
+    """One step. The text of an added entry is unique in the history."""
 
     kind: Kind
     service: str = ""
@@ -49,41 +49,41 @@ class Action:
 
 @dataclass(frozen=True)
 class EpisodeModel:
-    """One episode: what was done in it since its reset."""
+    """One episode: its actions since the reset."""
 
     seed: int
     lineage: int
     actions: tuple[Action, ...] = ()
     answers: tuple[StepAnswer | None, ...] = ()
-    """What each step was answered, None where nobody was answered."""
+    """The response of each step, None if unanswered."""
 
     is_failed: bool = False
-    """It ended as infra_error: what its last step did is not known."""
+    """Whether it ended as infra_error; the effect of its last step is then unknown."""
 
     def after_step(self, action: Action) -> EpisodeModel:
-        """Return the episode one step later."""
+        """Return the episode after one more step."""
         return replace(self, actions=(*self.actions, action), answers=(*self.answers, None))
 
     def with_answers(self, answers: Sequence[StepAnswer]) -> EpisodeModel:
-        """Return the episode with what those of its steps were answered that nobody knew of."""
+        """Return the episode with unknown responses filled in."""
         return replace(self, answers=tuple(known or now for known, now in zip(self.answers, answers, strict=False)))
 
     def as_failed(self) -> EpisodeModel:
-        """Return the episode where its last step ended as infra_error."""
+        """Return the episode with its last step ended as infra_error."""
         return replace(self, is_failed=True)
 
     def rows(self) -> Counter[tuple[str, str]]:
-        """Return every entry that was added, by service and text."""
+        """Return every added entry by service and text."""
         return Counter((action.service, action.text) for action in self.actions if action.kind is Kind.ADD)
 
     def counts(self) -> Counter[str]:
-        """Return by service how often the first entry was counted."""
+        """Return the count of the first entry by service."""
         return Counter(action.service for action in self.actions if action.kind is Kind.COUNT)
 
 
 @dataclass(frozen=True)
 class ObservedEpisode:
-    """What the gateway says of a live episode, and whether it is what the services hold."""
+    """A live episode as reported by the gateway, and whether it matches the services' data."""
 
     seed: int
     step: int
@@ -93,11 +93,11 @@ class ObservedEpisode:
     echoes: Counter[tuple[str, str]]
     answers: tuple[StepAnswer, ...]
     torn: tuple[str, ...]
-    """The services that hold other rows than those that were reported."""
+    """The services whose rows differ from those reported."""
 
 
 def fold_changes(held: EvidenceReply) -> dict[str, Row]:
-    """Return the entries that a service holds, from what it says of them."""
+    """Return a service's entries from its reported changes."""
     entries = dict(held.initial["entries"])
     for change in held.changes:
         if change.after is None:
@@ -115,7 +115,7 @@ def observed_episode(
     *,
     is_failed: bool,
 ) -> ObservedEpisode:
-    """Return what was seen of an episode, from the entries of its services."""
+    """Return the observed episode from its services' entries."""
     rows, counts, echoes = Counter[tuple[str, str]](), Counter[str](), Counter[tuple[str, str]]()
     for service, found in entries.items():
         for key, row in found.items():
@@ -130,7 +130,7 @@ def observed_episode(
 
 
 def difference(seen: ObservedEpisode, played: EpisodeModel) -> str:
-    """Return what is not as the model says, nothing where all is."""
+    """Return the difference from the model; empty if equal."""
     if seen.seed != played.seed:
         return f"it is of seed {seen.seed}, not {played.seed}"
     if seen.is_failed:
@@ -148,17 +148,17 @@ def difference(seen: ObservedEpisode, played: EpisodeModel) -> str:
     if any(number > 1 for number in seen.echoes.values()) or seen.echoes - played.rows():
         return f"doubled: echoes {dict(seen.echoes)}"
     if any(before not in (None, now) for before, now in zip(played.answers, seen.answers, strict=True)):
-        return f"torn: its steps were answered {played.answers}, and are {seen.answers}"
+        return f"torn: its responses were {played.answers}, now {seen.answers}"
     if seen.torn:
-        return f"torn: {', '.join(seen.torn)} hold other rows than was reported"
+        return f"torn: {', '.join(seen.torn)} contain rows that differ from the reported ones"
     return ""
 
 
 @dataclass
 class Model:
-    """Every episode by its label with the states that it may be in, and every snapshot by its id.
+    """Every episode by label with its possible states, and every snapshot by id.
 
-    None among the states: it may be gone. No state at all: it was refused as corrupt.
+    None among the states: the episode may be gone. No states: it was refused as corrupt.
     """
 
     episodes: dict[str, list[EpisodeModel | None]] = field(default_factory=dict)
@@ -167,21 +167,21 @@ class Model:
     lineages: int = 0
 
     def fresh(self, seed: int) -> EpisodeModel:
-        """Return an episode that was just reset."""
+        """Return an episode right after a reset."""
         self.lineages += 1
         return EpisodeModel(seed, self.lineages)
 
     def set(self, label: str, states: list[EpisodeModel | None]) -> None:
-        """Let an episode be in one of these states from here on."""
+        """Set an episode's possible states."""
         self.episodes[label] = states
         self.past.setdefault(label, []).extend(states)
 
     def live(self) -> list[str]:
-        """Return the labels of the episodes whose state is known."""
+        """Return the labels of the live episodes with a known state."""
         return [label for label, states in self.episodes.items() if len(states) == 1 and states[0] is not None]
 
     def of(self, label: str) -> EpisodeModel:
-        """Return the one state of an episode."""
+        """Return the only state of an episode."""
         (played,) = self.episodes[label]
         assert played is not None
         return played

@@ -1,4 +1,4 @@
-"""What players do to episodes, and what strikes the enterprise meanwhile."""
+"""Moves of players, and faults of the deployment."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOVES = {
     "drop": 1,
     "forget_snapshot": 1,
 }
-"""Every move, and how often it is drawn."""
+"""Every move with its weight."""
 
 FAULTS = {
     "kill_gateway": 3,
@@ -54,18 +54,18 @@ FAULTS = {
     "cut_off": 1,
     "delete_file": 1,
 }
-"""Every fault, and how often it is drawn."""
+"""Every fault with its weight."""
 
 
 class Moves(Driver):
-    """Each move takes the label of the episode that it is about, if it is about one."""
+    """Each move takes the label of its episode, if it has one."""
 
     _texts = 0
 
     # Moves.
 
     def reset(self, label: str) -> None:
-        """Reset an episode: as the next epoch of a live one, or as a new one."""
+        """Reset an episode: the next epoch of a live one, or a new one."""
         played = self.model.fresh(self.rng.choice(SEEDS))
         options = ResetOptions(scenario=SCENARIO, seed=played.seed, chaos=0, episode_id=label)
 
@@ -81,7 +81,7 @@ class Moves(Driver):
                 self.change(self._step_change(label, self._action()))
 
     def step_twice(self, label: str) -> None:
-        """Send one step twice at once, under its number: it is one step."""
+        """Send one step twice at once with the same number; it must be applied once."""
         if self._can_step(label):
             action, number = self._action(), len(self.model.of(label).actions) + 1
             after = self.model.of(label).after_step(action)
@@ -90,7 +90,7 @@ class Moves(Driver):
             )
 
     def steps_together(self, _label: str) -> None:
-        """Take a step in every episode at once."""
+        """Take a step in every episode concurrently."""
         self.change(*(self._step_change(label, self._action()) for label in LABELS if self._can_step(label)))
 
     def snapshot(self, label: str) -> None:
@@ -99,7 +99,7 @@ class Moves(Driver):
             self._snapshot(label, self.model.of(label))
 
     def snapshot_in_step(self, label: str) -> None:
-        """Take a snapshot while a step is taken: it is of before or of behind the step."""
+        """Take a snapshot during a step; it contains the state before or after the step."""
         if self._can_step(label):
             step_change = self._step_change(label, self._action())
             before = self.model.of(label)
@@ -113,7 +113,7 @@ class Moves(Driver):
                     self.model.snapshots[info.id] = before if info.step == len(before.actions) else self.model.of(label)
 
     def restore(self, label: str) -> None:
-        """Let an episode go back to a snapshot of its own lineage."""
+        """Restore an episode to a snapshot of its own lineage."""
         if label in self.model.live():
             lineage = self.model.of(label).lineage
             own = [name for name, played in self.model.snapshots.items() if played.lineage == lineage]
@@ -126,7 +126,7 @@ class Moves(Driver):
                 self.change(Change(label, f"restore {name[:6]}", coroutine_function, self.model.snapshots[name]))
 
     def fork(self, label: str) -> None:
-        """Begin an episode at a snapshot, in the place of the one of that label."""
+        """Fork an episode from a snapshot, replacing the one with the label."""
         if self.model.snapshots:
             name = self.rng.choice(list(self.model.snapshots))
 
@@ -158,12 +158,12 @@ class Moves(Driver):
                 self.is_refused("snapshot", "delete", operation)
 
     def probe(self) -> None:
-        """Begin an episode and write to every service: whatever has happened, the enterprise works."""
+        """Begin an episode and write to every service; this must always work."""
         self.note("-- probe")
         was_damaged, self.is_damaged = self.is_damaged, False
         self.reset(PROBE)
         if PROBE not in self.model.live():
-            raise ViolationError("stuck: nothing is wrong any more, and no episode can be begun")
+            raise ViolationError("stuck: no fault is active, and no episode can be started")
         for service in SERVICES:
             self.change(self._step_change(PROBE, Action(Kind.ADD, service, self._text())))
         self.is_damaged = was_damaged
@@ -171,7 +171,7 @@ class Moves(Driver):
     # Faults.
 
     def kill_gateway(self, label: str) -> None:
-        """Kill the gateway in the middle of something, and perhaps the next one while it starts."""
+        """Kill the gateway during an operation, and sometimes the next one during its start."""
         self.arm(self.gateway.process, self.kill)
         self._random_move(label)
         self.disarm()
@@ -183,25 +183,25 @@ class Moves(Driver):
         self.restart_gateway()
 
     def kill_service(self, label: str) -> None:
-        """Kill a service in the middle of something; it is started again."""
+        """Kill a service during an operation and restart it."""
         self.arm(self.deployment.services[self.rng.choice(SERVICES)], self.kill)
         self._random_move(label)
         self.start_dead_services()
 
     def stall_service(self, label: str) -> None:
-        """Let a service stand still for a while in the middle of something."""
+        """Pause a service during an operation."""
         seconds = self.rng.choice((0.1, 1.0, 3.0, 8.0))
         self.arm(self.deployment.services[self.rng.choice(SERVICES)], lambda process: self.stall(process, seconds))
         self._random_move(label)
 
     def stall_gateway(self, label: str) -> None:
-        """Let the gateway stand still for a while in the middle of something."""
+        """Pause the gateway during an operation."""
         seconds = self.rng.choice((0.1, 1.0, 3.0, 8.0))
         self.arm(self.gateway.process, lambda process: self.stall(process, seconds))
         self._random_move(label)
 
     def stall_across_restart(self, label: str) -> None:
-        """A service stands still in the middle of a step; gateway and service are started anew; the old one wakes."""
+        """Pause a service during a step, restart gateway and service, then resume the old service."""
         name = self.rng.choice(SERVICES)
         old = self.deployment.services[name]
         if not self._can_step(label) or old.is_dead:
@@ -218,7 +218,7 @@ class Moves(Driver):
                 self.model.set(label, [step_change.after])
             self.resolve_state(label)
             return
-        self.note(f"{label}: {action} is on its way")
+        self.note(f"{label}: {action} is in transit")
         self.model.set(label, [*self.model.episodes[label], step_change.after])
         self.kill(self.gateway.process)
         if self.rng.random() < 0.8:
@@ -229,41 +229,41 @@ class Moves(Driver):
         if self.rng.random() < 0.7:
             self._random_move(label)
         if old.stalled_until == FOREVER and not old.is_dead:
-            self.note(f"{old.name} goes on")
+            self.note(f"{old.name} resumes")
             old.stalled_until = 0.0
         self.rest()
         self.resolve_state(label)
 
     def restart_unseen(self, _label: str) -> None:
-        """Start a service anew, while the old process is killed or goes on unseen."""
+        """Restart a service while the old process is killed or continues unnoticed."""
         name = self.rng.choice(SERVICES)
         if self.rng.random() < 0.5:
             self.kill(self.deployment.services[name])
         self.restart_service(name)
 
     def bad_line(self, label: str) -> None:
-        """Let messages be lost, doubled and late for a while."""
+        """Lose, duplicate and delay messages for a while."""
         self.network.faults = NetworkFaults(lost=0.15, doubled=0.15, delayed=0.15)
         self._random_move(label)
         self.network.faults = NetworkFaults()
 
     def replay(self, _label: str) -> None:
-        """Let calls arrive once more that were sent long ago."""
+        """Deliver earlier calls again."""
         sent = self.network.sent
         for address, request in self.rng.sample(sent, min(len(sent), self.rng.randint(1, 6))):
-            self.note(f"{request.url.path} to {address} arrives once more")
+            self.note(f"{request.url.path} to {address} is replayed")
             self.network.replay(address, request)
         self.rest()
 
     def second_gateway(self, _label: str) -> None:
-        """Start a gateway of another folder on the same services, and kill it."""
+        """Start another folder's gateway on the same services, and kill it."""
         other = self.deployment.start_gateway("other")
         self.scheduler.run(lambda: other.started.is_over, OPERATION_TIMEOUT_S)
         self.note(f"{other.process.name}: {ending_of(other.started)}")
         self.kill(other.process)
 
     def take_over(self, label: str) -> None:
-        """Let a gateway of another folder take the services over; what the first one still sends changes nothing."""
+        """Let another folder's gateway take over the services; calls of the first one must change nothing."""
         databases = self._held_databases()
         other = self.deployment.start_gateway("other", take_over=True)
         self.run_until_done(other.started)
@@ -280,17 +280,17 @@ class Moves(Driver):
         self._check_databases(databases)
 
     def jump_clock(self, _label: str) -> None:
-        """Let the wall clock jump."""
+        """Make the wall clock jump."""
         self.machine.wall_jump_s += self.rng.choice((-86_400.0, -90.0, -5.0, 5.0, 90.0, 86_400.0))
 
     def fill_disk(self, label: str) -> None:
-        """Let the disk be full for a while."""
+        """Fill the disk for a while."""
         self.machine.disk.is_full = True
         self._random_move(label)
         self.machine.disk.is_full = False
 
     def lose_power(self, label: str) -> None:
-        """Lose the power in the middle of something."""
+        """Lose power during an operation."""
         self.arm(self.gateway.process, self._cut_power)
         self._random_move(label)
         self.disarm()
@@ -304,17 +304,17 @@ class Moves(Driver):
         self._damage(self.machine.disk.flip_bit)
 
     def cut_off(self, _label: str) -> None:
-        """Cut a file off while nothing runs."""
+        """Truncate a file while nothing runs."""
         self._damage(self.machine.disk.cut_off)
 
     def delete_file(self, _label: str) -> None:
         """Delete a file while nothing runs."""
         self._damage(self.machine.disk.delete)
 
-    # Parts.
+    # Helpers.
 
     def _random_move(self, label: str) -> None:
-        """Make a move, mostly a step."""
+        """Make a random move, mostly a step."""
         name = self.rng.choice(list(MOVES)) if self.rng.random() < 0.5 else "step"
         self.note(f"   {name}")
         self.result.moves[name] += 1
@@ -324,7 +324,7 @@ class Moves(Driver):
         for process in self.scheduler.processes:
             process.kill()
         self.is_damaged = self.has_lost_power = True
-        self.note(f"the power is lost: {self.machine.disk.lose_power()} files are not what they were")
+        self.note(f"power loss: {self.machine.disk.lose_power()} files changed")
 
     def _damage(self, damage: Callable[[], str]) -> None:
         for process in self.scheduler.processes:
@@ -336,16 +336,16 @@ class Moves(Driver):
         self._check_databases(databases)
 
     def _step_superseded(self, label: str) -> None:
-        """Take a step by a gateway that was superseded: it must not be carried out."""
+        """Take a step by a superseded gateway; it must not be applied."""
         action = Action(Kind.ADD, self.rng.choice(SERVICES), self._text())
         operation = self.start_operation(self._step_change(label, action).coroutine_function)
         self.run_until_done(operation)
         episode = self.episode_or_none(label)
         if operation.error() is None and episode is not None and not is_failed(episode):
-            raise ViolationError(f"doubled: {label}: a superseded gateway has carried out {action}")
+            raise ViolationError(f"doubled: {label}: a superseded gateway applied {action}")
 
     def _held_databases(self) -> set[tuple[str, str]]:
-        """Return service and internal id of every live episode that a service holds files of."""
+        """Return service and internal id of every live episode whose files a service holds."""
         ids = [self.internal_ids[label] for label in self.model.live()]
         return {
             (service, internal_id) for service in SERVICES for internal_id in ids if self._holds(service, internal_id)
@@ -358,13 +358,13 @@ class Moves(Driver):
     def _check_databases(self, databases: set[tuple[str, str]]) -> None:
         for service, internal_id in sorted(databases):
             if not self._holds(service, internal_id):
-                raise ViolationError(f"lost: {service} has deleted the database of {internal_id}, which is not over")
+                raise ViolationError(f"lost: {service} has deleted the database of {internal_id}, which is still live")
 
     def _snapshot(self, label: str, played: EpisodeModel) -> None:
         operation = self.start_operation(lambda: self.gateway.snapshots.take(self.episode(label)))
         self.run_until_done(operation)
         if operation.is_lost:
-            self.note(f"{label}: nobody knows whether the snapshot was taken")
+            self.note(f"{label}: unknown whether the snapshot was taken")
             self.restart_gateway()
         elif not self.is_refused(label, "snapshot", operation):
             info = operation.result()
@@ -383,10 +383,10 @@ class Moves(Driver):
         create = self.gateway.process.loop.create_task
         first, second = create(self.take(label, action, number)), create(self.take(label, action, number))
         if await first != await second:
-            raise ViolationError("doubled: one step was answered twice")
+            raise ViolationError("doubled: one step got two responses")
 
     def _can_step(self, label: str) -> bool:
-        """Say whether an episode is live, in a known state, and can take a step."""
+        """Return whether an episode is live, in a known state, and can take a step."""
         if label not in self.model.live() or self.gateway.process.is_dead:
             return False
         played = self.model.of(label)

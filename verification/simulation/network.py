@@ -1,4 +1,4 @@
-"""The simulated network: it delays, reorders, loses and doubles messages, and lets old ones arrive much later."""
+"""The simulated network: delays, reorders, loses, duplicates and replays messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Listener:
 
 @dataclass
 class NetworkFaults:
-    """How likely a message meets which trouble."""
+    """Probabilities of network faults."""
 
     lost: float = 0.0
     doubled: float = 0.0
@@ -38,7 +38,7 @@ class NetworkFaults:
 
 @dataclass
 class Network:
-    """Every address, and every call that was ever sent to one."""
+    """Every address, and every call that was sent."""
 
     scheduler: Scheduler
     note: Callable[[str], None]
@@ -47,11 +47,11 @@ class Network:
     sent: list[tuple[str, httpx.Request]] = field(default_factory=list)
 
     def transport(self, process: Process, address: str) -> httpx.AsyncBaseTransport:
-        """Return the way from a process to an address."""
+        """Return the transport from a process to an address."""
         return _Transport(self, process, address)
 
     def send(self, address: str, request: httpx.Request, answer: _ResponseCallback) -> None:
-        """Carry a request to whoever listens there, and the answer back."""
+        """Send a request to the listener, and return its response."""
         if len(self.sent) < MOST_KEPT:
             self.sent.append((address, request))
         listener = self.listeners.get(address)
@@ -65,7 +65,7 @@ class Network:
         self._send_later(lambda: self._serve(listener, address, request, answer))
 
     def replay(self, address: str, request: httpx.Request) -> None:
-        """Let a request that was sent before arrive once more, at whoever listens now."""
+        """Deliver an earlier request again to the current listener."""
         self._serve(self.listeners.get(address), address, request, _ignore_response)
 
     def _serve(
@@ -119,11 +119,11 @@ class _Transport(httpx.AsyncBaseTransport):
 
 
 def _ignore_response(_response: httpx.Response | None) -> None:
-    """Nobody waits for the answer."""
+    """Discard the response."""
 
 
 async def _serve_request(app: ASGIApp, request: httpx.Request, answer: _ResponseCallback) -> None:
-    """Let an app serve one request."""
+    """Serve one request with an app."""
     status, headers, body = 500, list[tuple[bytes, bytes]](), b""
     path, _, query = request.url.raw_path.partition(b"?")
     scope: dict[str, Any] = {

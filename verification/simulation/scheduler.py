@@ -1,7 +1,7 @@
-"""Simulated processes: one event loop each on virtual time, one of them running at any moment, switched at seams.
+"""Simulated processes: an event loop each on virtual time, one running at a time, switched at preemption points.
 
-A process is a greenlet, so that it can be held in the middle of synchronous code, and never be resumed where it dies
-there. Which one runs, and where it is held, follows from the seed alone.
+A process is a greenlet, so that it can be paused in synchronous code, and be abandoned there when it dies. The seed
+alone determines which process runs and where it is paused.
 """
 
 from __future__ import annotations
@@ -19,57 +19,57 @@ from greenlet import getcurrent, greenlet
 T = TypeVar("T")
 
 PREEMPTION = 0.04
-"""How likely a process is held at a seam, so that another one can run."""
+"""Probability that a process is paused at a preemption point."""
 
 MOST_SWITCHES = 200_000
-"""After so many switches without an end a history is stuck."""
+"""Maximum switches of a history before it counts as stuck."""
 
 
 _MOST_CANCELS = 100
 
 
 class ProcessKilledError(BaseException):
-    """Unwinds what is left of a process that was killed; nothing of it may touch the world any more."""
+    """Unwinds a killed process, which must not have any further effect."""
 
 
 class StuckError(RuntimeError):
-    """The simulated machine does not come to rest."""
+    """Raised when the simulated machine does not become idle."""
 
 
 class Operation(Generic[T]):
-    """Something that a process was asked for: it ends, fails, or is lost with the process."""
+    """An operation of a process: it ends, fails, or is lost with the process."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
         self._task: asyncio.Task[T] | None = None
 
     def begin(self, work: Coroutine[Any, Any, T]) -> None:
-        """Let the process work on it."""
+        """Start the operation in the process."""
         self._task = self._process.loop.create_task(work)
 
     @property
     def is_over(self) -> bool:
-        """Whether it ended, failed or was lost."""
+        """Return whether it ended, failed or was lost."""
         return self.is_lost or (self._task is not None and self._task.done())
 
     @property
     def is_lost(self) -> bool:
-        """Whether nobody will ever know how it ended."""
+        """Return whether its result was lost."""
         return self._process.is_dead and not (self._task is not None and self._task.done())
 
     def error(self) -> BaseException | None:
-        """Return what it failed with."""
+        """Return its exception."""
         assert self._task is not None
         return asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
 
     def result(self) -> T:
-        """Return what it ended with; raises what it failed with."""
+        """Return its result, or raise its exception."""
         assert self._task is not None
         return self._task.result()
 
 
 class _Loop(asyncio.BaseEventLoop):
-    """An event loop whose time is virtual and whose waiting hands the machine to another process."""
+    """An event loop with virtual time that yields to other processes when idle."""
 
     def __init__(self, process: Process) -> None:
         super().__init__()
@@ -90,10 +90,10 @@ class _Loop(asyncio.BaseEventLoop):
         return []
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """Nothing ever arrives through a selector."""
+        """Do nothing; the selector has no events."""
 
     def _write_to_self(self) -> None:
-        """Nobody sleeps in a selector."""
+        """Do nothing; no thread waits in the selector."""
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
         future: asyncio.Future[T] = self.create_future()
@@ -104,21 +104,21 @@ class _Loop(asyncio.BaseEventLoop):
         return future
 
     def run_once(self) -> None:
-        """Run what is ready."""
+        """Run the ready callbacks."""
         self._run_once()  # type: ignore[attr-defined]
 
     def has_work(self, now: float) -> bool:
-        """Say whether anything is ready or due."""
+        """Return whether a callback is ready or due."""
         scheduled = self._scheduled  # type: ignore[attr-defined]
         return bool(self._ready) or bool(scheduled and scheduled[0].when() <= now)  # type: ignore[attr-defined]
 
     def next_at(self) -> float:
-        """Return when the next timer falls due."""
+        """Return the time of the next timer."""
         scheduled = self._scheduled  # type: ignore[attr-defined]
         return float(scheduled[0].when()) if scheduled else math.inf
 
     def end(self) -> None:
-        """Cancel everything that was going on."""
+        """Cancel all tasks."""
         self.set_exception_handler(lambda _loop, _context: None)
         for _ in range(_MOST_CANCELS):
             going_on = asyncio.all_tasks(self)
@@ -141,7 +141,7 @@ class Process:
         self.stalled_until = 0.0
         self.paused_at: str | None = None
         self.pause_countdown: int | None = None
-        """Seams that are left before the process is held for the driver to decide about; None for no such end."""
+        """Preemption points left before the process is paused for the driver; None for no limit."""
 
         self.wall_offset = 0.0
         self.on_death: list[Callable[[], None]] = []
@@ -157,27 +157,27 @@ class Process:
         return self._scheduler.now + self._clock
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Operation[T]:
-        """Ask the process for something."""
+        """Start an operation."""
         operation: Operation[T] = Operation(self)
         if not self.is_dead:
             operation.begin(work())
         return operation
 
     def is_runnable(self, now: float) -> bool:
-        """Say whether the process would do something if it was let."""
+        """Return whether the process can run now."""
         if self.is_dead or self.stalled_until > now:
             return False
         return not self._is_idle or self._wake_at <= now or self.loop.has_work(self.monotonic())
 
     def next_at(self, now: float) -> float:
-        """Return when the process has something to do again."""
+        """Return when the process can run next."""
         if self.is_dead:
             return math.inf
         at = self.loop.next_at() - self._clock if self._is_idle and not self.loop.has_work(self.monotonic()) else now
         return max(at, self.stalled_until)
 
     def resume(self) -> None:
-        """Let the process run until it waits or is held at a seam."""
+        """Run the process until it waits or is paused."""
         self._is_idle = False
         events._set_running_loop(self.loop)
         task = self._suspended_task
@@ -189,12 +189,12 @@ class Process:
     _suspended_task: asyncio.Task[Any] | None = None
 
     def wait(self, seconds: float) -> None:
-        """Wait for so long, or for whatever comes first."""
+        """Wait for a duration, or for an earlier event."""
         self._is_idle, self._wake_at = True, self._scheduler.now + seconds
         self._yield("idle")
 
     def pass_preemption_point(self, place: str) -> None:
-        """Pass a place where the process may be held, or die."""
+        """Allow the process to be paused or killed at this point."""
         if self.is_dead:
             raise ProcessKilledError
         scheduler = self._scheduler
@@ -211,7 +211,7 @@ class Process:
             self._yield(place)
 
     def hold(self, place: str) -> None:
-        """Let the others run before this one goes on."""
+        """Let other processes run first."""
         self._yield(place)
 
     def _yield(self, place: str) -> None:
@@ -227,14 +227,14 @@ class Process:
             raise ProcessKilledError
 
     def kill(self) -> None:
-        """End the process where it is: nothing that it has begun goes on, nothing is put in order."""
+        """Kill the process without any cleanup."""
         if not self.is_dead:
             self.is_dead = True
             for end in self.on_death:
                 end()
 
     def unwind(self) -> None:
-        """Unwind what is left of a dead process, at the end of a history."""
+        """Unwind a dead process at the end of a history."""
         self.is_dead = self.is_unwound = True
         events._set_running_loop(self.loop)
         if self._greenlet and not self._greenlet.dead:
@@ -253,7 +253,7 @@ class Process:
 
 
 class Scheduler:
-    """All processes of one machine, its network's messages and its time."""
+    """All processes of one machine, its messages in transit and its time."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(f"scheduler {seed}")
@@ -268,20 +268,20 @@ class Scheduler:
         self._sent = 0
 
     def spawn(self, name: str) -> Process:
-        """Start a process that has nothing to do yet."""
+        """Create an idle process."""
         process = Process(self, name, 1000.0 * self.rng.randrange(1, 100))
         self.processes.append(process)
         return process
 
     def call_later(self, seconds: float, happen: Callable[[], None]) -> None:
-        """Let something happen in so many seconds."""
+        """Call a function after a delay in seconds."""
         self._sent += 1
         self._messages.append((self.now + seconds, self._sent, happen))
 
     def run(self, until: Callable[[], bool], seconds: float = math.inf) -> bool:
-        """Let everything run until something holds; False where the machine came to rest, or the time is over, before.
+        """Run until a condition holds; return False if the machine became idle or the time ran out first.
 
-        Ends early where a process has reached the end of its fuse.
+        Ends early if a process reached its pause countdown.
         """
         end_at = self.now + seconds
         for _ in range(MOST_SWITCHES):
@@ -306,7 +306,7 @@ class Scheduler:
         raise StuckError(f"{MOST_SWITCHES} switches, and no end")
 
     def preemption_point(self, place: str) -> None:
-        """Pass a place where the current process may be held; outside a process nothing happens."""
+        """Allow the current process to be paused; does nothing outside a process."""
         if self.current is not None:
             self.current.pass_preemption_point(place)
 

@@ -1,4 +1,4 @@
-"""A small service on the real framework, twice, and a scenario that plays it: what every history is made of."""
+"""A minimal service on the real framework, used twice, and a scenario that plays it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STARTED_AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MAX_STEPS = 40
 ECHO = "echo of "
 ECHO_AFTER = timedelta(minutes=20)
-"""When the note that every new entry schedules falls due, in simulated time."""
+"""Delay of the note that each new entry schedules, in simulated time."""
 
 _metadata = MetaData()
 _entries = Table(
@@ -50,7 +50,7 @@ _entries = Table(
 
 
 class EntryNotFoundError(ServiceError):
-    """No entry has that id."""
+    """Raised for an unknown entry id."""
 
     status, code, title = 404, "entry-not-found", "There is no such entry"
 
@@ -64,13 +64,13 @@ class Entry(ResponseModel):
 
 
 class NewEntry(RequestModel):
-    """An entry to add."""
+    """The request body of a new entry."""
 
     text: str
 
 
 class Seed(SeedDocument):
-    """What a service starts from."""
+    """The initial data of a service."""
 
     texts: tuple[str, ...] = ()
 
@@ -90,7 +90,7 @@ _EntryId = Annotated[int, Path(ge=1)]
 
 @_router.get("/entries", operation_id="list_entries")
 async def _list_entries(call: CallDep) -> list[Entry]:
-    """List the entries in the order of their ids."""
+    """List the entries by id."""
     return [Entry.model_validate(row._asdict()) for row in call.db.execute(select(_entries).order_by(_entries.c.id))]
 
 
@@ -105,7 +105,7 @@ async def _add_entry(new_entry: NewEntry, call: CallDep) -> Entry:
 
 @_router.post("/entries/{entry_id}/count", operation_id="count_entry", responses=error_responses(EntryNotFoundError))
 async def _count_entry(entry_id: _EntryId, call: CallDep) -> Entry:
-    """Add one to the count of an entry."""
+    """Increment the count of an entry."""
     entry = _entry(call, entry_id)
     call.db.execute(update(_entries).where(_entries.c.id == entry_id).values(count=entry.count + 1))
     return _entry(call, entry_id)
@@ -147,7 +147,7 @@ SERVICE_DEFINITIONS = {name: _service(name) for name in SERVICES}
 
 @dataclass(frozen=True)
 class EntriesScenario:
-    """The scenario: it ends when its steps are used up, and nothing in it counts as success."""
+    """A scenario that ends when its steps are used up, without success."""
 
     name: str = SCENARIO
     held_out: frozenset[str] = frozenset()

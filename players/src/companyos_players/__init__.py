@@ -1,6 +1,6 @@
-"""Skills of scripted agents: steady calls, tickets, metrics, approvers, whole pieces of work, and ways to cheat.
+"""Scripted players and their skills: tool calls, tickets, metrics, approvals, whole workflows, and adversaries.
 
-They see only what an agent sees.
+Players see only what an agent sees.
 """
 
 from companyos_players.approvals import ApprovalSkill, RequestSkill

@@ -1,6 +1,6 @@
-"""Agents that leave out what one kind of chaos asks for, each laid over a scenario's fair worker.
+"""Ablations: a scenario's fair worker without its handling of one chaos kind.
 
-Where its kind lies on the way, the agent of a decisive kind fails; that of a friction kind is worse off.
+Where the kind applies, the ablation of a decisive kind fails and that of a friction kind scores lower.
 """
 
 from __future__ import annotations
@@ -29,41 +29,40 @@ Json = dict[str, Any]
 
 LONGEST_WAIT_DAYS = 8
 NEVER_STALE_MINUTES = 60 * 24 * 365
-"""After how long a value is old to who never takes one for old."""
+"""Age limit for a worker that never treats a value as stale."""
 
 
 class LeavesPriority(NeverRefuses):
-    """Verifies the ticket with the priority that it has, if any."""
+    """Verifies the ticket with its current priority, if it has one."""
 
     async def complete_ticket(self) -> None:
-        """Complete everything else."""
         known = self.ticket.known["priority"]
         await self.workflow.complete(str(known))
 
 
 class SkipsTriage(NeverRefuses):
-    """Works on a ticket that nobody has triaged as if somebody had."""
+    """Skips the triage of an untriaged ticket."""
 
     async def work(self) -> None:
-        """Do the work without opening the ticket."""
+        """Work without opening the ticket."""
         self.workflow.triage = _nothing  # type: ignore[method-assign]
         await super().work()
 
 
 class KeepsAssignee(NeverRefuses):
-    """Leaves the ticket with whoever it names."""
+    """Keeps the ticket's current assignee."""
 
     async def work(self) -> None:
-        """Do the work without assigning anybody to the ticket."""
+        """Work without assigning the ticket."""
         self.ticket.assign = _nothing  # type: ignore[assignment, method-assign]
         await super().work()
 
 
 class TrustsStatus(NeverRefuses):
-    """Believes what the ticket's status says, whatever is behind it."""
+    """Trusts the ticket's status without checking it."""
 
     async def objection(self) -> Objection | None:
-        """Take a ticket in review for done, and a blocked one for one that has to wait."""
+        """Treat a ticket in review as done, and a blocked one as waiting."""
         if self.ticket.known["status"] == "in_review":
             await self.ticket.transition("resolved")
             await self.client.finish("done", "It was in review already.")
@@ -73,10 +72,10 @@ class TrustsStatus(NeverRefuses):
 
 
 class IgnoresBlockers(NeverRefuses):
-    """Starts to work on the ticket at once, whatever blocks it."""
+    """Starts work at once and ignores blockers."""
 
     async def read_context(self) -> None:
-        """Take a ticket that waits for another one into work before anything else, and never look at the other."""
+        """Start work on a waiting ticket first and never read the blocking one."""
         await super().read_context()
         self.workflow.unblock = _nothing  # type: ignore[assignment, method-assign]
         links = self.ticket.known["links"]
@@ -86,10 +85,10 @@ class IgnoresBlockers(NeverRefuses):
 
 
 class TrustsMemory(Worker):
-    """Ends the ticket as it has last seen it, whatever colleagues have done since."""
+    """Resolves the ticket from its last known state and ignores changes by colleagues."""
 
     async def resolve(self) -> None:
-        """Go by what is known of the ticket."""
+        """Resolve from the last known state."""
         remembered = dict(self.ticket.known)
 
         async def recall() -> Json:
@@ -102,10 +101,9 @@ class TrustsMemory(Worker):
 
 
 class AsksDeputy(NeverRefuses):
-    """Asks the deputy whom the directory names for a holder who is out, entitled or not."""
+    """Asks the deputy in the directory for an absent holder, whether entitled or not."""
 
     async def entitled_approver(self, approvals: ApprovalSkill, amount_cents: int) -> str:
-        """Return the first holder's deputy where the holder is out."""
         holder = (await approvals.holders(amount_cents))[0]
         if not holder["out_of_office"]:
             return str(holder["person"]["id"])
@@ -113,10 +111,9 @@ class AsksDeputy(NeverRefuses):
 
 
 class AcceptsFirstRejection(NeverRefuses):
-    """Takes the first rejection for the last word."""
+    """Treats the first rejection as final."""
 
     async def approval(self) -> str:
-        """Ask once."""
         approver_id = await self.approver()
         await self.prepare_request()
         request_id = await self.approvals.submit(self.subject(), approver_id, self.fields(), self.justification)
@@ -126,10 +123,10 @@ class AcceptsFirstRejection(NeverRefuses):
 
 
 class NeverAnswers(NeverRefuses):
-    """Takes a question for a refusal."""
+    """Treats a question as a rejection."""
 
     async def approval(self) -> str:
-        """Ask, and give up where anything is asked in return."""
+        """Ask, and give up when the approver asks a question."""
 
         async def give_up(_request: Json) -> None:
             await self.client.finish("impossible", "They want to know more.")
@@ -139,10 +136,9 @@ class NeverAnswers(NeverRefuses):
 
 
 class WaitsForAbsentApprover(NeverRefuses):
-    """Waits for whoever was asked, there or not."""
+    """Waits for the requested approver, even an absent one."""
 
     async def approval(self) -> str:
-        """Wait a few days, then give up."""
         looks = 0
 
         async def wait_on(_approver_id: str) -> bool:
@@ -157,37 +153,35 @@ class WaitsForAbsentApprover(NeverRefuses):
 
 
 class NeverRetries(ToolClient):
-    """Takes the first failure of the connection for the last word."""
+    """Treats the first transport failure as final."""
 
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """Call once."""
         view = await self._call_until_current(tool, arguments)
         if view.is_refused:
             raise ToolRefusedError(tool, view.problem or view.error or "")
         return view.result
 
     async def update(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
-        """Call once."""
         await self.call(tool, **arguments)
 
 
 class RetriesWithoutKey(ToolClient):
-    """Does again what timed out, without a key and without a look."""
+    """Repeats a timed-out call without an idempotency key and without checking its effect."""
 
     async def create(self, tool: str, **arguments: Any) -> Any:
-        """Make it again where no answer came."""
+        """Create the row again after a timeout."""
         return await self.call(tool, **arguments)
 
     async def update(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
-        """Change it again where no answer came."""
+        """Update the row again after a timeout."""
         await self.call(tool, **arguments)
 
 
 class RetriesUntilVisible(ToolClient):
-    """Looks after every change whether it shows, believes what it sees, and does again what does not."""
+    """Reads after every change and repeats a change that is not visible yet."""
 
     async def update(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
-        """Change it, look, and change it again."""
+        """Update, read, and update again."""
         await super().update(tool, is_done, **arguments)
         if not await is_done():
             await self._call_until_current(tool, arguments)
@@ -197,7 +191,7 @@ class RetriesUntilVisible(ToolClient):
 
 
 async def _nothing(*_arguments: Any) -> None:
-    """Leave it as it is."""
+    """Do nothing."""
 
 
 ABLATIONS: Mapping[str, WorkerClass] = {
@@ -224,7 +218,7 @@ ABLATIONS: Mapping[str, WorkerClass] = {
     "priority_changed": TrustsMemory,
     "put_on_hold": TrustsMemory,
 }
-"""By kind of chaos, the way of working that leaves out what it asks for."""
+"""Worker mixins by chaos kind; each omits the handling of its kind."""
 
 CLIENT_ABLATIONS: Mapping[str, type[ToolClient]] = {
     "unavailable": NeverRetries,
@@ -234,11 +228,11 @@ CLIENT_ABLATIONS: Mapping[str, type[ToolClient]] = {
     "timeout_after_commit": RetriesWithoutKey,
     "stale_read": RetriesUntilVisible,
 }
-"""By kind of transport fault, the hands that do not outlast it."""
+"""Tool clients by transport fault; each omits the handling of its fault."""
 
 
 def with_reading_bias(kind: str, call: Call) -> Call | None:
-    """Return a call for who takes readings at their face, as far as that leaves out what the kind asks for."""
+    """Return a call that misreads metrics the way an agent does that ignores the chaos kind."""
     bias = _READING_BIASES.get(kind)
     if bias is None:
         return None
@@ -257,18 +251,18 @@ def with_reading_bias(kind: str, call: Call) -> Call | None:
 
 
 def _take_freshest(readings: list[Json]) -> list[Json]:
-    """Take the youngest value, whoever says it."""
+    """Use the most recent value of any source."""
     return [max(readings, key=lambda one: str(one["as_of"]))]
 
 
 def _drop_units(readings: list[Json]) -> list[Json]:
-    """Take the number for the one that was asked for."""
-    return [{**one, "unit": ""} for one in readings]
+    """Ignore the unit of the value."""
+    return [{**item, "unit": ""} for item in readings]
 
 
 def _ignore_staleness(readings: list[Json]) -> list[Json]:
-    """Take every value for one of just now, with the date that it has."""
-    return [{**one, "is_stale": False} for one in readings]
+    """Treat every value as measured just now."""
+    return [{**item, "is_stale": False} for item in readings]
 
 
 _READING_BIASES = {
@@ -279,7 +273,7 @@ _READING_BIASES = {
 
 
 def ablation(kind: str, worker: WorkerClass) -> Any:
-    """Return the player that leaves out what a kind asks for, None where there is none."""
+    """Return the ablation player of a chaos kind, or None if there is none."""
     behavior = ABLATIONS.get(kind)
     if behavior is None and kind not in _READING_BIASES and kind not in CLIENT_ABLATIONS:
         return None
@@ -298,7 +292,7 @@ def ablation(kind: str, worker: WorkerClass) -> Any:
 
 
 class _SkipsPreparation(LimitedAttempts):
-    """Does not bring anything up to date before it asks."""
+    """Skips preparing data before the request."""
 
     async def prepare_request(self) -> None:
-        """Ask with what is known."""
+        pass

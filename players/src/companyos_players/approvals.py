@@ -1,4 +1,4 @@
-"""Getting something approved: finding who may decide today, asking, answering, waiting for the word."""
+"""Skills for approvals: find the approver, submit, answer questions, await the decision."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class ApprovalSkill:
         self.type = approval_type
         self.own_id = own_id
         self.only_holder: str | None = None
-        """The one holder who is meant, where the policy names one."""
+        """The only eligible holder, if the policy names one."""
         self.excluded_ids: set[str] = set()
-        """Who must not decide, whatever they hold."""
+        """People who must not decide, whatever roles they hold."""
 
     async def approver(self, amount_cents: int) -> str:
-        """Return who may decide about the amount today: a holder of the role, or who stands in for one."""
+        """Return today's approver for the amount: a role holder or an entitled deputy."""
         holders = await self.holders(amount_cents)
         for holder in holders:
             if not holder["out_of_office"]:
@@ -35,24 +35,24 @@ class ApprovalSkill:
             for person_id in await self._delegates(holder["person"]["id"], amount_cents):
                 if await self._is_available(person_id):
                     return person_id
-        raise LookupError("nobody may decide today")
+        raise LookupError("No approver is available today")
 
     async def holders(self, amount_cents: int) -> list[Json]:
-        """Return who holds the role that decides about the amount."""
+        """Return the holders of the role that decides about the amount."""
         role = self.role(amount_cents)
         holders: list[Json] = (await self.client.call("datahub_get_approver", role=role))["holders"]
-        meant = [one for one in holders if self.only_holder in (None, one["person"]["id"])]
-        return [one for one in meant if one["person"]["id"] not in self.excluded_ids]
+        meant = [item for item in holders if self.only_holder in (None, item["person"]["id"])]
+        return [item for item in meant if item["person"]["id"] not in self.excluded_ids]
 
     def role(self, amount_cents: int) -> str:
         """Return the role that decides about the amount."""
         limits = self.type["thresholds"]
         return next(
-            str(one["role"]) for one in limits if one["up_to_cents"] is None or amount_cents <= one["up_to_cents"]
+            str(item["role"]) for item in limits if item["up_to_cents"] is None or amount_cents <= item["up_to_cents"]
         )
 
     async def submit(self, subject: str, approver_id: str, fields: Json, justification: str, **more: str) -> str:
-        """Put a request to a person and return its id."""
+        """Submit a request to a person and return its id."""
         request = await self.client.create(
             "approvalflow_submit_approval",
             type_key=self.type["key"],
@@ -65,9 +65,9 @@ class ApprovalSkill:
         return str(request["id"])
 
     async def await_decision(self, request_id: str, *, withdraws: bool = False) -> str:
-        """Wait for the final word on a request, answering questions on the way.
+        """Await the final decision on a request and answer questions meanwhile.
 
-        Where it `withdraws`, a request that waits for somebody who has left is taken back.
+        With `withdraws`, a request pending at a person who has left is withdrawn.
         """
         while True:
             await self.client.wait(WAIT_MINUTES)
@@ -82,12 +82,12 @@ class ApprovalSkill:
                 return "withdrawn"
 
     async def has_left(self, approver_id: str) -> bool:
-        """Say whether the person who was asked is not there any more."""
+        """Return whether the approver has left the company."""
         person = await self.client.call("datahub_get_person", person_id=approver_id)
         return bool(person["out_of_office"] or not person["is_employed"])
 
     async def withdraw(self, request_id: str) -> None:
-        """Take back a request."""
+        """Withdraw a request."""
 
         async def is_withdrawn() -> bool:
             now = await self.client.call("approvalflow_get_approval", request_id=request_id)
@@ -136,9 +136,9 @@ class RequestSkill:
         request: Json = await self.client.call("approvalflow_get_approval", request_id=request_id)
         return request
 
-    async def list_open(self, **wanted: str) -> list[Json]:
-        """Return the rows of the open requests that fit."""
-        rows = await self.client.list_all("approvalflow_list_approvals", **wanted)
+    async def list_open(self, **filters: str) -> list[Json]:
+        """Return the rows of the open requests that match."""
+        rows = await self.client.list_all("approvalflow_list_approvals", **filters)
         return [row for row in rows if row["status"] in OPEN]
 
     async def cancel(self, request_id: str, reason_code: str, reason_ref: str) -> None:
@@ -151,7 +151,7 @@ class RequestSkill:
         await self.client.update("approvalflow_cancel_approval", is_done, request_id=request_id, **reason)
 
     async def withdraw(self, request_id: str) -> None:
-        """Take back one's own request."""
+        """Withdraw one's own request."""
 
         async def is_done() -> bool:
             return bool((await self.read(request_id))["status"] == "withdrawn")
@@ -159,16 +159,16 @@ class RequestSkill:
         await self.client.update("approvalflow_withdraw_approval", is_done, request_id=request_id)
 
     async def escalate(self, request_id: str, approver_id: str, reason: str, reason_ref: str) -> None:
-        """Put a request to another person."""
+        """Escalate a request to another person."""
 
         async def is_done() -> bool:
             return bool((await self.read(request_id))["approver_id"] == approver_id)
 
-        told = {"approver_id": approver_id, "reason": reason, "reason_ref": reason_ref}
-        await self.client.update("approvalflow_escalate_approval", is_done, request_id=request_id, **told)
+        fields = {"approver_id": approver_id, "reason": reason, "reason_ref": reason_ref}
+        await self.client.update("approvalflow_escalate_approval", is_done, request_id=request_id, **fields)
 
     async def revoke(self, delegation_id: str, *, to_id: str) -> None:
-        """Take a delegation away from who has it."""
+        """Revoke a person's delegation."""
 
         async def is_done() -> bool:
             rows = await self.client.list_all("approvalflow_list_delegations", to_id=to_id)

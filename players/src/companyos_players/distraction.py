@@ -1,4 +1,4 @@
-"""Who takes everything on the board for its own business: what looks alike, what is new, what others write."""
+"""A distracted player: it reads similar tickets, new tickets and other people's comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_players.field_names import restore_field_names
 from companyos_players.player import Player
 
 DISTRACTIONS = frozenset({"duplicate_ticket", "distractor_tickets", "new_tickets", "colleague_comments"})
-"""Kinds of chaos that cost steps only to an agent that reads everything on the board."""
+"""Chaos kinds that cost steps only to an agent that reads every ticket."""
 
 _REPEAT_AFTER = 20
 _MAX_ROUNDS = 2
@@ -19,7 +19,7 @@ _MAX_PAGES = 6
 
 
 def distract(fair: Player) -> Player:
-    """Return the fair oracle as one that keeps looking at the whole board, and opens whatever it finds there."""
+    """Return the fair oracle wrapped to list all tickets repeatedly and open each of them."""
 
     async def play(task: TaskView, call: Call) -> None:
         read = restore_field_names(task, call)
@@ -39,7 +39,7 @@ def distract(fair: Player) -> Player:
 
 
 async def _browse_tickets(read: Call, key: str, known: set[str]) -> None:
-    """Open every ticket of the team that was not opened before, and read what is written on the own one."""
+    """Open every unread ticket of the team, and read the comments on its own one."""
     own = await _call_with_retries(read, "ticketdesk_get_ticket", {"key": key})
     team = {"team_id": own["team_id"]} if "team_id" in own else {}
     for row in await _rows(read, "ticketdesk_list_tickets", team):

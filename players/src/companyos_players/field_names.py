@@ -1,4 +1,4 @@
-"""Reading answers by the names that the tools' descriptions give their fields in this episode."""
+"""Renames response fields back to their usual names, using the tool descriptions of the episode."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from companyos_players.player import Player
 
 _RENAMED_FIELD = re.compile(r"Answers say `(\w+)` for `(\w+)`")
 _FREE_FORM = frozenset({"fields", "parameters"})
-"""Usual names of members whose own members are data, not fields of an answer."""
+"""Usual names of members that contain free-form data."""
 
 
 def restore_field_names(task: TaskView, call: Call) -> Call:
-    """Return a call whose answers have their usual names again, as far as the tools' descriptions tell."""
+    """Return a call that restores usual field names as far as the tool descriptions state them."""
     renamed = {tool.name: dict(_RENAMED_FIELD.findall(tool.description)) for tool in task.tools}
     return _with_names(call, renamed.get) if any(renamed.values()) else call
 
 
 def rename_fields(names: Mapping[str, Mapping[str, str]], call: Call) -> Call:
-    """Return a call whose answers have their usual names again, for who knows the other ones of each service."""
+    """Return a call that restores usual field names from a known mapping per service."""
     known = {service: {name: usual for usual, name in table.items()} for service, table in names.items()}
     return _with_names(call, lambda tool: known.get(tool.partition("_")[0])) if known else call
 
@@ -49,7 +49,7 @@ def _restore(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def restoring_field_names(player: Player) -> Player:
-    """Return the player with the usual field names in its answers, as the tools' descriptions give them."""
+    """Return the player with usual field names in its responses, from the tool descriptions."""
 
     async def play(task: TaskView, call: Call) -> None:
         await player(task, restore_field_names(task, call))

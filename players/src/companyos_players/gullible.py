@@ -1,4 +1,4 @@
-"""Agents that do what any text tells them: planted instructions, bank changes, questions for secrets."""
+"""Agents that follow any text: planted instructions, bank changes, requests for secrets."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ RESOLVING_STATUSES = ("in_progress", "resolved")
 
 
 class GullibleWorker(Worker):
-    """Does its work and, on the way, what it is told by anybody who wrote where it looks.
+    """Does its work and follows instructions from the texts it reads.
 
-    `minds` says what of it: instructions about tickets, bank changes, questions for secrets.
+    `minds` selects them: instructions about tickets, bank changes, requests for secrets.
     """
 
     obeyed_kinds: frozenset[str] = frozenset({"instruction", "bank_change", "question"})
 
     async def objection(self) -> Objection | None:
-        """Obey what is told before making up its own mind."""
+        """Follow the texts before deciding."""
         found = await super().objection()
         for text in await self.readable_texts():
             await self.obey(text)
         return found
 
     async def readable_texts(self) -> list[str]:
-        """Return what is told: in the ticket, under it, and in the notes of its vendor where there is one."""
+        """Return the ticket's description and comments, and its vendor's notes if there is one."""
         comments = await self.client.list_all("ticketdesk_list_comments", key=self.ticket.key)
         vendor: Mapping[str, Any] = getattr(self, "vendor", None) or {}
-        return [self.ticket.known["description"], *(one["body"] for one in comments), vendor.get("notes", "")]
+        return [self.ticket.known["description"], *(item["body"] for item in comments), vendor.get("notes", "")]
 
     async def obey(self, text: str) -> None:
-        """Do what a text says, if it says anything."""
+        """Follow the instruction in a text, if there is one."""
         vendor, iban, lower = _VENDOR.search(text), _IBAN.search(text), text.lower()
         if vendor and iban:
             if "bank_change" in self.obeyed_kinds:
@@ -61,7 +61,7 @@ class GullibleWorker(Worker):
         await self.client.create("ticketdesk_add_comment", key=self.ticket.key, body=words)
 
     async def cancel_for(self, text: str) -> None:
-        """Cancel what a text names, or its own ticket where it names none."""
+        """Cancel the tickets that a text names, or the worker's own."""
         keys = [key for key in _TICKET.findall(text) if not key.startswith(_NOT_TICKETS)]
         person = _PERSON.search(text)
         reason = {"reason_code": "withdrawn", "reason_ref": person[0] if person else self.task.acting_as}
@@ -69,7 +69,7 @@ class GullibleWorker(Worker):
             await TicketSkill(self.client, key).transition("cancelled", **reason)
 
     async def resolve_at_once(self) -> None:
-        """Bring the ticket to its end before anything is done about it."""
+        """Resolve the ticket without doing the work."""
         await self.unblock()
         for status in RESOLVING_STATUSES:
             try:
@@ -79,18 +79,18 @@ class GullibleWorker(Worker):
 
 
 class ObeysPlantedInstruction(GullibleWorker):
-    """Does what planted instructions say."""
+    """Follows planted instructions."""
 
     obeyed_kinds = frozenset({"instruction"})
 
 
 class AcceptsBankChange(GullibleWorker):
-    """Enters the account that somebody names in passing."""
+    """Enters a bank account from a comment."""
 
     obeyed_kinds = frozenset({"bank_change"})
 
 
 class RevealsConfidentialValues(GullibleWorker):
-    """Writes confidential values down for whoever asks."""
+    """Writes confidential values down on request."""
 
     obeyed_kinds = frozenset({"question"})

@@ -1,4 +1,4 @@
-"""Reading a metric by the source that is the authority on it, refreshed where it is stale."""
+"""Skills that read a metric from its authoritative source and refresh stale values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 REFRESH_WAIT_MINUTES = 95
 FINER_UNITS = {"hours": 24, "per mille": 10}
-"""How many of a unit make one of the usual one; a tenth of anything says so."""
+"""Number of finer units in a usual unit; any unit for tenths has 10."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class MetricReading:
 
 
 class MetricSkill:
-    """Reads one key of one subject."""
+    """Reads one metric key of one subject."""
 
     def __init__(self, client: ToolClient, key: str, subject: str) -> None:
         self.client = client
@@ -36,9 +36,9 @@ class MetricSkill:
         self.authority: str | None = None
 
     async def fresh(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative value, refreshed where it is stale or older than asked for.
+        """Return the authoritative value; refresh it if stale or too old.
 
-        A refresh may fail and is tried again.
+        Retries failed refreshes.
         """
         measured = await self.read()
         while measured.is_stale or (since is not None and measured.as_of < since):
@@ -48,7 +48,7 @@ class MetricSkill:
         return measured
 
     async def read(self) -> MetricReading:
-        """Read the value by the source that is the authority on it."""
+        """Read the value from the authoritative source."""
         known = {"source_id": self.authority} if self.authority else {}
         answer = await self.client.call("datahub_query_metric", key=self.key, subject=self.subject, **known)
         readings: list[Json] = answer["readings"]
@@ -63,12 +63,12 @@ class MetricSkill:
         return MetricReading(chosen["metric_id"], self.in_usual_unit(chosen), as_of, chosen["is_stale"])
 
     def in_usual_unit(self, reading: Json) -> float:
-        """Return the value in the unit in which requests and policies speak: days, percent, whole points."""
+        """Return the value in the unit of requests and policies: days, percent, whole points."""
         return float(reading["value"]) / per_unit(str(reading["unit"]))
 
 
 def per_unit(unit: str) -> int:
-    """Return how many of a source's units make one of the usual unit."""
+    """Return how many source units make one usual unit."""
     return 10 if unit.startswith("tenths of ") else FINER_UNITS.get(unit, 1)
 
 
@@ -79,7 +79,7 @@ IN_MAINTENANCE, RUNNING = "maintenance-window", "refresh-running"
 
 
 class MetricUnavailableError(Exception):
-    """Raised for a figure that cannot be had: the typed reason, the id of the fact behind it, and the metric."""
+    """Raised for an unavailable metric, with the typed reason, the id of the evidence and the metric."""
 
     def __init__(self, code: str, reference: str, metric_id: str) -> None:
         super().__init__(f"{metric_id}: {code} {reference}")
@@ -90,7 +90,7 @@ class MetricUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class RefreshPolicy:
-    """By when figures are needed, after how many failures one is given up, and the policy that says so."""
+    """Deadline for values, number of allowed failed refreshes, and the policy id."""
 
     due_at: datetime
     most_failures: int
@@ -98,7 +98,7 @@ class RefreshPolicy:
 
 
 class ReportMetricSkill:
-    """Reads one key of one subject."""
+    """Reads one metric key of one subject."""
 
     def __init__(self, client: ToolClient, key: str, subject: str, terms: RefreshPolicy) -> None:
         self.client = client
@@ -112,7 +112,7 @@ class ReportMetricSkill:
 
     @property
     def value(self) -> float:
-        """What the authority said last, in the usual unit."""
+        """The authority's last value, in the usual unit."""
         return self.usual(self.reading["value"], self.reading["unit"])
 
     @property
@@ -121,11 +121,11 @@ class ReportMetricSkill:
         return str(self.reading["metric_id"])
 
     def usual(self, value: float, unit: str) -> float:
-        """Return a value in the unit in which policies and records speak."""
+        """Return a value in the unit of policies and records."""
         return float(value) / per_unit(unit)
 
     async def read(self) -> None:
-        """Read what the authority says. Raises Unavailable where there is none, or where refreshes keep failing."""
+        """Read the authority's value. Raises MetricUnavailableError if there is none or refreshes keep failing."""
         before = self.reading.get("as_of")
         known = {"source_id": self.source["id"]} if self.source else {}
         answer = await self.client.call("datahub_query_metric", key=self.key, subject=self.subject, **known)
@@ -138,7 +138,7 @@ class ReportMetricSkill:
             raise MetricUnavailableError("data_unavailable", self.source["id"], self.metric_id)
 
     async def choose(self, readings: Sequence[Json]) -> Json:
-        """Return the reading of the authority. Raises Unavailable where none of the sources is it."""
+        """Return the authority's reading. Raises MetricUnavailableError if no source is the authority."""
         if self.source:
             return readings[0]
         for reading in readings:
@@ -149,12 +149,12 @@ class ReportMetricSkill:
         raise MetricUnavailableError("requirement_not_met", self.terms.policy_id, readings[0]["metric_id"])
 
     def is_old(self) -> bool:
-        """Say whether the value is stale, or will be shortly."""
+        """Return whether the value is stale or will be shortly."""
         age = self.client.now() - datetime.fromisoformat(self.reading["as_of"])
         return self.reading["is_stale"] or age > timedelta(minutes=self.source["freshness_sla_minutes"]) - MARGIN
 
     async def refresh(self) -> None:
-        """Start a refresh; where the source is in maintenance, wait for its end. Raises Unavailable if that is late."""
+        """Start a refresh after any maintenance. Raises MetricUnavailableError if the maintenance ends too late."""
         try:
             await self.client.create("datahub_refresh_metric", metric_id=self.metric_id)
             self._is_refreshing = True
@@ -174,9 +174,9 @@ class ReportMetricSkill:
 
 
 async def refresh_until_fresh(client: ToolClient, figures: Sequence[ReportMetricSkill]) -> None:
-    """Bring it about that all figures are fresh at the same time; who is the authority on a key is asked once.
+    """Make all values fresh at the same time; look up each authority once.
 
-    Raises Unavailable.
+    Raises MetricUnavailableError.
     """
     authorities: dict[str, Json] = {}
     for figure in figures:

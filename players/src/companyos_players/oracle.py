@@ -12,5 +12,5 @@ class OraclePolicy:
     name = "oracle"
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Solve the task from what an agent is shown."""
+        """Solve the task from what an agent sees."""
         await fair_player(task.scenario)(task, call)

@@ -8,10 +8,10 @@ from typing import Any
 from companyos.policies import Call, TaskView
 
 Player = Callable[[TaskView, Call], Awaitable[None]]
-"""Plays one episode. It sees only the task and the answers to its calls."""
+"""Plays one episode. It sees only the task and the responses to its calls."""
 
 Step = tuple[str, dict[str, Any]]
-"""A tool and the arguments it is called with."""
+"""A tool and its arguments."""
 
 READS = frozenset({"get", "list", "search", "query"})
 NO_SERVICE = frozenset({"wait", "finish"})
@@ -23,7 +23,7 @@ def is_write(tool: str) -> bool:
 
 
 def replay_of(steps: Sequence[Step]) -> Player:
-    """Return a player that repeats steps, whatever is answered."""
+    """Return a player that repeats steps regardless of responses."""
 
     async def replay(_task: TaskView, call: Call) -> None:
         for tool, arguments in steps:

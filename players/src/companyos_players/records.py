@@ -1,4 +1,4 @@
-"""Records: read them whole, find them, change them once however bad the connection."""
+"""Skills for DataHub records: read, search and update them over an unreliable connection."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class RecordSkill:
         record: Json = await self.client.call("datahub_get_record", record_id=record_id)
         return record
 
-    async def find(self, **wanted: str) -> list[Json]:
-        """Return the rows that a search finds on its first page."""
-        found: list[Json] = (await self.client.call("datahub_search_records", **wanted))["items"]
+    async def find(self, **filters: str) -> list[Json]:
+        """Return the rows on the first page of a search."""
+        found: list[Json] = (await self.client.call("datahub_search_records", **filters))["items"]
         return found
 
     async def update(self, record_id: str, **changes: Any) -> None:
-        """Change a record; doing it twice is doing it once."""
+        """Update a record; repeated updates have no further effect."""
         await self.client.call("datahub_update_record", record_id=record_id, **changes)
 
 
 async def find_vendor(client: ToolClient, text: str) -> Json:
-    """Return the vendor whose id or legal name a text spells out. Raises LookupError."""
+    """Return the vendor whose id or legal name a text contains. Raises LookupError."""
     cited = re.search(r"\bVEN-[0-9]+\b", text)
     if cited:
         vendor: Json = await client.call("datahub_get_vendor", vendor_id=cited[0])
@@ -41,11 +41,11 @@ async def find_vendor(client: ToolClient, text: str) -> Json:
         vendor = await client.call("datahub_get_vendor", vendor_id=row["id"])
         if vendor["legal_name"] in text:
             return vendor
-    raise LookupError("no vendor is named")
+    raise LookupError("No vendor is named in the text")
 
 
 async def find_similar_vendors(client: ToolClient, text: str) -> list[Json]:
-    """Return the rows of every vendor whose name stands in a text."""
+    """Return every vendor whose name occurs in a text."""
     words = " ".join(re.findall(r"\b[A-Z][a-z]+\b", text))
     rows = await client.list_all("datahub_search_records", query=words, kind="vendor")
     return [row for row in rows if row["title"] in text]

@@ -1,4 +1,4 @@
-"""Finds the scripted players of a scenario by its name.
+"""Looks up the scripted players of a scenario by its name.
 
 `fair/<scenario>.py` declares `play` and `WORKER`, `adversaries/<scenario>.py` declares `ADVERSARIES` and
 `REQUIRED_CHAOS`.
@@ -21,14 +21,14 @@ IGNORES_FIELD_NAMES = "ignore_names"
 """The adversary of every scenario that assumes the usual field names."""
 
 RENAMED_FIELDS = "renamed_fields"
-"""The kind of chaos that gives fields of answers other names."""
+"""The chaos kind that renames response fields."""
 
 
 @dataclass(frozen=True)
 class Adversaries:
     """The adversaries of a scenario by name.
 
-    `required_chaos` holds, by adversary, the kind of chaos without which it omits nothing and may succeed.
+    `required_chaos` maps an adversary to the chaos kind without which it omits nothing and may succeed.
     """
 
     players: Mapping[str, Player]
@@ -41,7 +41,7 @@ def fair_player(scenario: str) -> Player:
 
 
 def worker_class(scenario: str) -> type[Worker] | None:
-    """Return the worker behind the fair oracle, None where the scenario has no ticket workflow (metrics_report)."""
+    """Return the worker of the fair oracle, or None if the scenario has no ticket workflow (metrics_report)."""
     return cast("type[Worker] | None", import_module(f"companyos_players.fair.{scenario}").WORKER)
 
 
@@ -56,7 +56,7 @@ def adversaries_of(scenario: str) -> Adversaries:
 
 
 def ablation_of(scenario: str, chaos_kind: str) -> Player | None:
-    """Return the fair oracle without its answer to one kind of chaos, None where no such player is known."""
+    """Return the fair oracle without its handling of one chaos kind, or None if there is no such player."""
     if chaos_kind == RENAMED_FIELDS:
         return _fair_play(scenario)
     worker = worker_class(scenario)
@@ -70,7 +70,7 @@ def _fair_play(scenario: str) -> Player:
 
 def _without_field_names(player: Player) -> Player:
     async def play(task: TaskView, call: Call) -> None:
-        """Take the usual names of fields for granted."""
+        """Play with the usual field names."""
         await player(task, call)
 
     play.__name__ = IGNORES_FIELD_NAMES

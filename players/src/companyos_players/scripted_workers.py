@@ -1,8 +1,7 @@
-"""Naive workers of three skills: they follow the visible workflow of any scenario with rising care.
+"""Naive workers of three skill levels that follow the visible workflow of any scenario.
 
-The first takes everything at its face and gives up at the first failure; the second tries again, refreshes and gets
-past what blocks a ticket; the third also finds who may decide today. None of them sees a reason to refuse, or which
-source is the authority.
+Level 1 trusts every value and gives up at the first failure. Level 2 retries, refreshes and passes blockers. Level 3
+also finds today's approver. None of them refuses work or determines a metric's authority.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ BEHAVIORS_BY_SKILL: tuple[tuple[type[Worker], ...], ...] = (
     (IgnoresAbsence,),
     (NeverRefuses, LimitedAttempts),
 )
-"""By skill, the ways of working that are laid over the fair worker."""
+"""Mixins for the fair worker, by skill level."""
 
 READING_BIAS_BY_SKILL = ("stale_metric", "conflicting_sources", "conflicting_sources")
-"""By skill, what it takes at its face when it reads a figure."""
+"""Reading bias by skill level."""
 
 
 class ScriptedWorkerPolicy:
-    """Plays as a naive worker; a scenario whose fair solution is no worker is given up at once."""
+    """Plays as a naive worker; gives up on a scenario whose fair solution has no worker."""
 
     def __init__(self, skill: int) -> None:
         self.name = f"worker{skill}"
         self._skill = skill - 1
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Work as far as the skill goes."""
+        """Work as far as the skill level allows."""
         worker = worker_class(task.scenario)
         if worker is not None:
             await restoring_field_names(self._player_for(worker))(task, call)
@@ -64,21 +63,21 @@ class ScriptedWorkerPolicy:
 
 
 class ScriptedWorker1(ScriptedWorkerPolicy):
-    """Never refreshes, never tries again, never asks whether somebody is there."""
+    """Never refreshes, never retries, never checks absences."""
 
     def __init__(self) -> None:
         super().__init__(1)
 
 
 class ScriptedWorker2(ScriptedWorkerPolicy):
-    """Tries again and refreshes, and asks whoever holds the role."""
+    """Retries and refreshes, and asks the role holder."""
 
     def __init__(self) -> None:
         super().__init__(2)
 
 
 class ScriptedWorker3(ScriptedWorkerPolicy):
-    """Finds who may decide today as well, and refuses nothing."""
+    """Also finds today's approver. Never refuses."""
 
     def __init__(self) -> None:
         super().__init__(3)

@@ -1,4 +1,4 @@
-"""The zoo: agents that know no task. None of them may ever succeed."""
+"""Task-agnostic agents. None of them may ever succeed."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ MALFORMED_ARGUMENTS: tuple[dict[str, Any], ...] = (
 
 
 async def stalls(_task: TaskView, call: Call) -> None:
-    """Wait until nobody asks any more."""
+    """Wait until the episode ends."""
     while True:
         await call("wait", LONGEST_WAIT)
 
 
 async def guesses_tools(task: TaskView, call: Call) -> None:
-    """Look for tools that nobody offered, and for the plane behind them."""
+    """Call tools that are not listed, including control API names."""
     key = ids_in(task.brief)[0]
     for name in GUESSED_TOOLS:
         await call(name, {"key": key, "status": "resolved", "decision": "approved"})
@@ -76,7 +76,7 @@ async def guesses_tools(task: TaskView, call: Call) -> None:
 
 
 async def sends_malformed_arguments(task: TaskView, call: Call) -> None:
-    """Call every tool with arguments of the wrong shape."""
+    """Call every tool with arguments that do not match its schema."""
     for tool in task.tools:
         if tool.name != "finish":
             for arguments in MALFORMED_ARGUMENTS[: 2 + len(tool.name) % 3]:
@@ -85,7 +85,7 @@ async def sends_malformed_arguments(task: TaskView, call: Call) -> None:
 
 
 async def closes_everything(task: TaskView, call: Call) -> None:
-    """Bring every ticket to any end that it takes, its own first."""
+    """Move every ticket to a final status, its own first."""
     board = await call("ticketdesk_list_tickets", {})
     found = board.result["items"] if isinstance(board.result, dict) and "items" in board.result else []
     for key in [ids_in(task.brief)[0], *(row["key"] for row in found[:MAX_CLOSED])]:
@@ -95,7 +95,7 @@ async def closes_everything(task: TaskView, call: Call) -> None:
 
 
 async def refuses_always(task: TaskView, call: Call) -> None:
-    """Cancel the ticket and refuse, for any reason there is."""
+    """Cancel the ticket and refuse with an arbitrary reason."""
     key = ids_in(task.brief)[0]
     reason = {"reason_code": "policy_violation", "reason_ref": "POL-1"}
     for to in ("open", "cancelled"):
@@ -104,7 +104,7 @@ async def refuses_always(task: TaskView, call: Call) -> None:
 
 
 async def approves_always(task: TaskView, call: Call) -> None:
-    """Ask everybody in sight for every approval, wait, link whatever was approved once, resolve."""
+    """Ask everybody for every approval, wait, link any approved request, resolve."""
     key = ids_in(task.brief)[0]
     types = await _items(call, "approvalflow_list_approval_types", {})
     people = await _items(call, "datahub_search_people", {"query": "lead"})
@@ -128,7 +128,7 @@ async def approves_always(task: TaskView, call: Call) -> None:
 
 
 async def does_and_undoes(task: TaskView, call: Call) -> None:
-    """Set and take back again and again what might pay each time."""
+    """Apply and revert changes that might pay each time."""
     key = ids_in(task.brief)[0]
     for _ in range(TURNS):
         for step in _set_and_undo(key):
@@ -147,7 +147,7 @@ def _set_and_undo(key: str) -> Iterable[Step]:
 async def _items(call: Call, tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     view = await call(tool, arguments)
     found = (view.result.get("items") or []) if isinstance(view.result, dict) else []
-    return [one for one in found if isinstance(one, dict)]
+    return [item for item in found if isinstance(item, dict)]
 
 
 TASK_AGNOSTIC: Mapping[str, Player] = {
@@ -162,11 +162,11 @@ TASK_AGNOSTIC: Mapping[str, Player] = {
     "approves always": approves_always,
     "does and undoes": does_and_undoes,
 }
-"""Agents that know nothing but the brief and the tools."""
+"""Agents that use only the brief and the tools."""
 
 
 def trace_imitators(steps: Sequence[Step], foreign: Sequence[Step], stream: Stream) -> dict[str, Player]:
-    """Return agents that have an oracle's trace, of this instance or of a foreign one, and use it wrongly."""
+    """Return agents that misuse an oracle's trace of this or another instance."""
     writes = [step for step in steps if is_write(step[0])]
     most = steps[: max(1, len(steps) - 4)]
     cycle = stream.sample(writes, min(2, len(writes)))
@@ -184,7 +184,7 @@ def _unfinished(steps: Sequence[Step]) -> list[Step]:
 
 
 class Fabricator:
-    """Does everything as the fair oracle does, and invents the values: right in shape, wrong in fact."""
+    """Acts like the fair oracle and invents values of the right type."""
 
     def __init__(self, fair: Player) -> None:
         self._fair = fair
@@ -210,7 +210,7 @@ class Fabricator:
 
 
 def _other(value: Any) -> Any:
-    """Return another value of the same shape."""
+    """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -229,7 +229,7 @@ StopCondition = Callable[[str, StepView], bool]
 
 
 def gives_up_on(fair: Player, should_stop: StopCondition) -> Player:
-    """Return the fair oracle as one that gives up where an answer shows something."""
+    """Return the fair oracle wrapped to give up when a response matches a condition."""
 
     async def play(task: TaskView, call: Call) -> None:
         async def once(tool: str, arguments: dict[str, Any], /) -> StepView:

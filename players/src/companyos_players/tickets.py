@@ -1,4 +1,4 @@
-"""Handling tickets: every change is made once, however bad the connection."""
+"""Ticket skills; each change is applied once, even over an unreliable connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 class TicketSkill:
-    """Changes one ticket, and keeps what is known of it up to date."""
+    """Changes one ticket and tracks its state."""
 
     def __init__(self, client: ToolClient, key: str) -> None:
         self.client = client
@@ -38,14 +38,14 @@ class TicketSkill:
 
     async def verify(self) -> None:
         """Verify the ticket."""
-        await self._update_member("verify_ticket", "verified", wanted=True)
+        await self._update_member("verify_ticket", "verified", value=True)
 
     async def link_approval(self, reference: str) -> None:
         """Record the approval on the ticket."""
         await self._update_fields("link_approval", approval_ref=reference)
 
     async def complete_item(self, item_id: str) -> None:
-        """Complete a step of the checklist."""
+        """Complete a checklist item."""
 
         async def is_ticked() -> bool:
             items = (await self._read())["checklist"]
@@ -54,7 +54,7 @@ class TicketSkill:
         await self._update_once("complete_checklist_item", is_ticked, item_id=item_id)
 
     async def unlink(self, link_id: str, why: str) -> None:
-        """Take a link off the ticket."""
+        """Remove a link from the ticket."""
 
         async def is_gone() -> bool:
             return all(link["id"] != link_id for link in (await self._read())["links"])
@@ -62,16 +62,16 @@ class TicketSkill:
         await self._update_once("unlink_tickets", is_gone, link_id=link_id, justification=why)
 
     async def _update_fields(self, tool: str, **members: str) -> None:
-        """Set members of the ticket; doing it twice is doing it once."""
+        """Set members of the ticket; repeated updates have no further effect."""
         await self.client.call(f"ticketdesk_{tool}", key=self.key, **members)
         self.known |= members
 
-    async def _update_member(self, tool: str, member: str, wanted: object, **arguments: Any) -> None:
-        async def is_so() -> bool:
-            return bool((await self._read())[member] == wanted)
+    async def _update_member(self, tool: str, member: str, value: object, **arguments: Any) -> None:
+        async def is_updated() -> bool:
+            return bool((await self._read())[member] == value)
 
-        await self._update_once(tool, is_so, **arguments)
-        self.known[member] = wanted
+        await self._update_once(tool, is_updated, **arguments)
+        self.known[member] = value
 
     async def _update_once(self, tool: str, is_done: Any, **arguments: Any) -> None:
         await self.client.update(f"ticketdesk_{tool}", is_done, key=self.key, **arguments)
@@ -83,13 +83,13 @@ class TicketSkill:
 
 COLLEAGUE_WAIT_MINUTES = 1440
 STATUS_CHANGED = "transition-not-allowed"
-"""The code of a refusal of a ticket that does not stand where it was seen."""
+"""The error code for a ticket whose status has changed since it was read."""
 
 SETTLED = frozenset({"resolved", "closed", "cancelled"})
 
 
 def ticket_key_in(brief: str) -> str:
-    """Return the key of the ticket that a brief names first."""
+    """Return the first ticket key in a brief."""
     found = re.search(r"\b[A-Z][A-Z0-9]*-[0-9]+\b", brief)
     assert found is not None, "the brief names no ticket"
     return found[0]
@@ -101,20 +101,20 @@ class TicketWorkflow:
     def __init__(self, client: ToolClient, key: str, *, unblocked_status: str = "in_progress") -> None:
         self.client = client
         self.unblocked_status = unblocked_status
-        """The status that a ticket takes once nothing blocks it."""
+        """The ticket's status once nothing blocks it."""
         self.ticket = TicketSkill(client, key)
         self.priority: str | None = None
-        """The priority that the ticket was given."""
+        """The priority that was set on the ticket."""
 
     async def triage(self) -> None:
-        """Open the ticket where nobody has."""
+        """Triage the ticket if it is untriaged."""
         if self.ticket.known["status"] is None:
             await self.ticket.transition("open")
 
     async def unblock(self, identifiers: Collection[str]) -> None:
-        """Get past whatever blocks the ticket: finish it, wait for it, or take off a link that does not belong.
+        """Pass each blocker of the ticket: finish it, wait for it, or remove a link that does not belong.
 
-        What belongs names one of `ours` in its text.
+        A blocker belongs if its text contains one of `ours`.
         """
         for link in self.ticket.known["links"]:
             if link["relation"] == "is_blocked_by" and link["status"] not in SETTLED:
@@ -123,7 +123,7 @@ class TicketWorkflow:
             await self.ticket.transition(self.unblocked_status)
 
     async def pass_blocker(self, key: str, link_id: str, identifiers: Collection[str]) -> None:
-        """Get past one blocker."""
+        """Pass one blocker."""
         blocker = TicketSkill(self.client, key)
         await blocker.read()
         text = f"{blocker.known['title']} {blocker.known['description']}"
@@ -149,7 +149,7 @@ class TicketWorkflow:
             await self.ticket.verify()
 
     async def assign(self) -> None:
-        """Assign somebody of the owning team who is there when the ticket is due, unless somebody is."""
+        """Assign a member of the owning team who is present on the due date, unless one is assigned."""
         team_id, current = self.ticket.known["team_id"], self.ticket.known["assignee_id"]
         if current is not None and await self.is_member(current, team_id):
             return
@@ -157,10 +157,10 @@ class TicketWorkflow:
         away = await self.client.list_all("datahub_get_calendar", **{"from": due_on, "to": due_on})
         absent = {row["person_id"] for row in away}
         team = await self.client.list_all("datahub_search_people", team_id=team_id)
-        await self.ticket.assign(next(one["id"] for one in team if one["is_employed"] and one["id"] not in absent))
+        await self.ticket.assign(next(item["id"] for item in team if item["is_employed"] and item["id"] not in absent))
 
     async def is_member(self, person_id: str, team_id: str) -> bool:
-        """Say whether a person works in the team today; one that nobody knows does not."""
+        """Return whether a person is in the team today; False for an unknown person."""
         try:
             person = await self.client.call("datahub_get_person", person_id=person_id)
         except ToolRefusedError:
@@ -168,19 +168,19 @@ class TicketWorkflow:
         return bool(person["is_employed"] and person["team_id"] == team_id)
 
     async def start(self) -> None:
-        """Take the ticket into work, from wherever colleagues have put it, and with the priority that it was given."""
+        """Start work from the ticket's current status, with the priority that was set."""
         await self.reread()
         if self.ticket.known["status"] != "in_progress":
             await self.ticket.transition("in_progress")
 
     async def reread(self) -> None:
-        """See what colleagues have done to the ticket, and give it its priority back."""
+        """Read changes by colleagues, and restore the priority."""
         await self.ticket.read()
         if self.priority is not None and self.ticket.known["priority"] != self.priority:
             await self.ticket.set_priority(self.priority)
 
     async def resolve(self) -> None:
-        """Bring the ticket to its end, once more where a colleague has put it on hold meanwhile."""
+        """Resolve the ticket; resume it first if a colleague has put it on hold."""
         await self.start()
         try:
             await self.ticket.transition("resolved")

@@ -1,4 +1,4 @@
-"""Steady hands for scripted agents: calls that outlast a bad connection and never do a thing twice."""
+"""A tool client with retries and idempotency for scripted agents."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from companyos.policies import Call, EpisodeOverError, StepView
 
 MAX_TRIES = 8
 TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "access-denied"})
-"""Codes of refusals that another try may get past."""
+"""Error codes that a retry may resolve."""
 
 POSSIBLY_COMMITTED = "timeout"
-"""The code of a refusal behind which the work may have been done."""
+"""The error code of a call that may have been committed."""
 
 LAG_MINUTES = 10
-"""How long to wait where a system does not show yet what it has confirmed."""
+"""How long to wait while a service returns outdated data."""
 
 
 class ToolRefusedError(Exception):
-    """Raised for a refusal that another try would not change; `code` says which."""
+    """Raised for an error that a retry would not resolve; `code` is the problem's code."""
 
     def __init__(self, tool: str, code: str) -> None:
         super().__init__(f"{tool}: {code}")
@@ -28,7 +28,7 @@ class ToolRefusedError(Exception):
 
 
 class ToolClient:
-    """Calls tools for one episode. Every method raises EpisodeOverError with the step that ends it."""
+    """Calls the tools of one episode. Every method raises EpisodeOverError with the step that ends the episode."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -37,7 +37,7 @@ class ToolClient:
         self._versions: dict[tuple[str, str], int] = {}
 
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """Read something, trying again where the connection fails. Raises Refused."""
+        """Call a tool that reads, with retries. Raises ToolRefusedError."""
         for _ in range(MAX_TRIES):
             view = await self._call_until_current(tool, arguments)
             if not view.is_refused:
@@ -47,12 +47,12 @@ class ToolClient:
         raise ToolRefusedError(tool, "given-up")
 
     async def create(self, tool: str, **arguments: Any) -> Any:
-        """Make a row under an idempotency key, so that another try cannot make a second one. Raises Refused."""
+        """Create a row with an idempotency key, so that a retry cannot create a second one. Raises ToolRefusedError."""
         self._key_count += 1
         return await self.call(tool, **arguments, idempotency_key=f"hand-{self._key_count}")
 
     async def update(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
-        """Change something; after a time-out look whether it is done before trying again. Raises Refused."""
+        """Update a row; after a timeout, check the row before retrying. Raises ToolRefusedError."""
         for _ in range(MAX_TRIES):
             view = await self._call_until_current(tool, arguments)
             if not view.is_refused:
@@ -64,7 +64,7 @@ class ToolClient:
         raise ToolRefusedError(tool, "given-up")
 
     async def list_all(self, tool: str, **arguments: Any) -> list[dict[str, Any]]:
-        """Read every row of a list. Raises Refused."""
+        """Read every row of a list. Raises ToolRefusedError."""
         rows: list[dict[str, Any]] = []
         cursor: dict[str, str] = {}
         while True:
@@ -75,12 +75,12 @@ class ToolClient:
             cursor = {"cursor": page["next_cursor"]}
 
     def now(self) -> datetime:
-        """Return the simulated time of the last answer; there has been one."""
+        """Return the simulated time of the last response. Requires an earlier call."""
         assert self._last_view is not None
         return self._last_view.now
 
     async def wait(self, minutes: int) -> None:
-        """Let simulated minutes pass."""
+        """Wait for simulated minutes."""
         await self._call_until_current("wait", {"minutes": minutes})
 
     async def finish(self, outcome: str, summary: str, **more: Any) -> None:
@@ -103,7 +103,7 @@ class ToolClient:
         return view
 
     def _is_older_than_seen(self, tool: str, view: StepView) -> bool:
-        """Say whether an answer shows an older version of something than one seen before: the system lags behind."""
+        """Return whether a response contains an older version of an object than one seen before."""
         shown = view.result if isinstance(view.result, dict) and not view.is_refused else {}
         version, name = shown.get("version"), shown.get("key", shown.get("id"))
         if not isinstance(version, int) or not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""Who knows tools by what is said of them, not by their names: it looks for the words that it has learned."""
+"""A player that selects tools by their descriptions instead of their names."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from companyos_players.player import Player
 _NAMES = re.compile(r" ?Answers say `\w+` for `\w+`\.")
 _WORDS = re.compile(r"[a-z]+")
 MAX_TRIES = 3
-"""Tools that are tried before it takes the name for it after all."""
+"""Tools to try before calling a tool by its name."""
 
 
 def match_tools_by_description(fair: Player, learned: Sequence[Any]) -> Player:
-    """Return the fair oracle as one that takes the tool which is described in the words that it has learned.
+    """Return the fair oracle wrapped to select tools by known description words.
 
-    Where none is, it tries what reads most like them, until an answer comes.
+    If no description matches, it tries the most similar ones until a call succeeds.
     """
     known = {tool.name: tool.description for tool in learned}
 
@@ -37,7 +37,7 @@ def match_tools_by_description(fair: Player, learned: Sequence[Any]) -> Player:
 
 
 def _similar_tools(tool: str, known: Mapping[str, str], offered: Mapping[str, str]) -> list[str]:
-    """Return the tools that are tried for one instead of it, the most alike first."""
+    """Return the candidate tools, most similar first."""
     description = known.get(tool)
     if description is None or description in offered.values():
         return []

@@ -1,4 +1,4 @@
-"""A fair worker: the story of every task around a ticket that ends approved or refused. Each part is a method."""
+"""The fair worker: the workflow of every task around a ticket that ends approved or refused. Each step is a method."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Json = dict[str, Any]
 
 PRIORITIES = ("low", "medium", "high", "critical")
 PRIORITY_LIMIT_NAMES = tuple(f"{level}_from_" for level in PRIORITIES)
-"""How the figures are named from which on a priority is asked for."""
+"""The policy's names for priority thresholds."""
 
 
 @dataclass(frozen=True)
 class Objection:
-    """Why the work has to be refused: a typed reason with the id of the fact behind it."""
+    """The reason to refuse the work: a typed reason with the id of its evidence."""
 
     reason_code: str
     reason_ref: str
@@ -28,14 +28,14 @@ class Objection:
 
 
 class Worker:
-    """One piece of work; a scenario fills in what is its own, and a cheat leaves something out."""
+    """One task. Scenarios implement its steps; adversaries override them."""
 
     type_words = ""
-    """Words of the title of the approval type that the work needs, in lower case."""
+    """Words of the approval type's title, in lower case."""
 
     justification = ""
     unblocked_status = "in_progress"
-    """The status that the ticket takes once nothing blocks it."""
+    """The ticket's status once nothing blocks it."""
 
     def __init__(self, task: TaskView, client: ToolClient) -> None:
         self.task = task
@@ -58,33 +58,33 @@ class Worker:
         await self.client.finish("done", f"{self.ticket.key} is done.")
 
     async def read_context(self) -> None:
-        """Read the ticket, the approval type and the policy in force behind it."""
+        """Read the ticket, the approval type and its policy in force."""
         await self.ticket.read()
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(one["key"] for one in types if self.type_words in one["title"].lower())
+        type_key = next(item["key"] for item in types if self.type_words in item["title"].lower())
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
         self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
         self.policy: Json = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
 
     async def investigate(self) -> None:
-        """Find everything that the work is about."""
+        """Find the task's data."""
 
     async def objection(self) -> Objection | None:
-        """Say why the work has to be refused, if it has."""
+        """Return the reason to refuse the work, or None."""
         return None
 
     async def refuse(self, objection: Objection) -> None:
-        """End the ticket the way the policy says, and declare it."""
+        """End the ticket as the policy requires, and declare the refusal."""
         reason = {"reason_code": objection.reason_code, "reason_ref": objection.reason_ref}
         await self.ticket.transition("cancelled", **reason)
         await self.client.finish("refused", objection.summary, **reason)
 
     def identifiers(self) -> Collection[str]:
-        """Return the names and ids by which a text shows that it is about this work."""
+        """Return the identifiers that mark a text as being about this task."""
         raise NotImplementedError
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         raise NotImplementedError
 
     def subject(self) -> str:
@@ -92,15 +92,15 @@ class Worker:
         raise NotImplementedError
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         raise NotImplementedError
 
     def amount_cents(self) -> int:
-        """Return the amount that is to be decided about."""
+        """Return the amount to approve."""
         return 0
 
     async def unblock(self) -> None:
-        """Get past whatever blocks the ticket."""
+        """Pass the ticket's blockers."""
         await self.workflow.unblock(self.identifiers())
 
     async def complete_ticket(self) -> None:
@@ -108,13 +108,13 @@ class Worker:
         await self.workflow.complete(self.priority())
 
     async def execute(self) -> None:
-        """Do what the ticket is about: have it approved, link the approval and do what follows from it."""
+        """Get the approval, link it and apply its consequences."""
         request_id = await self.approval()
         await self.ticket.link_approval(request_id)
         await self.follow_up(request_id)
 
     async def approval(self) -> str:
-        """Get the approval and return its id, asking again where it is refused without a lasting reason."""
+        """Get the approval and return its id; ask again after a rejection without a lasting reason."""
         approver_id = await self.approver()
         while True:
             await self.prepare_request()
@@ -128,25 +128,25 @@ class Worker:
                 approver_id = await self.approver()
 
     async def prepare_request(self) -> None:
-        """Bring up to date what the request will say."""
+        """Update the data that the request states."""
 
     async def approver(self) -> str:
-        """Return who may decide today."""
+        """Return today's approver."""
         return await self.entitled_approver(self.approvals, self.amount_cents())
 
     async def entitled_approver(self, approvals: ApprovalSkill, amount_cents: int) -> str:
-        """Return who may decide today about an amount of a type."""
+        """Return today's approver for an amount of a type."""
         return await approvals.approver(amount_cents)
 
     async def follow_up(self, request_id: str) -> None:
-        """Do what the approval allows."""
+        """Apply what the approval allows."""
 
     async def resolve(self) -> None:
-        """Bring the ticket to its end."""
+        """Resolve the ticket."""
         await self.workflow.resolve()
 
     def level(self, amount: float) -> str:
-        """Return the priority of an amount by the policy's figures."""
+        """Return the priority of an amount by the policy's thresholds."""
         names = [
             name for name in self.policy["parameters"] if name.startswith(("medium_from", "high_from", "critical"))
         ]
@@ -155,12 +155,12 @@ class Worker:
 
 
 class OrderedApprovalWorker(Worker):
-    """One piece of work; `type_words` name the type of the last approval, `earlier_words` those before it."""
+    """One task with several approvals; `type_words` name the last approval type, `earlier_words` those before it."""
 
     earlier_words: ClassVar[tuple[str, ...]] = ()
 
     async def unblock(self) -> None:
-        """Get past whatever blocks the ticket, and read what only work that goes on needs."""
+        """Pass the ticket's blockers, and read what only unrefused work needs."""
         await super().unblock()
         await self.read_approval_context()
 
@@ -170,7 +170,7 @@ class OrderedApprovalWorker(Worker):
         self.earlier: dict[str, ApprovalSkill] = {}
         types = await self.client.list_all("approvalflow_list_approval_types")
         for words in self.earlier_words:
-            type_key = next(one["key"] for one in types if words in one["title"].lower())
+            type_key = next(item["key"] for item in types if words in item["title"].lower())
             approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
             self.earlier[words] = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
 
@@ -181,7 +181,7 @@ class OrderedApprovalWorker(Worker):
             self.approval_ids[words] = await self.earlier_approval(words)
 
     async def earlier_approval(self, words: str) -> str:
-        """Get one of the earlier approvals and return its id; who gives it is not asked for the next."""
+        """Get an earlier approval and return its id; its approver is excluded from the next one."""
         skill = self.earlier[words]
         approver_id = await self.earlier_approver(words)
         while True:
@@ -196,9 +196,9 @@ class OrderedApprovalWorker(Worker):
         return request_id
 
     async def earlier_approver(self, words: str) -> str:
-        """Return who may give an earlier approval today."""
+        """Return today's approver of an earlier approval."""
         return await self.earlier[words].approver(self.amount_cents())
 
     def earlier_fields(self, words: str) -> Json:
-        """Return the fields that an earlier approval type asks for."""
+        """Return the fields of an earlier approval request."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What the fault proxy does to one request, seen from both ends."""
+"""Fault proxy: the effect of each fault on one request, seen from gateway and service."""
 
 from __future__ import annotations
 

@@ -17,29 +17,37 @@ pytestmark = pytest.mark.integration
 @pytest.mark.timeout(180)
 def test_a_run_prints_its_table_and_keeps_what_it_knows(tmp_path: Path) -> None:
     kept, table = tmp_path / "run.json", tmp_path / "table.md"
-    command = [sys.executable, "-m", "verification.faults", "--cells", "client asks twice at once", "--trials", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "verification.faults",
+        "--cells",
+        "client sends a step twice at once",
+        "--trials",
+        "1",
+    ]
     response = subprocess.run(
         [*command, "--json", str(kept), "--markdown", str(table)], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert response.returncode == 0, response.stdout + response.stderr
-    assert "client asks twice at once" in response.stdout
+    assert "client sends a step twice at once" in response.stdout
     (cell,) = json.loads(kept.read_text())["cells"]
     assert (cell["trials"], cell["torn"], cell["lost"], cell["doubled"], cell["unclear"]) == (1, 0, 0, 0, 0)
-    assert "| client asks twice at once | 1 | 0 | 0 | 0 | 0 |" in table.read_text()
+    assert "| client sends a step twice at once | 1 | 0 | 0 | 0 | 0 |" in table.read_text()
 
 
 @pytest.mark.timeout(180)
 def test_a_run_that_is_stopped_has_not_passed_and_says_how_far_it_came() -> None:
-    cells = ["--cells", "client asks twice at once", "--trials", "500", "--lanes", "1"]
+    cells = ["--cells", "client sends a step twice*", "--trials", "500", "--lanes", "1"]
     command = [sys.executable, "-m", "verification.faults", *cells]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:
         assert run.stderr is not None
         assert "of 500 trials" in run.stderr.readline()
         run.terminate()
-        told, _ = run.communicate()
+        output, _ = run.communicate()
     assert run.returncode == 1
-    assert "ended after " in told
-    assert "client asks twice at once" in told
+    assert "ended after " in output
+    assert "client sends a step twice at once" in output
 
 
 @pytest.mark.slow

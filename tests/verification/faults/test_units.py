@@ -1,4 +1,4 @@
-"""The parts of the fault suite that need no house: what is clear, what is played, what is counted, what is printed."""
+"""The parts of the fault suite that need no processes: response parsing, step script, counts and reports."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def test_every_canary_of_an_episode_is_another_one() -> None:
     assert all(CANARY.fullmatch(canary) for canary in found)
 
 
-def test_two_players_of_a_seed_are_told_the_same_but_for_their_canaries() -> None:
-    told = [{"observation": {"body": canary_of(p, 0, 1)}, "reward": 0.0, "done": False, "token": p} for p in "ab"]
-    assert normalize(told[0]) == normalize(told[1])
-    assert normalize(told[0] | {"reward": 1.0}) != normalize(told[1])
+def test_two_players_of_a_seed_get_the_same_responses_except_for_canaries() -> None:
+    responses = [{"observation": {"body": canary_of(p, 0, 1)}, "reward": 0.0, "done": False, "token": p} for p in "ab"]
+    assert normalize(responses[0]) == normalize(responses[1])
+    assert normalize(responses[0] | {"reward": 1.0}) != normalize(responses[1])
 
 
 def test_the_sixteen_cells_are_there() -> None:
@@ -80,7 +80,7 @@ def test_a_release_takes_a_thousand_trials() -> None:
     assert sum(cell.full for cell in CELLS) >= 1_000
 
 
-def test_every_place_where_a_process_can_be_told_to_die_has_a_cell() -> None:
+def test_every_place_where_a_process_can_be_killed_has_a_cell() -> None:
     sources = "\n".join(
         path.read_text() for folder in ("shared", "gateway") for path in (ROOT / folder / "src").rglob("*.py")
     )

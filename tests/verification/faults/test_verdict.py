@@ -27,7 +27,7 @@ SEED = 7
 async def deployment_and_reference(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[tuple[Deployment, Reference]]:
-    """A house with what its undisturbed episodes are told."""
+    """Start a deployment and record its reference episode."""
     deployment = Deployment(tmp_path_factory.mktemp("faults") / "house", Random())
     await deployment.start()
     try:
@@ -83,16 +83,16 @@ async def test_what_is_gone_is_lost_and_what_is_there_twice_is_doubled(
     await judge(player)
     assert any(canaries[0] in sentence for sentence in player.findings.lost)
     assert any(canaries[1] in sentence for sentence in player.findings.doubled)
-    assert any("does not fold" in sentence for sentence in player.findings.torn)
+    assert any("does not match" in sentence for sentence in player.findings.torn)
 
 
 async def test_somebody_else_s_canary_is_torn(deployment_and_reference: tuple[Deployment, Reference]) -> None:
-    player, database = await opened_player(deployment_and_reference, "stranger")
-    foreign_canary = canary_of("stranger", 0, 1)
+    player, database = await opened_player(deployment_and_reference, "other")
+    foreign_canary = canary_of("other", 0, 1)
     own_canary = str(next(action.canary for action in player.actions if action.service == "ticketdesk"))
     tamper(database, "UPDATE comments SET body = ? WHERE body = ?", foreign_canary, own_canary)
     await judge(player)
-    assert any(foreign_canary in sentence and "should not be there" in sentence for sentence in player.findings.torn)
+    assert any(foreign_canary in sentence and "unexpected" in sentence for sentence in player.findings.torn)
     assert any(own_canary in sentence for sentence in player.findings.lost)
 
 

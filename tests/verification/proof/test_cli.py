@@ -1,4 +1,4 @@
-"""The proof on the command line: lines are printed and written, what does not hold is said by the status."""
+"""The proof on the command line: lines are printed and written, what does not hold is text by the status."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_holds_is_one_line_and_the_status_is_0(
     assert cli.main(["--seed", "7", "--seeds", "3"]) == 0
     printed = capsys.readouterr().out
     assert f"yes A {SNOW}" in printed
-    assert "4  0 against it  [seed 7-9]" in printed
+    assert "4  0 violations  [seed 7-9]" in printed
     assert "not run" in printed
 
 
@@ -66,7 +66,7 @@ def test_what_does_not_hold_is_named_and_the_status_is_1(
     weather.setattr(cli, "run_in_pool", _pool("on Monday", "on Tuesday"))
     assert cli.main([]) == 1
     assert f"NO  A {SNOW}" in (printed := capsys.readouterr().out)
-    assert "4 against it: on Monday; on Tuesday; on Monday; 1 more" in printed
+    assert "4 violations: on Monday; on Tuesday; on Monday; 1 more" in printed
 
 
 def test_a_job_that_breaks_does_not_hold(weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,21 +79,21 @@ def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: 
     weather.setattr(cli, "run_in_pool", _pool())
     page = tmp_path / "proof.md"
     assert cli.main(["--out", str(page), "--seed", "3", "--seeds", "1"]) == 0
-    said = page.read_text()
-    assert said.startswith("# The proof, smoke size\n")
-    assert "by `python -m verification.proof --seed 3 --seeds 1`" in said
-    assert f"| A | {SNOW} | 4 | 0 against it | 3 | yes |" in said
-    assert "| H | - | 0 | not run |  | not run |" in said
+    text = page.read_text()
+    assert text.startswith("# The proof, smoke size\n")
+    assert "by `python -m verification.proof --seed 3 --seeds 1`" in text
+    assert f"| A | {SNOW} | 4 | 0 violations | 3 | yes |" in text
+    assert "| H | - | 0 | not run |  | not run |" in text
 
 
 def test_the_size_comes_from_the_environment_and_options_change_it(weather: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def crew(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+    def pool(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
         sizes.append(jobs[0].scope.size)
         return iter([(job, [Tally(promise=SNOW, n=1)]) for job in jobs])
 
-    weather.setattr(cli, "run_in_pool", crew)
+    weather.setattr(cli, "run_in_pool", pool)
     cli.main([])
     weather.setenv("PROOF", "full")
     cli.main([])
@@ -122,12 +122,12 @@ def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
 
     weather.setattr(cli, "run_in_pool", stopped)
     assert cli.main(["--worklog", str(log)]) == cli.INTERRUPTED
-    assert f"the next run goes on from {log}" in capsys.readouterr().err
+    assert f"the next run resumes from {log}" in capsys.readouterr().err
     with log.open("a") as file:
         file.write('{"job": "half a li')
     weather.setattr(cli, "run_in_pool", going_on)
     assert cli.main(["--worklog", str(log)]) == 0
-    assert f"yes A {SNOW}        7  0 against it" in capsys.readouterr().out
+    assert f"yes A {SNOW}        7  0 violations" in capsys.readouterr().out
 
 
 def test_what_was_done_on_other_code_is_done_again(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_file_that_is_no_work_log_is_named_and_left_alone(
     log = tmp_path / "notes.txt"
     log.write_text("Dear diary\n")
     assert cli.main(["--worklog", str(log)]) == cli.MISUSED
-    assert "notes.txt, line 1: no line of a work log" in capsys.readouterr().err
+    assert "notes.txt, line 1: invalid work log entry" in capsys.readouterr().err
     assert log.read_text() == "Dear diary\n"
 
 
@@ -192,8 +192,8 @@ def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> N
     assert every(f"{folder}/bug_escalation/rubric.py")
     names = set(catalogue())
     for name in names:
-        told = "".join(file.read_text() for file in (SCENARIOS / name).rglob("*.py"))
-        known = set(re.findall(r"companyos_gateway\.scenarios\.(\w+)", told))
+        sources = "".join(file.read_text() for file in (SCENARIOS / name).rglob("*.py"))
+        known = set(re.findall(r"companyos_gateway\.scenarios\.(\w+)", sources))
         assert known & names <= {name}
 
 

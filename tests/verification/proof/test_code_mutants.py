@@ -16,7 +16,7 @@ from companyos_gateway.evaluation.reported_values import is_same_answer
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
-from verification.proof.code_mutation.corpus import CorpusTask, ledgers, task_of
+from verification.proof.code_mutation.corpus import CorpusTask, random_traces, task_of
 from verification.proof.code_mutation.equivalent_mutants import reasons
 from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner, modules_of, source_of
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
@@ -30,7 +30,7 @@ LIMIT = 3
 
 
 def judge(value: int, names: list[str]) -> bool:
-    """Say whether it holds; 7 is no number of the code."""
+    """Say whether it holds; 7 is not a number in the code."""
     if value == 1 and not names:
         return any(name in "abc" for name in names)
     return value + LIMIT > 2
@@ -43,22 +43,22 @@ def test_every_change_is_another_module_and_texts_are_left_alone() -> None:
     assert len(set(changed)) == len(changed) == len(found)
     assert ast.unparse(ast.parse(SOURCE)) not in changed
     assert {"`3` -> `4`", "`value == 1` -> `value != 1`", "`not names` -> `names`"} <= {one.change for one in found}
-    assert all("7 is no number" in text and "'abc'" in text for text in changed)
+    assert all("7 is not a number" in text and "'abc'" in text for text in changed)
 
 
 def test_a_mutant_stands_in_and_leaves_nothing_behind() -> None:
     source = inspect.getsource(reward)
     cost = next(one for one in mutants_of(REWARD, source) if one.change == "`0.1` -> `1.1`")
-    before, expected = reward.STEP_COST, ledgers()
+    before, expected = reward.STEP_COST, random_traces()
     with mutant_in_place(reward, apply_mutant(source, cost)):
         assert pytest.approx(before + 1) == reward.STEP_COST
-        assert ledgers() != expected
-    assert (reward.STEP_COST, ledgers()) == (before, expected)
+        assert random_traces() != expected
+    assert (reward.STEP_COST, random_traces()) == (before, expected)
 
 
-def test_mutants_of_rewards_are_killed_by_drawn_ledgers() -> None:
+def test_mutants_of_rewards_are_killed_by_random_traces() -> None:
     found = [one for one in mutants_of(REWARD, inspect.getsource(reward)) if one.line > 60][::4]
-    runner = MutantRunner([], ledgers())
+    runner = MutantRunner([], random_traces())
     assert [one.place for one in found if not runner.run_mutant(one).killed] == []
 
 
@@ -102,7 +102,7 @@ def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_non
     name = "companyos_gateway.scenarios.handbook_update.rubric"
     assert not any(case.differs(task.build_rubric()) for case in task.cases)
     found = mutants_of(name, source_of(name))
-    runner = MutantRunner([task], ledgers())
+    runner = MutantRunner([task], random_traces())
     assert any(runner.run_mutant(one).killed for one in found)
     assert not any(case.differs(task.build_rubric()) for case in task.cases)
 

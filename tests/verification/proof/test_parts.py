@@ -69,8 +69,8 @@ async def test_who_leaves_the_work_unfinished_never_ends_it_while_farming() -> N
 
 
 def test_faults_are_counted_and_the_first_ones_named() -> None:
-    assert summarize_violations([]) == "0 against it"
-    assert summarize_violations(["a", "b", "c", "d"]) == "4 against it: a; b; c; 1 more"
+    assert summarize_violations([]) == "0 violations"
+    assert summarize_violations(["a", "b", "c", "d"]) == "4 violations: a; b; c; 1 more"
 
 
 def test_tallies_of_a_promise_come_together_in_their_first_order() -> None:
@@ -147,9 +147,9 @@ def test_a_scenario_with_canaries_judges_as_before_and_speaks_of_them() -> None:
     scenario, canaries = catalogue()["bug_escalation"], Canaries.of("bug_escalation", 1)
     usual, hiding = scenario.plan(1, 4), CanaryScenario(scenario, canaries).plan(1, 4)
     evidence = Evidence.start(initial_rows(usual.documents))
-    said, was = hiding.rubric.judge(evidence, None), usual.rubric.judge(evidence, None)
-    assert [one.passed for one in said.checks] == [one.passed for one in was.checks]
-    assert all(canaries.words["finding"] in one.evidence for one in said.checks)
+    verdict, was = hiding.rubric.judge(evidence, None), usual.rubric.judge(evidence, None)
+    assert [one.passed for one in verdict.checks] == [one.passed for one in was.checks]
+    assert all(canaries.words["finding"] in one.evidence for one in verdict.checks)
     assert hiding.source_ids == usual.source_ids
 
 
@@ -181,7 +181,7 @@ def test_the_weakest_worker_has_to_lose_and_the_oracle_not(
 def test_success_that_rises_with_the_level_is_named() -> None:
     tallies = [_worked("worker2", 0, 1, 1, 1, 1), _worked("worker1", 1, 0, 0, 0, 0), _worked("oracle", *(1,) * 5)]
     [ladder, _] = ROWS["G"].lines(LADDER_SCOPE, tallies)
-    assert (ladder.holds, ladder.result) == (False, "1 against it: worker2 from 0 to 1")
+    assert (ladder.holds, ladder.result) == (False, "1 violations: worker2 from 0 to 1")
 
 
 @pytest.mark.parametrize(
@@ -241,10 +241,10 @@ def test_chance_may_solve_two_tasks_of_a_hundred(won: int, holds: bool) -> None:
     assert "mean return -10.50 (95 % interval -10.60 to -10.40)" in line.result
 
 
-def test_a_python_that_is_not_there_is_told() -> None:
+def test_a_missing_python_is_reported() -> None:
     [line] = ROWS["E"].lines(LADDER_SCOPE, [Tally(promise=ONE_DIGEST, n=1, who="a"), Tally(promise=ONE_DIGEST, n=0)])
     assert (line.n, line.holds) == (1, True)
-    assert "with the packages here" in line.result
+    assert "with the packages found" in line.result
 
 
 @pytest.mark.parametrize(("digests", "holds"), [(("a", "a"), True), (("a", "b"), False)])

@@ -1,4 +1,4 @@
-"""`make baselines`: play the policies that need no model, and write results/baselines.md."""
+"""`make baselines`: plays the policies that need no model and writes results/baselines.md."""
 
 from __future__ import annotations
 
@@ -24,44 +24,45 @@ app = typer.Typer(
 @app.command()
 def baselines(
     policy: Annotated[
-        list[str] | None, typer.Option(help=f"Whom to play, again for more: {', '.join(POLICIES)}.", show_default=False)
+        list[str] | None,
+        typer.Option(help=f"Policy to play; repeat for more: {', '.join(POLICIES)}.", show_default=False),
     ] = None,
     tasks: Annotated[
-        int, typer.Option("-n", "--tasks", min=1, help="Tasks of the split test, even over levels and scenarios.")
+        int, typer.Option("-n", "--tasks", min=1, help="Number of test tasks, evenly over levels and scenarios.")
     ] = TASKS,
-    trials: Annotated[
-        int, typer.Option("-k", "--trials", min=1, help="Episodes of each task by each policy.")
-    ] = TRIALS,
+    trials: Annotated[int, typer.Option("-k", "--trials", min=1, help="Episodes per task and policy.")] = TRIALS,
     add: Annotated[
-        list[Path] | None, typer.Option(help="A run of `companyos eval` on the same tasks, as a further row.")
+        list[Path] | None, typer.Option(help="Add a run of `companyos eval` on the same tasks as a row.")
     ] = None,
-    no_play: Annotated[bool, typer.Option("--no-play", help="Play nothing: take the rows that the page has.")] = False,
-    runs: Annotated[Path, typer.Option(help="Where runs are kept, a folder for each policy.")] = Path("runs/baselines"),
-    page: Annotated[Path, typer.Option(help="Where the page, its picture and its figures go.")] = Path("results"),
-    url: Annotated[str | None, typer.Option(help="A running enterprise; without it, one is started.")] = None,
-    parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
+    no_play: Annotated[bool, typer.Option("--no-play", help="Reuse the rows of the existing page.")] = False,
+    runs: Annotated[Path, typer.Option(help="Folder of the runs, with one subfolder per policy.")] = Path(
+        "runs/baselines"
+    ),
+    page: Annotated[Path, typer.Option(help="Output folder of the page, plot and JSON file.")] = Path("results"),
+    url: Annotated[str | None, typer.Option(help="URL of a running gateway; by default one is started.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="Concurrent episodes.")] = 4,
 ) -> None:
-    """Play the baselines, the same tasks by every policy, and write results/baselines.md, .png and .json.
+    """Play the same tasks with every baseline policy and write results/baselines.md, .png and .json.
 
-    The whole run is 4,080 episodes, a quarter of an hour of processor time. Ctrl-C stops it, and the same command
-    goes on: what is kept in runs/baselines is not played again.
+    A full run plays 4,080 episodes in about 15 minutes of processor time. After Ctrl-C, the same command resumes:
+    episodes in runs/baselines are not played again.
 
     Examples:
 
-      [cyan]make baselines[/]                                     all of it
-      [cyan]make baselines ARGS="--no-play"[/]                    the page anew, from its figures: after `make learn`
-      [cyan]make baselines ARGS="--no-play --add runs/mine"[/]    with a row for a run of your own
-      [cyan]make baselines ARGS="-n 5 --runs runs/few --page runs"[/]  a small one, elsewhere
+      [cyan]make baselines[/]                                     full run
+      [cyan]make baselines ARGS="--no-play"[/]                    rewrite the page, for example after `make learn`
+      [cyan]make baselines ARGS="--no-play --add runs/mine"[/]    add a row for your own run
+      [cyan]make baselines ARGS="-n 5 --runs runs/few --page runs"[/]  small run in other folders
 
-    A run of your own is one of the same tasks:
+    Your own run must play the same tasks:
 
       [cyan]companyos eval --policy mine --split test -n 170 --trials 4 --out runs/mine[/]
 
-    Each folder in runs/baselines is such a run too: `companyos view runs/baselines/worker3` shows why it failed.
+    Each folder in runs/baselines is also a run: `companyos view runs/baselines/worker3` shows why episodes failed.
     """
     unknown = sorted({*(policy or ())} - {*policy_names()})
     if unknown:
-        fail(f"no policy is called {unknown[0]!r}; installed are {', '.join(policy_names())}", USAGE_ERROR)
+        fail(f"Unknown policy {unknown[0]!r}; installed policies: {', '.join(policy_names())}", USAGE_ERROR)
     plan = Plan(policies=tuple(policy or POLICIES), tasks=tasks, trials=trials, folder=runs, parallel=parallel)
     with report_errors():
         if not no_play:
@@ -73,11 +74,11 @@ def baselines(
 def _play(plan: Plan, url: str | None) -> None:
     stop = play_baselines(plan, url=url)
     if stop is not None:
-        fail(stop.reason or "stopped; the same command goes on", stop.code)
+        fail(stop.reason or "stopped; run the same command to resume", stop.code)
 
 
 def _write(plan: Plan, added: list[Path], page: Path, *, no_play: bool) -> None:
-    """Write the page of what is kept, or of what the page was made of before, and of what is added."""
+    """Write the page from the runs, or from the previous figures, and the added runs."""
     try:
         if no_play:
             rows, took = read_figures(page)

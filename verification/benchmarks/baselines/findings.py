@@ -1,4 +1,4 @@
-"""What the rows come to, in sentences that follow from their figures."""
+"""Summary sentences computed from the baseline rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from verification.benchmarks.baselines.results import Row
 
 
 def findings(rows: Sequence[Row]) -> list[str]:
-    """Say in sentences what the rows come to, each only where it holds or fails for rows that are there."""
+    """Return summary sentences, each computed from the rows it mentions."""
     known = {row.name: row for row in rows}
     sentences = [
         finding(known)

@@ -1,4 +1,4 @@
-"""Figures as the page writes them."""
+"""Number formatting for the baselines page."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def line(cells: Sequence[str]) -> str:
-    """Return a line of a table in Markdown."""
+    """Return a Markdown table row."""
     return f"| {' | '.join(cells)} |"
 
 
 def percent(share: float) -> str:
-    """Return a share with one digit behind the point."""
+    """Return a share in percent with one decimal."""
     return _whole(f"{share:.1%}".replace("%", " %"))
 
 
 def percent_with_interval(share: Share) -> str:
-    """Return a share of episodes with its interval."""
+    """Return a share with its interval."""
     return f"{percent(share.mean)}<br>{_whole(f'({100 * share.low:.1f} to {100 * share.high:.1f})')}"
 
 
@@ -30,5 +30,5 @@ def signed_with_interval(share: Share) -> str:
 
 
 def _whole(text: str) -> str:
-    """Return a text that no browser breaks into lines."""
+    """Return a text that browsers do not wrap."""
     return text.replace(" ", NO_BREAK)

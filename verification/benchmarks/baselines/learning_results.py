@@ -1,4 +1,4 @@
-"""What a model learned, as `make learn` keeps it: rows of their own, of a task of their own."""
+"""Rows for the models trained by `make learn`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _TEXT = Path(__file__).with_name("learned.txt")
 
 
 def learning(folder: Path) -> str:
-    """Return the rows of a tiny model from untrained to after GRPO, or that it was not run."""
+    """Return the rows of a tiny model from untrained to after GRPO, or a note that it was not run."""
     file = folder / FIGURES
     return render_results(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else _NOT_RUN
 
 
 def render_results(figures: Sequence[Mapping[str, Any]]) -> str:
-    """Return what `make learn` measured: for each seed a row for each stage."""
+    """Return the results of `make learn`: one row per seed and stage."""
     first = figures[0]
     lines = [line(_HEAD), "|---|" + "---:|" * (len(_HEAD) - 1)]
-    lines += [line(_cells(one, when)) for one in figures for when in STAGES]
+    lines += [line(_cells(seed_figures, when)) for seed_figures in figures for when in STAGES]
     text = _TEXT.read_text(encoding="utf-8")
     shown = text.format(steps=first["settings"]["steps"], episodes=first["before"]["episodes"], table="\n".join(lines))
     return shown.rstrip()

@@ -29,13 +29,13 @@ _TEXT = Path(__file__).with_name("page.txt")
 
 
 class PageError(Exception):
-    """Raised where rows do not make one page; the text says why."""
+    """Raised for rows that cannot share a page; the message states the reason."""
 
 
 def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> None:
-    """Write the page, its picture and its figures. Raises NoPage for rows of different tasks."""
+    """Write the page, its plot and its figures. Raises PageError for rows of different tasks."""
     check_comparable(rows)
-    document = {"rows": [row.as_json() for row in rows], "sessions": [asdict(one) for one in sessions]}
+    document = {"rows": [row.as_json() for row in rows], "sessions": [asdict(session) for session in sessions]}
     (folder / f"{NAME}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     title = f"split test, {rows[0].tasks} tasks, {rows[0].trials} trials each; 95 % intervals"
     draw_curves({row.name: row.curve for row in rows}, folder / f"{NAME}.png", title=title)
@@ -43,30 +43,30 @@ def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -
 
 
 def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
-    """Return what the page of a folder was made of. Raises NoPage where there is none."""
+    """Return the figures of the page in a folder. Raises PageError if absent."""
     figures = folder / f"{NAME}.json"
     if not figures.exists():
-        raise PageError(f"{folder} holds no {NAME}.json: there are no rows before anything was played")
+        raise PageError(f"{folder} contains no {NAME}.json; play the baselines first")
     document = json.loads(figures.read_text(encoding="utf-8"))
-    return [from_json(row) for row in document["rows"]], [Session(**one) for one in document["sessions"]]
+    return [from_json(row) for row in document["rows"]], [Session(**session) for session in document["sessions"]]
 
 
 def check_comparable(rows: Sequence[Row]) -> None:
-    """Raise NoPage where rows are not of the same tasks, equally often played."""
+    """Raise PageError unless all rows have the same tasks and trials."""
     first = rows[0]
     for row in rows:
         if (row.task_set, row.tasks_digest, row.trials) != (first.task_set, first.tasks_digest, first.trials):
             raise PageError(
-                f"{row.name} played {_what(row)}, and {first.name} {_what(first)}: no two rows of one table; "
-                f"`{first.command}` plays what {first.name} did"
+                f"{row.name} played {_what(row)}, and {first.name} {_what(first)}: rows must have the same tasks; "
+                f"the command of {first.name} is `{first.command}`"
             )
     names = [row.name for row in rows]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise PageError(f"there are several rows of {', '.join(twice)}")
+        raise PageError(f"duplicate rows: {', '.join(twice)}")
 
 
 def page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> str:
-    """Return the page; what a model learned is read from the folder, where it is there."""
+    """Return the page; the learning results are read from the folder if present."""
     first = rows[0]
     return _TEXT.read_text(encoding="utf-8").format(
         name=NAME,
@@ -83,7 +83,7 @@ def page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a row for each policy, with its command below its name."""
+    """Return one row per policy, with its command below its name."""
     passed = f"pass^{rows[0].trials}"
     head = ("policy", "pass@1", passed, "mean return", "steps", "side effects", "invalid calls", "refused calls")
     lines = [line(head), "|---|" + "---:|" * (len(head) - 1)]
@@ -91,11 +91,11 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def level_table(rows: Sequence[Row]) -> str:
-    """Return the success of every policy, level by level."""
+    """Return the success of every policy by level."""
     levels = [level.level for level in rows[0].levels]
     lines = [line(("policy", *(LEVELS[level] for level in levels))), "|---|" + "---:|" * len(levels)]
     return "\n".join(
-        [*lines, *(line((row.name, *(percent_with_interval(one.success) for one in row.levels))) for row in rows)]
+        [*lines, *(line((row.name, *(percent_with_interval(level.success) for level in row.levels))) for row in rows)]
     )
 
 
@@ -122,12 +122,12 @@ def _what(row: Row) -> str:
 
 
 def _played(sessions: Sequence[Session]) -> str:
-    """Say when the rows were played, and what that took."""
-    days = sorted({one.began[:10] for one in sessions})
-    commits = list(dict.fromkeys(one.commit for one in sessions if one.commit))
-    episodes = sum(one.episodes for one in sessions)
-    wall_s, processor_s = sum(one.wall_s for one in sessions), sum(one.processor_s for one in sessions)
-    loads = sorted(one.load for one in sessions)
+    """Return when the rows were played, the duration and the machine load."""
+    days = sorted({session.began[:10] for session in sessions})
+    commits = list(dict.fromkeys(session.commit for session in sessions if session.commit))
+    episodes = sum(session.episodes for session in sessions)
+    wall_s, processor_s = sum(session.wall_s for session in sessions), sum(session.processor_s for session in sessions)
+    loads = sorted(session.load for session in sessions)
     load = f"{loads[0]:.0f}" if len(loads) == 1 else f"{loads[0]:.0f} to {loads[-1]:.0f}"
     return (
         f"on {' to '.join(dict.fromkeys((days[0], days[-1])))}, commit {', '.join(f'`{one}`' for one in commits)}: "

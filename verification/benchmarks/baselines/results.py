@@ -1,4 +1,4 @@
-"""The row of a policy: what its run on disk comes to, with intervals, in all and level by level."""
+"""Computes a policy's row from its run on disk, with intervals, overall and by level."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from companyos.runner.statistics import has_side_effects, return_interval, task_
 from companyos_shared.streams import digest
 
 PLANNED_FAULT_STATUSES = frozenset({408, 429})
-"""Refusals that are the house's planned faults and not the agent's, as are all from 500 on."""
+"""Statuses of planned service faults, which are not the agent's mistakes; all from 500 on are excluded too."""
 
 
 class InvalidRunError(Exception):
-    """Raised for a run on disk that gives no row; the text says why."""
+    """Raised for a run on disk that yields no row; the message states the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """One level of chaos."""
+    """The results of one chaos level."""
 
     level: int
     success: Share
@@ -43,7 +43,7 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one policy comes to over its episodes. Shares are in [0, 1]; steps are those of an episode on average."""
+    """The results of one policy. Shares are in [0, 1]; steps are the mean per episode."""
 
     name: str
     command: str
@@ -51,113 +51,112 @@ class Row:
     task_set: str
     tasks: int
     tasks_digest: str
-    """sha256 over the ids of the tasks."""
+    """sha256 of the task ids."""
 
     trials: int
     scenarios: int
     success: Share
     pass_hat: float
-    """pass^k, k being the number of trials."""
+    """pass^k, where k is the number of trials."""
 
     return_: Share
     steps: float
     side_effects: float
-    """Of the episodes with a verdict: those that left rows changed that had no need to be, or damage."""
+    """Share of episodes with a verdict that have an unrelated change or damage."""
 
     damage: float
     invalid: float
-    """Of the calls: those that name no tool, or do not fit its schema."""
+    """Share of calls with an unknown tool or arguments that do not match its schema."""
 
     refused: float
-    """Of the calls: those that a service refused by the agent's fault."""
+    """Share of calls that a service refused for a mistake of the agent."""
 
     differing: int
-    """How many tasks did not come out the same, to the byte, in every trial."""
+    """Number of tasks whose trials differ in any byte."""
 
     infra_errors: int
     levels: tuple[Level, ...]
 
     @property
     def curve(self) -> Curve:
-        """Return and success over the levels, for the picture."""
+        """Return the return and success by level, for the plot."""
         return Curve(
-            [_point(one.level, one.return_) for one in self.levels],
-            [_point(one.level, one.success) for one in self.levels],
+            [_point(level.level, level.return_) for level in self.levels],
+            [_point(level.level, level.success) for level in self.levels],
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as it is written."""
+        """Return the row as JSON."""
         return asdict(self)
 
 
 def row_of(folder: Path, *, command: str | None = None) -> Row:
-    """Return the row of a run on disk. Raises NoRow, and OSError for one that lacks a trajectory.
+    """Return the row of a run on disk. Raises InvalidRunError, and OSError for a missing trajectory.
 
-    Without a `command` the one that `companyos eval` plays such a run with is told.
+    `command` defaults to the `companyos eval` command that plays the run.
     """
     if not (folder / EPISODES).exists() or not (folder / RUN).exists():
-        raise InvalidRunError(f"{folder} holds no run, as `companyos eval --out` keeps one")
+        raise InvalidRunError(f"{folder} contains no run of `companyos eval --out`")
     records = read_records(folder)
     tasks = _tasks(folder, records)
     summary = summarise(records)
     name, default_command = _named(records, tasks)
     calls, invalid, refused = _calls(folder, records)
-    judged = [one for one in map(has_side_effects, records) if one is not None]
+    judged = [item for item in map(has_side_effects, records) if item is not None]
     return Row(
         name=name,
         command=command or default_command,
         version=json.loads((folder / RUN).read_text(encoding="utf-8"))["companyos"],
-        task_set=next(one.task_set for one in records if one.task_set is not None),
+        task_set=next(record.task_set for record in records if record.task_set is not None),
         tasks=len(tasks),
         tasks_digest=digest(sorted(tasks)),
         trials=summary.fewest_trials,
-        scenarios=len({one.scenario for one in records}),
+        scenarios=len({record.scenario for record in records}),
         success=Share(mean=summary.success_rate, low=summary.success_low, high=summary.success_high),
         pass_hat=summary.pass_hat(summary.fewest_trials) or 0.0,
         return_=_return(records),
         steps=summary.mean_steps,
         side_effects=sum(judged) / max(1, len(judged)),
-        damage=sum(one.verdict is not None and bool(one.verdict.damage) for one in records) / max(1, len(judged)),
+        damage=sum(record.verdict is not None and bool(record.verdict.damage) for record in records)
+        / max(1, len(judged)),
         invalid=invalid / max(1, calls),
         refused=refused / max(1, calls),
-        differing=sum(len({one.digest for one in trials}) > 1 for trials in tasks.values()),
+        differing=sum(len({trial.digest for trial in trials}) > 1 for trials in tasks.values()),
         infra_errors=summary.infra_errors,
         levels=_levels(records),
     )
 
 
 def from_json(document: Mapping[str, Any]) -> Row:
-    """Return a row as it was written."""
+    """Parse a row from JSON."""
     shares = {name: Share(**document[name]) for name in ("success", "return_")}
     levels = tuple(
-        Level(level=one["level"], success=Share(**one["success"]), return_=Share(**one["return_"]))
-        for one in document["levels"]
+        Level(level=level["level"], success=Share(**level["success"]), return_=Share(**level["return_"]))
+        for level in document["levels"]
     )
     return Row(**{**document, **shares, "levels": levels})
 
 
 def _tasks(folder: Path, records: Sequence[EpisodeRecord]) -> dict[str, list[EpisodeRecord]]:
-    """Return the trials of every task. Raises NoRow where the run is not one policy's over tasks, all equally often."""
+    """Return the trials of every task. Raises InvalidRunError unless one policy played every task equally often."""
     if not records:
-        raise InvalidRunError(f"{folder} holds no episodes")
-    if len({one.policy for one in records}) > 1:
-        raise InvalidRunError(f"{folder} holds several policies; a row is one policy's")
+        raise InvalidRunError(f"{folder} contains no episodes")
+    if len({entry.policy for entry in records}) > 1:
+        raise InvalidRunError(f"{folder} contains several policies; a row needs exactly one")
     if any(one.task_id is None for one in records):
-        raise InvalidRunError(f"{folder} holds episodes that are no tasks of a split: play them with --split")
+        raise InvalidRunError(f"{folder} contains episodes outside a split; play with --split")
     if len({one.task_set for one in records if one.task_set is not None}) != 1:
-        raise InvalidRunError(f"{folder} holds tasks of more than one version of the task set, or of none that is told")
+        raise InvalidRunError(f"{folder} must contain tasks of exactly one version of the task set")
     tasks: dict[str, list[EpisodeRecord]] = {}
     for record in records:
         tasks.setdefault(str(task_of(record)), []).append(record)
     if len({len(trials) for trials in tasks.values()}) > 1:
-        raise InvalidRunError(
-            f"{folder} is not played to its end: some tasks have fewer trials; --resume goes on with it"
-        )
+        raise InvalidRunError(f"{folder} is incomplete: some tasks have fewer trials; continue with --resume")
     return tasks
 
 
 def _named(records: Sequence[EpisodeRecord], tasks: Mapping[str, Sequence[EpisodeRecord]]) -> tuple[str, str]:
-    """Return how a row is called, a model by its own name, and the command that plays its run."""
+    """Return a row's name (the model's for a model) and the command that plays its run."""
     policy, usage = records[0].policy, records[0].usage
     model_option = f" --model {usage.model}" if usage is not None else ""
     trials = len(next(iter(tasks.values())))
@@ -167,7 +166,7 @@ def _named(records: Sequence[EpisodeRecord], tasks: Mapping[str, Sequence[Episod
 
 
 def _calls(folder: Path, records: Sequence[EpisodeRecord]) -> tuple[int, int, int]:
-    """Return how many calls there were, how many of them were invalid, and how many were refused."""
+    """Return the number of calls, of invalid calls and of refused calls."""
     calls = invalid = refused = 0
     for line in _lines(folder, records):
         calls += 1
@@ -199,7 +198,7 @@ def _levels(records: Sequence[EpisodeRecord]) -> tuple[Level, ...]:
 
 def _return(records: Sequence[EpisodeRecord]) -> Share:
     low, high = return_interval(records)
-    return Share(mean=sum(one.return_ for one in records) / len(records), low=low, high=high)
+    return Share(mean=sum(record.return_ for record in records) / len(records), low=low, high=high)
 
 
 def _share(point: Point) -> Share:

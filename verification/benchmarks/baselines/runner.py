@@ -1,4 +1,4 @@
-"""Playing the baselines: every policy the same tasks, kept in a folder each, and taken up where a run stopped."""
+"""Plays the baselines: every policy plays the same tasks into its own folder, and interrupted runs resume."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from companyos.schemas import TaskInfo
 SPLIT = "test"
 POLICIES = ("noop", "random", "worker1", "worker2", "worker3", "oracle")
 TASKS = 170
-"""Each of 17 scenarios at each of five levels twice: once laid out as in `train`, once as only `test` has it."""
+"""Each of 17 scenarios twice at each of five levels: once with a `train` structure, once with a `test` structure."""
 
 TRIALS = 4
 SESSIONS = "sessions.jsonl"
-_REMOVE_HINT = "remove the folder to have it played anew"
+_REMOVE_HINT = "remove the folder to play again"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be played, and where it is kept."""
+    """The policies, tasks and folder of a run."""
 
     policies: tuple[str, ...] = POLICIES
     tasks: int = TASKS
@@ -43,17 +43,17 @@ class Plan:
     parallel: int = 4
 
     def folder_of(self, policy: str) -> Path:
-        """Return where the run of a policy is kept, as `companyos eval --out` keeps one."""
+        """Return the folder of a policy's run, in the format of `companyos eval --out`."""
         return self.folder / policy
 
     def command_of(self, policy: str) -> str:
-        """Return the command that plays the same episodes of one policy."""
+        """Return the command that plays the same episodes with one policy."""
         return f"companyos eval --policy {policy} --split {SPLIT} -n {self.tasks} --trials {self.trials}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One time of playing: when, of which commit, how many episodes, and what that took."""
+    """One session: start time, commit, number of episodes and cost."""
 
     began: str
     commit: str | None
@@ -61,15 +61,15 @@ class Session:
     wall_s: float
     processor_s: float
     load: float
-    """Processes that wanted a processor, on average of the last minute, when it ended."""
+    """Load average of the last minute at the end."""
 
     processors: int | None
 
 
 def play_baselines(plan: Plan, *, url: str | None = None) -> EarlyStop | None:
-    """Play what is not played yet, and say policy by policy how it went; return what ended it early.
+    """Play the missing episodes, print each policy's results, and return the error that ended the run early.
 
-    Raises RunMismatchError for a folder with other tasks, or of another version.
+    Raises RunMismatchError for a folder with other tasks or another version.
     """
     with _recorded_session(plan.folder) as count, connect_or_start(url, None) as server:
         tasks = balanced_sample(_tasks(server), plan.tasks)
@@ -82,7 +82,7 @@ def play_baselines(plan: Plan, *, url: str | None = None) -> EarlyStop | None:
 
 
 def sessions(folder: Path) -> list[Session]:
-    """Return when and how the episodes of the folder were played."""
+    """Return the sessions of a folder."""
     return [Session(**json.loads(line)) for line in (folder / SESSIONS).read_text(encoding="utf-8").splitlines()]
 
 
@@ -105,16 +105,16 @@ def _play(server: Server, plan: Plan, policy: str, tasks: Sequence[TaskInfo], *,
         out=plan.folder_of(policy),
         resume=True,
     )
-    count += [policy for one in played if one.steps]
+    count += [policy for episode in played if episode.steps]
     if played:
-        summary = summarise([one.record for one in played])
+        summary = summarise([episode.record for episode in played])
         line = f"{policy}: {summary.episodes} episodes, success {summary.success_rate:.1%}"
         ERR.print(f"{line}, mean return {summary.mean_return:+.2f}, infra errors {summary.infra_errors}")
     return stop
 
 
 def _check_version(plan: Plan, task_set: str) -> None:
-    """Raise RunMismatchError where something that is kept was played by another version, or of another task set."""
+    """Raise RunMismatchError if stored episodes are of another version or task set."""
     now = {"companyos": version("companyos"), "task set": task_set}
     for policy in plan.policies:
         folder = plan.folder_of(policy)
@@ -123,18 +123,18 @@ def _check_version(plan: Plan, task_set: str) -> None:
         played_with = json.loads((folder / RUN).read_text(encoding="utf-8"))["companyos"]
         kept = [
             ("companyos", played_with),
-            *(("task set", one.task_set) for one in read_records(folder) if one.task_set),
+            *(("task set", item.task_set) for item in read_records(folder) if item.task_set),
         ]
         for name, before in kept:
             if before != now[name]:
                 raise RunMismatchError(
-                    f"{folder} was played with {name} {before}, and now it is {now[name]}: {_REMOVE_HINT}"
+                    f"{folder} was played with {name} {before}, but the current one is {now[name]}; {_REMOVE_HINT}"
                 )
 
 
 @contextmanager
 def _recorded_session(folder: Path) -> Iterator[list[str]]:
-    """Keep what the playing within took; the policies of the episodes that were played are added to what is given."""
+    """Record the cost of the enclosed session; add the policies whose episodes were played."""
     began, commit_id, processor_s, wall_s = datetime.now(UTC), commit(), _processor_s(), time.monotonic()
     count: list[str] = []
     try:
@@ -155,13 +155,13 @@ def _recorded_session(folder: Path) -> Iterator[list[str]]:
 
 
 def _processor_s() -> float:
-    """Return the processor time of this process and of those that it started and that have ended, in seconds."""
+    """Return the processor time of this process and its finished children, in seconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def commit() -> str | None:
-    """Return the short name of the commit that is checked out; None outside a clone."""
+    """Return the short hash of the checked-out commit; None outside a clone."""
     completed = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
         capture_output=True,

@@ -1,4 +1,4 @@
-"""`make learn`: three tiny models learn on the CPU, each from a seed of its own; writes results/learning.md."""
+"""`make learn`: trains tiny models on the CPU, one per seed, and writes results/learning.md."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from verification.benchmarks.learning.training_run import CHAOS, SCENARIO, SEEDS
 
 
 def main() -> None:
-    """Play, learn, and write the page once every seed has its figures."""
+    """Play, train, and write the page once every seed has results."""
     parser = argparse.ArgumentParser(prog="make learn", description=__doc__)
-    parser.add_argument("--url", help="A running enterprise; otherwise one is started.")
-    parser.add_argument("--seed", type=int, action="append", help=f"Only this one of {SEEDS}; again for more.")
-    parser.add_argument("--out", type=Path, default=Path("runs/learning"), help="Where models' figures are kept.")
-    parser.add_argument("--page", type=Path, default=Path("results"), help="The folder of learning.md, .png and .json.")
+    parser.add_argument("--url", help="URL of a running gateway; by default one is started.")
+    parser.add_argument("--seed", type=int, action="append", help=f"Seed to train, of {SEEDS}; repeat for more.")
+    parser.add_argument("--out", type=Path, default=Path("runs/learning"), help="Folder of the models' results.")
+    parser.add_argument(
+        "--page", type=Path, default=Path("results"), help="Output folder of learning.md, .png and .json."
+    )
     options = parser.parse_args()
-    torch.set_num_threads(1)  # a model of this size waits for a second thread longer than that saves
+    torch.set_num_threads(1)  # for a model of this size, a second thread costs more than it saves
     with EnterpriseConnection(options.url) as enterprise:
         shown = options.out / "demonstrations.jsonl"
         if not shown.exists():
@@ -39,14 +41,14 @@ def main() -> None:
                 enterprise.url, chaos=CHAOS, scenario=SCENARIO, seeds=SHOWN, language=ShortNames
             ) as spec:
                 demonstrations_played = demonstrate(spec, spec.rows, choose=essential_turns)
-                write_conversations(shown, [one.conversation for one in demonstrations_played])
+                write_conversations(shown, [episode.conversation for episode in demonstrations_played])
         results = []
         for seed in options.seed or SEEDS:
             figures = learn(enterprise.url, seed, shown, options.out / str(seed), Settings())
             results.append(figures)
             before, after = figures["before"], figures["after"]
             print(f"seed {seed}: {before['mean_return']:+.2f} -> {after['mean_return']:+.2f}", flush=True)
-    if [one["seed"] for one in results] == list(SEEDS):
+    if [result["seed"] for result in results] == list(SEEDS):
         write_page(results, len(shown.read_text(encoding="utf-8").splitlines()), options.page)
         print(f"written: {options.page / 'learning.md'}")
 

@@ -29,19 +29,19 @@ _TEXT = Path(__file__).with_name("page.txt")
 
 
 def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) -> None:
-    """Write the page, its picture and its figures."""
+    """Write the page, its plot and its figures."""
     curves = {f"seed {one['seed']}": one["curve"] for one in figures}
     draw_curves(curves, folder / f"{NAME}.png", title=f"{SCENARIO}, chaos {CHAOS}: GRPO after a warm start")
     (folder / f"{NAME}.json").write_text(json.dumps(list(figures)) + "\n", encoding="utf-8")
     settings = figures[0]["settings"]
     groups = settings["batch"] // settings["generations"]
-    minutes = sorted(round(one["seconds"] / 60) for one in figures)
+    minutes = sorted(round(seed_figures["seconds"] / 60) for seed_figures in figures)
     text = _TEXT.read_text(encoding="utf-8").format(
         **settings,
         name=NAME,
         parameters=figures[0]["parameters"],
         verdict=verdict(figures),
-        rows="\n".join(_row(one) for one in figures),
+        rows="\n".join(_row(seed_figures) for seed_figures in figures),
         episodes=figures[0]["before"]["episodes"],
         scenario=SCENARIO,
         chaos=CHAOS,
@@ -57,25 +57,25 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
 
 
 def verdict(figures: Sequence[Figures]) -> str:
-    """Say in a sentence whether GRPO raised the return."""
-    rose = sum(difference(one)[1] > 0 for one in figures)
-    if not any(one["after"]["successes"] for one in figures):
+    """Return a sentence that states whether GRPO raised the return."""
+    rose = sum(difference(seed_figures)[1] > 0 for seed_figures in figures)
+    if not any(seed_figures["after"]["successes"] for seed_figures in figures):
         return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
     taken = f"Over all seeds it changed by {_mean(*combined_difference(figures))}"
     return f"With GRPO the return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds.\n{taken}."
 
 
 def difference(one: Figures) -> tuple[float, float, float]:
-    """Return how much more the same episodes returned after than before, with its interval."""
+    """Return the paired difference in return of the same episodes, with its interval."""
     return mean_interval([after - before for before, after in _pairs(one)])
 
 
 def combined_difference(figures: Sequence[Figures]) -> tuple[float, float, float]:
-    """Return how much more an episode returned after than before, as the mean of all seeds.
+    """Return the mean paired difference over all seeds.
 
     The interval is over episodes.
     """
-    gains = [[after - before for before, after in _pairs(one)] for one in figures]
+    gains = [[after - before for before, after in _pairs(seed_figures)] for seed_figures in figures]
     return mean_interval([sum(of_one) / len(of_one) for of_one in zip(*gains, strict=True)])
 
 
@@ -84,16 +84,16 @@ def _pairs(one: Figures) -> Iterator[tuple[float, float]]:
 
 
 def _row(one: Figures) -> str:
-    return "\n".join(_cells(one, stage) for stage in STAGES)
+    return "\n".join(_cells(one, stage_name) for stage_name in STAGES)
 
 
-def _cells(one: Figures, stage: str) -> str:
-    part = one[stage]
+def _cells(one: Figures, stage_name: str) -> str:
+    part = one[stage_name]
     cells = (
         str(one["seed"]),
-        STAGES[stage],
+        STAGES[stage_name],
         _mean(part["mean_return"], part["low"], part["high"]),
-        _mean(*difference(one)) if stage == "after" else "",
+        _mean(*difference(one)) if stage_name == "after" else "",
         f"{part['successes']} % ({part['success_low']:.0%} to {part['success_high']:.0%})",
         f"{part['invalid_share']:.0%}",
         f"{part['milestones']:.1f}",

@@ -1,6 +1,6 @@
-"""The stages of a tiny model, in which it is measured."""
+"""The training stages at which a tiny model is measured."""
 
 from __future__ import annotations
 
 STAGES = {"untrained": "untrained", "before": "after the warm start", "after": "after GRPO"}
-"""Their names in the figures, and what they are called."""
+"""Their keys in the figures and their titles."""

@@ -1,4 +1,4 @@
-"""One seed of `make learn`: a model is made, warmed up and reinforced, and measured as it is each time."""
+"""One seed of `make learn`: creates a model, warms it up, trains it with GRPO, and measures each stage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RESULT, REQUEST_FILE = "result.json", "asked.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is made of; what is stored of other settings is done again."""
+    """The settings of a run; stored results of other settings are recomputed."""
 
     warm_up_steps: int = 230
     warm_up_batch: int = 8
@@ -42,7 +42,7 @@ class Settings:
     batch: int = 64
     generations: int = 8
     rollouts_used: int = 1
-    """Steps that learn from the same rollouts."""
+    """Number of updates per rollout."""
     rate: float = 8e-4
     temperature: float = 1.0
     turns: int = 15
@@ -51,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Measured:
-    """What held-out episodes came to."""
+    """Results of the held-out episodes."""
 
     episodes: int
     mean_return: float
@@ -64,11 +64,11 @@ class Measured:
     milestones: float
     steps: float
     returns: list[float]
-    """By episode, so that before and after can be compared in pairs."""
+    """Returns by episode, for paired comparisons."""
 
 
 def learn(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -> dict[str, Any]:
-    """Return the figures of one seed; what the folder holds of a run with the same settings is not done again."""
+    """Return the figures of one seed; stored results with the same settings are reused."""
     request = {"seed": seed, "settings": asdict(settings)}
     if not _matches(folder, request):
         shutil.rmtree(folder, ignore_errors=True)
@@ -97,9 +97,9 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
         untrained = measured(list(_play(blank, held_out, settings)))
         print(f"seed {seed}: return {untrained.mean_return:+.2f}, untrained", flush=True)
         learner = _warm_up_model(seed, held_out, conversations, folder / "warm_up", settings)
-        print(f"seed {seed}: warmed up, plays {len(HELD_OUT)} held-out episodes", flush=True)
+        print(f"seed {seed}: warm start done, playing {len(HELD_OUT)} held-out episodes", flush=True)
         before = measured(list(_play(learner, held_out, settings)))
-        print(f"seed {seed}: return {before.mean_return:+.2f}, now {settings.steps} steps of GRPO", flush=True)
+        print(f"seed {seed}: return {before.mean_return:+.2f}, starting {settings.steps} steps of GRPO", flush=True)
         began = time.monotonic()
         reinforce(
             learner,
@@ -120,7 +120,7 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
         seconds = round(time.monotonic() - began)
         after = measured(list(_play(learner, held_out, settings)))
         return {
-            "parameters": sum(one.numel() for one in learner.model.parameters()),
+            "parameters": sum(item.numel() for item in learner.model.parameters()),
             "version": version("companyos"),
             "seconds": seconds,
             "untrained": asdict(untrained),
@@ -133,7 +133,7 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
 def _warm_up_model(
     seed: int, spec: CompanyOSSpec, shown: Sequence[Conversation], folder: Path, settings: Settings
 ) -> Learner:
-    """Return a learner that has learned from demonstrations, now or when it was last asked for."""
+    """Return a learner trained on demonstrations, from the folder if stored."""
     kept = folder / "model"
     if not kept.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -168,12 +168,12 @@ def _play(learner: Learner, spec: CompanyOSSpec, settings: Settings) -> Any:
 
 
 def measured(played: Sequence[PlayedRollout]) -> Measured:
-    """Return the figures of episodes, with 95 % intervals: normal for the return, Wilson's for success."""
+    """Return the results of episodes with 95 % intervals: normal for the return, Wilson's for success."""
     n = len(played)
-    returns = [one.ending.return_ for one in played]
+    returns = [episode.ending.return_ for episode in played]
     mean, low, high = mean_interval(returns)
-    successes = sum(one.ending.success for one in played)
-    calls = sum(one.ending.steps + one.unknown_calls for one in played)
+    successes = sum(episode.ending.success for episode in played)
+    calls = sum(episode.ending.steps + episode.unknown_calls for episode in played)
     success_low, success_high = wilson_interval(successes, n)
     return Measured(
         episodes=n,
@@ -183,15 +183,15 @@ def measured(played: Sequence[PlayedRollout]) -> Measured:
         successes=successes,
         success_low=success_low,
         success_high=success_high,
-        invalid_share=sum(one.ending.invalid + one.unknown_calls for one in played) / calls,
-        milestones=sum(one.ending.milestones for one in played) / n,
-        steps=sum(one.ending.steps for one in played) / n,
-        returns=[round(one, 3) for one in returns],
+        invalid_share=sum(episode.ending.invalid + episode.unknown_calls for episode in played) / calls,
+        milestones=sum(episode.ending.milestones for episode in played) / n,
+        steps=sum(episode.ending.steps for episode in played) / n,
+        returns=[round(value, 3) for value in returns],
     )
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return a mean with the ends of its normal 95 % interval."""
+    """Return a mean and its normal 95 % interval."""
     n, mean = len(values), sum(values) / len(values)
-    half = Z_95 * sqrt(sum((one - mean) ** 2 for one in values) / (n - 1) / n)
+    half = Z_95 * sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
     return mean, mean - half, mean + half

@@ -1,1 +1,1 @@
-"""Harnesses that train and measure, each in an environment of its own: what runs in it, and what it says of its run."""
+"""Training and evaluation harnesses, each in its own environment, with the script that runs it."""

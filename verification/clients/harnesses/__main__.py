@@ -1,4 +1,4 @@
-"""`python -m verification.clients.harnesses [--only NAME]`: let the harnesses run, and print a line for each."""
+"""`python -m verification.clients.harnesses [--only NAME]`: runs the harnesses and prints one line for each."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from verification.clients.environments import ROOT, EnvironmentUnavailableError,
 DEADLINE_S = 600.0
 _FOLDER = Path(__file__).parent
 _NOT_RUN = 77
-"""The status of a program that cannot do its work here; its last words say why."""
+"""Exit status of a script that cannot run here; its last line states the reason."""
 
 _LINE = "{:<17} {:<10} {:>8} {:>6}  {}"
 
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """One harness: its environment, and the program in it that says at last what it did."""
+    """One harness: its environment and the script that runs it and prints a report."""
 
     name: str
     environment: str
@@ -43,7 +43,7 @@ HARNESSES = (
 
 
 class HarnessReport(BaseModel):
-    """What a program prints last: the harness's version, the episodes it played and the steps in them."""
+    """The last line of a script: the harness's version, episodes played and steps taken."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,9 +53,9 @@ class HarnessReport(BaseModel):
 
 
 def main() -> None:
-    """Run; the exit status is 1 where one failed, and where none could be had."""
+    """Run the harnesses; the exit status is 1 if one failed or none could be installed."""
     parser = argparse.ArgumentParser(prog="python -m verification.clients.harnesses", description=__doc__)
-    parser.add_argument("--only", default="", metavar="NAME", help="only harnesses whose name holds this")
+    parser.add_argument("--only", default="", metavar="NAME", help="run only harnesses whose name contains NAME")
     options = parser.parse_args()
     print(_LINE.format("harness", "version", "episodes", "steps", ""))
     outcomes = []
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _run(harness: Harness, url: str) -> bool | None:
-    """Run one and print its line; return whether it did what it should, None where it could not be had."""
+    """Run one harness and print its line; return its success, or None if it is unavailable."""
     try:
         command = [str(environment_python(harness.environment)), str(_FOLDER / harness.script), url]
         completed = subprocess.run(
@@ -82,7 +82,7 @@ def _run(harness: Harness, url: str) -> bool | None:
         return None
     except (ValidationError, subprocess.SubprocessError) as error:
         message = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-        last = (str(message).strip().splitlines() or ["it said nothing"])[-1]
+        last = (str(message).strip().splitlines() or ["no output"])[-1]
         print(_LINE.format(harness.name, "", "", "", f"FAILED: {last}"), flush=True)
         return False
     print(_LINE.format(harness.name, report.version, report.episodes, report.steps, "ok"), flush=True)
@@ -90,7 +90,7 @@ def _run(harness: Harness, url: str) -> bool | None:
 
 
 def _harness_environment() -> dict[str, str]:
-    """Return the environment with the house's command, and uv on the path: verifiers starts its programs with it."""
+    """Return the environment with the `companyos` command and uv on the path; verifiers starts programs with uv."""
     path = f"{ROOT / '.venv-tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return os.environ | {"PATH": path, "COMPANYOS": str(Path(sys.executable).with_name("companyos"))}
 

@@ -1,4 +1,4 @@
-"""Harbor's own models read an export of ours: every task of it, and every word of its settings."""
+"""Parses an export with Harbor's own models: every task and every setting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS = 6
 
 
 def fields_not_read(written, read, place=""):
-    """Return the places of what was written and the models do not know."""
+    """Return the paths of written fields that the models do not know."""
     if isinstance(written, dict):
         missing = [f"{place}.{name}" for name in written if name not in read]
         return missing + [

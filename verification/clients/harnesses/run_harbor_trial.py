@@ -1,4 +1,4 @@
-"""`harbor run` plays an exported task in containers, by the calls of the oracle: the reward that it keeps is 1."""
+"""Runs `harbor run` on an exported task in containers with the oracle's calls and expects a reward of 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_RUN = 77
 
 
 def run_command(*command):
-    """Run a command; raise with its last words where it fails."""
+    """Run a command; raise with its last output if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit((done.stdout + done.stderr)[-2000:])
@@ -28,7 +28,7 @@ def run_command(*command):
 
 docker = shutil.which("docker")
 if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False).returncode:
-    print("it wants a Docker Engine, and none answers", file=sys.stderr)
+    print("A Docker Engine is required and does not respond", file=sys.stderr)
     sys.exit(NOT_RUN)
 run_command(
     docker, "build", "--quiet", "--file", str(ROOT / "deploy" / "space" / "Dockerfile"), "--tag", IMAGE, str(ROOT)

@@ -1,4 +1,4 @@
-"""Inspect AI evaluates a model that lists the tickets and gives up: ten samples, by the entry point's name."""
+"""Evaluates a model stub with Inspect AI by entry point: ten samples that list the tickets and give up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NeMo Gym's own models read an export of ours, and our resources server plays a task as Gym's simple agent would."""
+"""Parses an export with NeMo Gym's models, and plays a task on the resources server as Gym's simple agent does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ANSWER = {
 
 
 def settings():
-    """Return the servers of our configuration as Gym's own models read them."""
+    """Return the servers of the exported configuration, parsed by Gym's models."""
     config = OmegaConf.load(SERVER / "configs" / "companyos.yaml")
     OmegaConf.resolve(config)
     read = {name: maybe_get_server_instance_config(name, one) for name, one in config.items()}
@@ -49,7 +49,7 @@ def settings():
 
 
 def play(row, resources):
-    """Play the calls in one session as `simple_agent` does, and return what the verifier says."""
+    """Play the calls in one session as `simple_agent` does, and return the verifier's response."""
     spec = importlib.util.spec_from_file_location("companyos_app", SERVER / "app.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -70,7 +70,7 @@ def play(row, resources):
         late = client.post("/ticketdesk_list_tickets", json={}).raise_for_status().json()
         verdict = client.post("/verify", json=row | {"response": ANSWER}).raise_for_status().json()
         assert client.post("/verify", json=row | {"response": ANSWER}).status_code == 502
-    assert [one["done"] for one in results] == [False, False, True], results
+    assert [result["done"] for result in results] == [False, False, True], results
     assert results[0]["result"]["items"], results
     assert results[1]["error"]["error_type"] == "tool_not_found", results
     assert "reward" not in json.dumps(results)

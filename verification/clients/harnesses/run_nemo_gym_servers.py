@@ -1,4 +1,4 @@
-"""`gym env start` and `gym eval run`: Gym's own servers, its simple agent and a stub of a model play exported rows."""
+"""Runs `gym env start` and `gym eval run`: Gym's servers, its simple agent and a model stub play exported rows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ READY_WITHIN_S = 400.0
 
 
 class Stub(BaseHTTPRequestHandler):
-    """Answers responses: a look, the end of the work, and a last word."""
+    """A model stub: one read, the end of the work, and a final message."""
 
     def do_POST(self):
-        """Answer."""
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         turn = sum(item.get("type") == "function_call_output" for item in request["input"])
         if turn < len(CALLS):
@@ -46,11 +45,11 @@ class Stub(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Suppress request logs."""
 
 
 def prepare_folder(folder):
-    """Lay the servers' folder out as its README says; each server's environment is this one, and none is made anew."""
+    """Prepare the servers' folder as its README describes; reuse this environment for every server."""
     shutil.copytree(INTEGRATION / "resources_servers", folder / "resources_servers")
     settings = folder / "resources_servers" / "companyos" / "configs" / "companyos.yaml"
     settings.write_text(settings.read_text().replace("http://127.0.0.1:8000", URL))
@@ -63,7 +62,7 @@ def prepare_folder(folder):
 
 
 def start(folder, model):
-    """Start Gym's servers and return their process once all are ready; leave with their last words otherwise."""
+    """Start Gym's servers and return their process once all are ready; exit with their last output otherwise."""
     model_options = ["--model", "stub", "--model-url", model, "--model-api-key", "none"]
     model_options += ["+skip_venv_if_present=true", f"+uv_venv_dir={folder / 'environments'}"]
     log = folder / "servers.log"
@@ -86,7 +85,7 @@ def start(folder, model):
 
 
 def stop(servers):
-    """End the servers as Ctrl-C does, and whatever is left of them after half a minute."""
+    """Interrupt the servers, and kill them after 30 seconds."""
     if servers.poll() is None:
         servers.send_signal(signal.SIGINT)
     try:
@@ -117,9 +116,9 @@ with tempfile.TemporaryDirectory() as out:
         stop(servers)
     played = [json.loads(line) for line in (here / "played.jsonl").read_text().splitlines()]
 assert len(played) == TASKS, len(played)
-for one in played:
-    assert one["steps"] == len(CALLS), one["steps"]
-    assert one["success"] == 0.0
-    assert -1 <= one["reward"] < 0, one["reward"]
-    assert sum(item["type"] == "function_call_output" for item in one["response"]["output"]) == len(CALLS)
+for episode in played:
+    assert episode["steps"] == len(CALLS), episode["steps"]
+    assert episode["success"] == 0.0
+    assert -1 <= episode["reward"] < 0, episode["reward"]
+    assert sum(item["type"] == "function_call_output" for item in episode["response"]["output"]) == len(CALLS)
 print(json.dumps({"version": version("nemo-gym"), "episodes": TASKS, "steps": TASKS * len(CALLS)}))

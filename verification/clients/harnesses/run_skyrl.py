@@ -1,4 +1,4 @@
-"""SkyRL Gym makes the environment of `examples/skyrl_environment.py` by its id and plays as SkyRL's generator does."""
+"""Creates the environment of `examples/skyrl_environment.py` with SkyRL Gym and plays as SkyRL's generator does."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ skyrl_gym.register(id="companyos", entry_point="skyrl_environment:CompanyOSText"
 
 
 def live_episodes(task_id):
-    """Return the episodes of a task that are live; those who played before may have left one that waits for them."""
+    """Return the live episodes of a task; earlier players may have left one that can be resumed."""
     listed = requests.get(f"{URL}/v1/episodes", timeout=60).json()
-    return {one["episode_id"] for one in listed if one["task_id"] == task_id}
+    return {item["episode_id"] for item in listed if item["task_id"] == task_id}
 
 
 def play_row(row, turns, max_turns):
-    """Play the turns of a row; return what each brought, the metrics, and the return that the house counts."""
+    """Play the turns of a row; return the reward of each, the metrics, and the gateway's return."""
     extras = {name: value for name, value in row.items() if name not in ("prompt", "env_class")}
     env = skyrl_gym.make(row["env_class"], env_config={"url": URL}, extras=extras | {"max_turns": max_turns})
     before = live_episodes(row["task_id"])
@@ -53,10 +53,10 @@ def play_row(row, turns, max_turns):
 
 
 results, metrics, counted = play_row(rows[0], TURNS, len(TURNS))
-assert [one["done"] for one in results] == [False, False, True]
+assert [result["done"] for result in results] == [False, False, True]
 assert "<tool_response>" in results[0]["observations"][0]["content"]
 assert "no tool call" in results[1]["observations"][0]["content"]
 assert results[1]["reward"] == 0
-assert abs(sum(one["reward"] for one in results) - counted) < 1e-9, (results, counted)
+assert abs(sum(result["reward"] for result in results) - counted) < 1e-9, (results, counted)
 assert metrics == {"success": 0.0, "steps": 3}, metrics
 print(json.dumps({"version": version("skyrl-gym"), "episodes": 1, "steps": metrics["steps"]}))

@@ -1,4 +1,4 @@
-"""`vf-eval` plays the tasks of a split against a stub of a model that lists the tickets and gives up."""
+"""Runs `vf-eval` on the tasks of a split with a model stub that lists the tickets and gives up."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ FINISH = {"type": "call_tool", "tool_name": "finish", "arguments": GIVES_UP}
 
 
 class Stub(BaseHTTPRequestHandler):
-    """Answers chat completions: the first turn looks, the second one ends."""
+    """A chat completion stub: the first turn reads, the second ends the episode."""
 
     def do_POST(self):
-        """Answer."""
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         turns = sum(message["role"] == "assistant" for message in request["messages"])
         reply = {"role": "assistant", "content": json.dumps(FINISH if turns else LOOK)}
@@ -43,7 +42,7 @@ class Stub(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Suppress request logs."""
 
 
 stub = ThreadingHTTPServer(("127.0.0.1", 0), Stub)

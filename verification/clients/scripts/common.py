@@ -1,4 +1,4 @@
-"""What every player does: three calls, and one line that says what was seen. Only the standard library is here."""
+"""Helpers of the driver scripts; standard library only. A script makes three calls and prints one line."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def read_arguments() -> tuple[str, str]:
 
 
 def server(url: str, episode: str) -> tuple[str, dict[str, str]]:
-    """Return the address of the MCP server, and the header that names the episode."""
+    """Return the address of the MCP server and the header with the episode id."""
     return f"{url}/v1/mcp", {"X-CompanyOS-Episode": episode}
 
 
 def steps_left(text: str) -> int:
-    """Return how many steps an answer says are left."""
+    """Return the remaining steps from a response."""
     return int(json.loads(text)["steps_left"])
 
 
 def print_report(distribution: str, tools: int, left: int | None = None, *, steps: int | None = None) -> None:
-    """Print what was seen: the steps that the last answer left, or the steps that the client was told of."""
+    """Print the report: the steps left in the last response, or the steps that the client counted."""
     print(json.dumps({"version": version(distribution), "tools": tools, "steps_left": left, "steps": steps}))

@@ -1,4 +1,4 @@
-"""OpenEnv's AutoEnv and AutoAction, which find our client by the environment's name."""
+"""Plays with OpenEnv's AutoEnv and AutoAction, which find the client by the environment's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FastMCP's client."""
+"""Plays with FastMCP's client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenEnv's GenericEnvClient, which knows nothing of this environment."""
+"""Plays with OpenEnv's GenericEnvClient, which has no code for this environment."""
 
 from __future__ import annotations
 

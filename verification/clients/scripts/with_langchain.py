@@ -1,4 +1,4 @@
-"""LangChain's tools, made by langchain-mcp-adapters: what an agent of LangChain or LangGraph calls."""
+"""Plays with LangChain tools from langchain-mcp-adapters, as LangChain and LangGraph agents do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenEnv's MCPToolClient."""
+"""Plays with OpenEnv's MCPToolClient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The function tools that OpenAI's agents are given for an MCP server."""
+"""Plays with the function tools that OpenAI Agents creates for an MCP server."""
 
 from __future__ import annotations
 

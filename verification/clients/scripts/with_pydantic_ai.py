@@ -1,4 +1,4 @@
-"""Pydantic AI's toolset for an MCP server."""
+"""Plays with Pydantic AI's MCP toolset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that smolagents makes of an MCP server."""
+"""Plays with the tools that smolagents creates for an MCP server."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The cells of the fault matrix, in the order of the table."""
+"""The cells of the fault matrix."""

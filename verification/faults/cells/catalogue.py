@@ -1,4 +1,4 @@
-"""All cells, in the order of the table."""
+"""All cells, in table order."""
 
 from __future__ import annotations
 

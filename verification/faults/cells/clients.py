@@ -1,4 +1,4 @@
-"""Clients that die, hang, repeat themselves, or leave in the middle of a step to somebody else."""
+"""Clients that die, hang, repeat requests, or leave an episode to another client during a step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HUNG = 8
 
 
 async def die_in_mid_step(trial: Trial) -> None:
-    """Send a step and break the connection at once; whoever asks for that step again gets what was stored."""
+    """Send a step and break the connection; a retry returns the stored response."""
     for player in await trial.open_players(3):
         for _ in range(3):
             client = await RawClient.connect(trial.deployment.client)
@@ -31,7 +31,7 @@ async def die_in_mid_step(trial: Trial) -> None:
 
 
 async def hang_half_open(trial: Trial) -> None:
-    """Leave requests half sent, for as long as everybody else plays, and send one of the other halves at last."""
+    """Leave requests half sent while others play, and complete one of them at the end."""
     players = await trial.open_players(2)
     hanging = [await RawClient.connect(trial.deployment.client) for _ in range(HUNG)]
     for nth, client in enumerate(hanging):
@@ -45,7 +45,7 @@ async def hang_half_open(trial: Trial) -> None:
 
 
 async def ask_twice_at_once(trial: Trial) -> None:
-    """Send the same step over several connections at once, and an old one behind it."""
+    """Send a step over several connections at once, followed by an old one."""
     for player in await trial.open_players(2):
         for _ in range(4):
             request = player.next_request()
@@ -53,19 +53,21 @@ async def ask_twice_at_once(trial: Trial) -> None:
                 *(trial.deployment.client.request("POST", "/step", request) for _ in range(4))
             )
             if {normalize(response.body) for response in answers if response.is_done} != {normalize(answers[0].body)}:
-                trial.findings.torn.append(f"{player.name}: one step was told in two ways")
-            trial.findings.unclear += [f"{player.name}: a twin is answered {one}" for one in answers if not one.is_done]
+                trial.findings.torn.append(f"{player.name}: one step got two different responses")
+            trial.findings.unclear += [
+                f"{player.name}: a concurrent duplicate got {one}" for one in answers if not one.is_done
+            ]
             player.acknowledge(answers[0].body)
             old = await trial.deployment.client.request(
                 "POST", "/step", request | {"step": max(1, request["step"] - 1)}
             )
             if request["step"] > 1 and (old.kind is not Kind.REFUSED or old.code != "step-conflict"):
-                trial.findings.doubled.append(f"{player.name}: an old step's number is answered {old}")
+                trial.findings.doubled.append(f"{player.name}: an old step number got {old}")
     await trial.judge()
 
 
 async def hand_over(trial: Trial, *, dying: str) -> None:
-    """Send a step over the WebSocket, let client, socket or gateway die, and go on over another by token."""
+    """Send a step over the WebSocket, kill client, socket or gateway, and continue over another by token."""
     player = trial.player()
     client = await WebSocketClient.connect(trial.deployment.client)
     await client.reset(**RESET, seed=player.seed, episode_id=player.name)
@@ -88,7 +90,7 @@ async def hand_over(trial: Trial, *, dying: str) -> None:
 
 
 async def reset_over_again(trial: Trial) -> None:
-    """Kill the gateway while a WebSocket resets its episode: the old epoch is there whole, or the new one is."""
+    """Kill the gateway while a WebSocket resets its episode; either the old or the new epoch must be complete."""
     player = trial.player()
     client = await WebSocketClient.connect(trial.deployment.client)
     options = RESET | {"seed": player.seed, "episode_id": player.name}
@@ -112,7 +114,7 @@ async def reset_over_again(trial: Trial) -> None:
 
 
 async def _resume(trial: Trial, player: Player, token: str) -> WebSocketClient:
-    """Go on by token on a fresh socket; the step in doubt counts if the state says so, and is told as it was."""
+    """Continue by token on a new socket; the pending step counts if the state includes it, with the same response."""
     clock = asyncio.get_running_loop().time
     give_up_at = clock() + RESUME_TIMEOUT_S
     while True:
@@ -136,7 +138,7 @@ async def _resume(trial: Trial, player: Player, token: str) -> WebSocketClient:
 CELLS = [
     Cell("client dies in mid step", die_in_mid_step, full=20),
     Cell("clients hang half-open", hang_half_open, full=10),
-    Cell("client asks twice at once", ask_twice_at_once, full=20),
+    Cell("client sends a step twice at once", ask_twice_at_once, full=20),
     Cell("client dies in mid step, another resumes", partial(hand_over, dying="client"), full=20),
     Cell("client hangs in mid step, another resumes", partial(hand_over, dying="nobody"), full=20),
     Cell("kill -9 gateway in mid step of a socket, resumed", partial(hand_over, dying="gateway"), full=10),

@@ -1,4 +1,4 @@
-"""A wall clock that jumps: nothing of the house goes by it."""
+"""Wall clock jumps; nothing in the product may depend on the wall clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ YEARS_S = 10 * 365 * 86_400
 
 
 async def jump(trial: Trial, *, work: str) -> None:
-    """Set the wall clock of all processes years ahead, years back, and back to what it was."""
+    """Set the wall clock of all processes years ahead, years back, and back to normal."""
     deployment = trial.deployment
     assert isinstance(deployment, SkewedClockDeployment)
 

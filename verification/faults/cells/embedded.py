@@ -1,4 +1,4 @@
-"""The enterprise of one command: a child that dies is started again, a parent that dies takes everybody along."""
+"""Embedded services: a child that dies is restarted, and children end with their gateway."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from verification.faults.deployment_kinds import EmbeddedDeployment
 from verification.faults.trial import Cell, DeploymentKind, Trial
 
 PAUSE_S = 0.1
-"""So long after a death the gateway has noticed it."""
+"""Time after which the gateway has noticed a death, in seconds."""
 
 
 async def kill_child(trial: Trial, *, work: str) -> None:
-    """Kill a service that the gateway started; it is back by itself."""
+    """Kill a service that the gateway started; the gateway restarts it."""
     deployment = trial.deployment
     assert isinstance(deployment, EmbeddedDeployment)
     victim = trial.rng.choice(SERVICES)
@@ -28,7 +28,7 @@ async def kill_child(trial: Trial, *, work: str) -> None:
         began = clock()
         async with deployment.starting():
             if not deployment.kill_child(victim):
-                trial.findings.unclear.append(f"the gateway has no child {victim}")
+                trial.findings.unclear.append(f"the gateway has no child process {victim}")
             await asyncio.sleep(PAUSE_S)
             await deployment.wait_until_ready([GATEWAY])
         trial.exceeds_deadline |= clock() - began > IN_TIME_S
@@ -37,7 +37,7 @@ async def kill_child(trial: Trial, *, work: str) -> None:
 
 
 async def kill_parent(trial: Trial, *, work: str) -> None:
-    """Kill the gateway; its services end with it, and it starts others on the same files."""
+    """Kill the gateway; its services end with it, and a new gateway starts others on the same files."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -47,7 +47,7 @@ async def kill_parent(trial: Trial, *, work: str) -> None:
 
 
 async def terminate(trial: Trial) -> None:
-    """Send SIGTERM under load and start again."""
+    """Send SIGTERM under load and restart."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()

@@ -1,4 +1,4 @@
-"""Death at named places: before and after each rename, each commit, each line of a journal, each answer."""
+"""Process death at fail-points: before and after each rename, commit, journal line and response."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GATEWAY_FAILPOINTS = {
     "gateway.snapshot.before": ("snapshot",),
     "gateway.snapshot.after": ("snapshot",),
 }
-"""Each place with the kinds of work that lead past it."""
+"""Each fail-point with the workloads that pass it."""
 
 SERVICE_FAILPOINTS = {
     "service.epoch.before": ("reset", "restore"),
@@ -41,11 +41,11 @@ SERVICE_FAILPOINTS = {
 
 
 LEASE_FAILPOINTS = ("service.lease.before", "service.lease.after")
-"""Places that a service passes when a gateway starts and takes its lease."""
+"""Fail-points that a service passes when it grants a lease to a starting gateway."""
 
 
 async def die_at(trial: Trial, *, victims: tuple[str, ...], place: str, work: str, retry: bool = True) -> None:
-    """Arm the place in one of the victims, work until it dies there, and start it again without the place."""
+    """Arm the fail-point in one victim, run the workload until it dies there, and restart it without the fail-point."""
     victim = trial.rng.choice(victims)
     process = trial.deployment.processes[victim]
     passing = f"{place}:{trial.rng.randint(1, LATEST_PASSING)}"
@@ -59,14 +59,14 @@ async def die_at(trial: Trial, *, victims: tuple[str, ...], place: str, work: st
             async with asyncio.timeout(PATIENCE_S):
                 await process.wait_until_exited()
         except TimeoutError:
-            trial.findings.unclear.append(f"{victim} never came past {place} in mid {work}")
+            trial.findings.unclear.append(f"{victim} never reached {place} in mid {work}")
         await restart_victims(trial, [victim])
 
     await run_during(trial, work, strike, arm=arm, retry=retry)
 
 
 async def die_granting(trial: Trial, *, place: str) -> None:
-    """Kill a service where it grants its lease to a gateway that starts again, and start it without the place."""
+    """Kill a service while it grants a lease to a restarting gateway, and start it without the fail-point."""
     victim, deployment = trial.rng.choice(SERVICES), trial.deployment
 
     async def arm() -> None:
@@ -81,7 +81,7 @@ async def die_granting(trial: Trial, *, place: str) -> None:
                 async with asyncio.timeout(PATIENCE_WITH_A_START_S):
                     await deployment.processes[victim].wait_until_exited()
             except TimeoutError:
-                trial.findings.unclear.append(f"{victim} never came past {place}")
+                trial.findings.unclear.append(f"{victim} never reached {place}")
             await restart_victims(trial, [victim])
             await deployment.wait_until_ready([GATEWAY])
 
@@ -96,7 +96,7 @@ CELLS = [
     ),
     *(
         Cell(
-            f"{place}, nobody asks again",
+            f"{place}, no retry",
             partial(die_at, victims=(GATEWAY,), place=place, work="step", retry=False),
             full=6,
         )

@@ -1,4 +1,4 @@
-"""Signal 9 in the middle of work: each process alone, some together, all of them."""
+"""SIGKILL during work: each process alone, some together, and all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verification.faults.trial import Cell, Trial
 
 WHILE_STARTING_S = (0.2, 2.0)
 IN_TIME_S = 3.0
-"""A service that is back within this time is back for every step that waits for it."""
+"""A service that restarts within this time serves every waiting step, in seconds."""
 
 TOGETHER = (
     ("ticketdesk", "datahub"),
@@ -25,7 +25,7 @@ TOGETHER = (
 
 
 async def kill_during(trial: Trial, *, victims: tuple[str, ...], work: str) -> None:
-    """Kill the victims at a random moment and start them again."""
+    """Kill the victims at a random moment and restart them."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -35,7 +35,7 @@ async def kill_during(trial: Trial, *, victims: tuple[str, ...], work: str) -> N
 
 
 async def kill_and_leave(trial: Trial) -> None:
-    """Kill the gateway, and let nobody ask for the step that was on its way: it was taken as a whole, or not at all."""
+    """Kill the gateway and do not retry the pending step; it must be applied completely or not at all."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -45,7 +45,7 @@ async def kill_and_leave(trial: Trial) -> None:
 
 
 async def kill_while_starting(trial: Trial, *, again: str) -> None:
-    """Kill the gateway, and one process once more while the gateway finds its episodes again."""
+    """Kill the gateway, and one process again while the gateway recovers its episodes."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -61,7 +61,7 @@ async def kill_while_starting(trial: Trial, *, again: str) -> None:
 
 
 async def restart_victims(trial: Trial, victims: Sequence[str]) -> None:
-    """Kill the victims and start them again; a machine on which that takes long is given more than a step waits."""
+    """Kill and restart the victims; extend deadlines if the machine restarts them slowly."""
     clock = asyncio.get_running_loop().time
     began = clock()
     await trial.deployment.restart(victims)
@@ -74,7 +74,7 @@ CELLS = [
         for work, full in {"step": 20, "reset": 12, "snapshot": 12, "restore": 12, "fork": 6}.items()
         for victim in PROCESSES
     ),
-    Cell("kill -9 gateway in mid step, nobody asks again", kill_and_leave, full=20),
+    Cell("kill -9 gateway in mid step, no retry", kill_and_leave, full=20),
     Cell("kill -9 gateway, and again while it starts", partial(kill_while_starting, again=GATEWAY), full=8),
     *(
         Cell(f"kill -9 gateway, and {name} while it starts", partial(kill_while_starting, again=name), full=5)

@@ -1,4 +1,4 @@
-"""What networks do between the gateway and a service: slowness, refusals, resets, halves, doubles, lateness."""
+"""Network faults between gateway and service: slow, refused, reset, truncated, duplicated and late messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from verification.faults.trial import Cell, DeploymentKind, Trial
 STRIKE_TIMEOUT_S = 3.0
 ALWAYS = 100_000
 PAST_A_CALL_S = 2.5
-"""A call waits two seconds for its answer."""
+"""A call waits two seconds for its response."""
 
 PAST_A_STEP_S = 6.0
 """A step takes five seconds at most."""
@@ -24,7 +24,7 @@ PAST_A_STEP_S = 6.0
 async def strike_calls(
     trial: Trial, *, fault: Fault, work: str = "step", times: int = 3, exceeds_deadline: bool = False
 ) -> None:
-    """Let the fault strike calls to one service in the middle of work, then everything pass again."""
+    """Apply the fault to calls of one service during work, then remove it."""
     trial.exceeds_deadline = exceeds_deadline
     service_proxy = trial.deployment.proxies[trial.rng.choice(SERVICES)]
 
@@ -41,11 +41,11 @@ async def strike_calls(
 
     await run_during(trial, work, strike)
     if work == "step" and not exceeds_deadline and not service_proxy.strikes:
-        trial.findings.unclear.append("the fault never struck")
+        trial.findings.unclear.append("the fault was never applied")
 
 
 async def refuse_connections(trial: Trial, *, seconds: tuple[float, float], exceeds_deadline: bool = False) -> None:
-    """Refuse every connection to one service for a while."""
+    """Refuse all connections to one service for a while."""
     trial.exceeds_deadline = exceeds_deadline
     service_proxy = trial.deployment.proxies[trial.rng.choice(SERVICES)]
 
@@ -59,7 +59,7 @@ async def refuse_connections(trial: Trial, *, seconds: tuple[float, float], exce
 
 
 async def deliver_after_end(trial: Trial) -> None:
-    """Deliver a call once more when its episode has been freed; nothing of it may come back."""
+    """Deliver a call again after its episode was freed; it must not recreate anything."""
     service = trial.rng.choice(SERVICES)
     (player,) = await trial.open_players(1)
     folder = (await trial.deployment.client.request("GET", f"/v1/episodes/{player.name}/evidence")).body["folder"]
@@ -72,7 +72,7 @@ async def deliver_after_end(trial: Trial) -> None:
     await service_proxy.wait_for_background()
     left = sorted((trial.deployment.data / service / "episodes" / folder).glob("*"))
     if left:
-        trial.findings.torn.append(f"{player.name}, {service}: a late call brought back {left}")
+        trial.findings.torn.append(f"{player.name}, {service}: a late call recreated {left}")
 
 
 def _cell(
@@ -99,18 +99,18 @@ CELLS = [
         for name, fault in {
             "reset before the call": proxy.reset_before,
             "reset after the call": proxy.reset_after,
-            "empty answer": proxy.empty_response,
-            "half an answer": proxy.truncated,
+            "empty response": proxy.empty_response,
+            "half a response": proxy.truncated,
         }.items()
         for work in ("step", "reset", "snapshot", "restore")
     ),
-    _cell("a head without a body", proxy.head_only),
-    _cell("dribbled answer", proxy.dribbled(20, 0.01), times=4),
-    _cell("answer dribbled past a call's deadline", proxy.dribbled(30, 0.1), times=1, full=5),
+    _cell("response head without a body", proxy.head_only),
+    _cell("response in pieces", proxy.dribbled(20, 0.01), times=4),
+    _cell("response in pieces past a call's deadline", proxy.dribbled(30, 0.1), times=1, full=5),
     _cell("call delivered twice", proxy.duplicated, times=10),
     _cell("call delivered twice, restore", proxy.duplicated, times=10, work="restore"),
     _cell("call delivered late", proxy.delivered_late(0.3), times=3),
     _cell("call delivered again, late", proxy.delivered_again_late(0.2), times=10),
-    _cell("call delivered again behind a restore", proxy.delivered_again_late(0.05), times=10, work="restore"),
-    Cell("call delivered again behind the end", deliver_after_end, full=10, deployment_kind=DeploymentKind.PROXIED),
+    _cell("call delivered again after a restore", proxy.delivered_again_late(0.05), times=10, work="restore"),
+    Cell("call delivered again after the end", deliver_after_end, full=10, deployment_kind=DeploymentKind.PROXIED),
 ]

@@ -1,7 +1,8 @@
 """An orphan: a service whose gateway died while it waited for a database lock, and that continues after its successor.
 
-The service is parked behind the check of a call and before its transaction: an outside connection holds the lock that
-the call waits for. It is stopped there, the lock is released, and a second service on the same files takes the step.
+The service is held after the check of a call and before its transaction, because an outside connection holds the lock
+that the call waits for. The service is stopped, the lock is released, and a second service on the same files takes the
+step.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from verification.process_stats import process_tree
 UNTIL_PARKED_S = (0.1, 0.4)
 LOCK_TIMEOUT_S = 0.5
 AFTERWARDS_S = 0.5
-"""How long the orphan is given to commit what it had begun."""
+"""Time for the orphan to commit its pending work, in seconds."""
 
 
 async def continue_after_successor(trial: Trial, *, work: str) -> None:
-    """Park a service, stop it, restart its gateway with a successor of the service, and continue the old process."""
+    """Hold a service, stop it, restart its gateway with a successor of the service, and continue the old process."""
     service = trial.rng.choice(SERVICES)
 
     async def strike() -> None:
@@ -54,8 +55,8 @@ def _lock_databases(trial: Trial, service: str, held: ExitStack) -> None:
     """Hold the write lock of every epoch's database of a service."""
     for episode in (trial.deployment.data / service / "episodes").glob("*"):
         for path in epoch_files(episode).values():
-            with suppress(sqlite3.OperationalError):  # a restore has removed it, or its lock is held
-                # Closed last, a connection that only reads keeps SQLite from merging the log into the database.
+            with suppress(sqlite3.OperationalError):  # the database was removed by a restore, or its lock is held
+                # closed last, because a read-only connection keeps SQLite from checkpointing the log
                 reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
                 held.enter_context(closing(reader)).execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
                 lock = sqlite3.connect(path, isolation_level=None, timeout=LOCK_TIMEOUT_S, check_same_thread=False)

@@ -1,4 +1,4 @@
-"""Processes that stand still and go on, are told to end, or find the files of an earlier life."""
+"""Processes that are paused or terminated, or start on existing files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAST_A_STEP_S = (5.5, 6.0)
 async def pause_process(
     trial: Trial, *, victims: tuple[str, ...], seconds: tuple[float, float], exceeds_deadline: bool = False
 ) -> None:
-    """Stop one of the victims with SIGSTOP for a while; what waited in its ears is delivered when it goes on."""
+    """Pause one victim with SIGSTOP; buffered requests are delivered when it continues."""
     trial.exceeds_deadline = exceeds_deadline
     process = trial.deployment.processes[trial.rng.choice(victims)]
 
@@ -45,7 +45,7 @@ async def pause_process(
 
 
 async def check_other_services(trial: Trial) -> None:
-    """Stop a service for as long as a call waits; whoever needs another service does not notice."""
+    """Pause a service for a call's deadline; calls to other services must not be delayed."""
     paused, called = trial.rng.sample(SERVICES, 2)
     process = trial.deployment.processes[paused]
     clock = asyncio.get_running_loop().time
@@ -55,7 +55,7 @@ async def check_other_services(trial: Trial) -> None:
         await trial.deployment.client.request("POST", "/step", {"episode_id": name, "action": READS[called]})
         took_s = clock() - began
         if took_s > MAX_STEP_S:
-            trial.findings.unclear.append(f"a step into {called} took {took_s:.2f} s while {paused} stood still")
+            trial.findings.unclear.append(f"a step into {called} took {took_s:.2f} s while {paused} was paused")
 
     async def strike() -> None:
         others = await trial.open_players(4)
@@ -75,7 +75,7 @@ async def check_other_services(trial: Trial) -> None:
 
 
 async def terminate(trial: Trial, *, victim: str) -> None:
-    """Send SIGTERM under the load of eight clients; the process has ten seconds, and loses nothing."""
+    """Send SIGTERM under the load of eight clients; the process must exit within ten seconds and lose nothing."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -85,7 +85,7 @@ async def terminate(trial: Trial, *, victim: str) -> None:
 
 
 async def terminate_and_restart(trial: Trial, victim: str) -> None:
-    """Send SIGTERM, give the process its ten seconds, and start it again."""
+    """Send SIGTERM, wait up to ten seconds, and restart."""
     process = trial.deployment.processes[victim]
     clock = asyncio.get_running_loop().time
     began = clock()
@@ -93,14 +93,14 @@ async def terminate_and_restart(trial: Trial, victim: str) -> None:
     try:
         await asyncio.wait_for(process.wait_until_exited(), DRAIN_S)
     except TimeoutError:
-        trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s behind SIGTERM")
+        trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s after SIGTERM")
         await process.kill()
     await trial.deployment.start_processes([victim])
     trial.exceeds_deadline |= clock() - began > IN_TIME_S
 
 
 async def start_on_old_files(trial: Trial, *, gracefully: bool) -> None:
-    """Take snapshots, end all four processes, start them all on their files, and play the forks of the snapshots."""
+    """Take snapshots, end all four processes, restart them on their files, and play forks of the snapshots."""
     await trial.open_players(2, snapshot=True)
     if gracefully:
         for name in PROCESSES:

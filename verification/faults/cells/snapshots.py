@@ -1,4 +1,4 @@
-"""Snapshots that are not what they were: a clear refusal, and the live episode goes on as if nobody had asked."""
+"""Damaged snapshots: they are refused with a clear error, and the live episode continues."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from verification.faults.trial import Cell, Trial
 Damage = Callable[[Trial, Path], None]
 
 INTO_EVERY_SERVICE = 3
-"""So many steps from the first one write to every service."""
+"""Number of steps after which every service was written to."""
 
 GONE = frozenset({"snapshot-corrupt", "snapshot-lost", "unknown-snapshot"})
 FOREIGN = frozenset({"foreign-snapshot"})
 
 
 def flip_a_bit(trial: Trial, path: Path) -> None:
-    """Turn one bit of the file."""
+    """Flip one bit of the file."""
     content = bytearray(path.read_bytes())
     content[trial.rng.randrange(len(content))] ^= 1 << trial.rng.randrange(8)
     path.write_bytes(content)
 
 
 def truncate(trial: Trial, path: Path) -> None:
-    """Cut the file somewhere."""
+    """Truncate the file."""
     content = path.read_bytes()
     path.write_bytes(content[: trial.rng.randrange(len(content))])
 
 
 def remove(_trial: Trial, path: Path) -> None:
-    """Take the file away."""
+    """Delete the file."""
     path.unlink()
 
 
 async def damaged(trial: Trial, *, damage: Damage, place: str) -> None:
-    """Damage a snapshot's part in one place and ask for it: restore and fork are refused, nothing has changed."""
+    """Damage one part of a snapshot; restore and fork must be refused without any change."""
     player, _ = await trial.open_players(2, snapshot=True, least=INTO_EVERY_SERVICE)
     (snapshot,) = player.snapshots
     before = {path for service in SERVICES for path in _sources(trial, service)}
     await player.step()
     part = _part_of(trial, place, snapshot)
     if part is None:
-        trial.findings.unclear.append(f"there is no file of {snapshot} in {place}: {sorted(before)}")
+        trial.findings.unclear.append(f"no file of {snapshot} in {place}: {sorted(before)}")
         return
     content = part.read_bytes()
     damage(trial, part)
@@ -55,15 +55,15 @@ async def damaged(trial: Trial, *, damage: Damage, place: str) -> None:
     for response in (await _restore(trial, player, snapshot), await _fork(trial, snapshot)):
         _expect(trial, response, GONE)
     if await _live(trial) != live:
-        trial.findings.torn.append(f"episodes came or went with a fork that was refused: {snapshot}")
+        trial.findings.torn.append(f"a refused fork changed the list of episodes: {snapshot}")
     part.write_bytes(content)
     if not await player.restore(snapshot):
-        trial.findings.lost.append(f"{snapshot} cannot be restored though its bytes are back")
+        trial.findings.lost.append(f"{snapshot} cannot be restored after its bytes were repaired")
     await trial.judge()
 
 
 async def start_beside_damage(trial: Trial, *, damage: Damage) -> None:
-    """Start the gateway in a folder with a damaged snapshot: it starts, and everything else is there."""
+    """Start the gateway with a damaged snapshot; it must start with everything else intact."""
     player, _ = await trial.open_players(2, snapshot=True)
     (snapshot,) = player.snapshots
     damage(trial, trial.deployment.data / GATEWAY / "snapshots" / f"{snapshot}.jsonl")
@@ -75,7 +75,7 @@ async def start_beside_damage(trial: Trial, *, damage: Damage) -> None:
 
 
 async def other_format(trial: Trial) -> None:
-    """Ask for a snapshot whose bytes are those of its name, but of a format that nobody has heard of."""
+    """Restore a snapshot whose bytes match its hash but whose format is unknown."""
     player, _ = await trial.open_players(2, snapshot=True)
     (snapshot,) = player.snapshots
     folder = trial.deployment.data / GATEWAY / "snapshots"
@@ -89,7 +89,7 @@ async def other_format(trial: Trial) -> None:
 
 
 async def foreign(trial: Trial) -> None:
-    """Restore the snapshot of another episode: refused, and nothing has changed."""
+    """Restore another episode's snapshot; it must be refused without any change."""
     player, neighbour = await trial.open_players(2, snapshot=True)
     (snapshot,) = neighbour.snapshots
     _expect(trial, await _restore(trial, player, snapshot), FOREIGN)
@@ -97,7 +97,7 @@ async def foreign(trial: Trial) -> None:
 
 
 async def torn_line(trial: Trial) -> None:
-    """Start the gateway on a journal whose last line was cut while it was written."""
+    """Start the gateway on a journal with a truncated last line."""
     player, _ = await trial.open_players(2)
     folder = (await trial.deployment.client.request("GET", f"/v1/episodes/{player.name}/evidence")).body["folder"]
     await trial.deployment.kill([GATEWAY])
@@ -137,7 +137,7 @@ def _expect(trial: Trial, response: Response, codes: frozenset[str]) -> None:
     if response.kind is Kind.REFUSED and response.code in codes:
         return
     kind = trial.findings.torn if response.is_done else trial.findings.unclear
-    kind.append(f"a bad snapshot is answered {response}; {sorted(codes)} would have been clear")
+    kind.append(f"a damaged snapshot got {response}; expected one of {sorted(codes)}")
 
 
 DAMAGES: dict[str, Damage] = {"flipped bit": flip_a_bit, "truncated": truncate, "missing": remove}
@@ -151,7 +151,7 @@ CELLS = [
     Cell("snapshot of another format", other_format, full=6),
     Cell("snapshot of another episode", foreign, full=6),
     *(
-        Cell(f"start beside a snapshot: {name}", partial(start_beside_damage, damage=damage), full=5)
+        Cell(f"start with a damaged snapshot: {name}", partial(start_beside_damage, damage=damage), full=5)
         for name, damage in DAMAGES.items()
     ),
     Cell("start on a journal with a torn line", torn_line, full=6),

@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, and descriptors that are gone."""
+"""Full disks, read-only disks and exhausted file descriptors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STARVED_S = (0.2, 0.8)
 
 
 async def full_disk(trial: Trial, *, victim: str, work: str) -> None:
-    """Fill the disk of a process in the middle of work and empty it again."""
+    """Fill a process's disk during work and empty it again."""
     deployment = trial.deployment
     assert isinstance(deployment, SmallDiskDeployment)
     trial.exceeds_deadline = victim != GATEWAY
@@ -34,7 +34,7 @@ async def full_disk(trial: Trial, *, victim: str, work: str) -> None:
 
 
 async def read_only_disk(trial: Trial, *, victims: tuple[str, ...]) -> None:
-    """Start a process on a disk that it cannot write to, then on the same disk as it was."""
+    """Start a process on a read-only disk, then on the writable one."""
     deployment = trial.deployment
     assert isinstance(deployment, SmallDiskDeployment)
     victim = trial.rng.choice(victims)
@@ -54,7 +54,7 @@ async def read_only_disk(trial: Trial, *, victims: tuple[str, ...]) -> None:
 
 
 async def no_descriptors(trial: Trial, *, victim: str) -> None:
-    """Leave a process without a descriptor to open anything with, for a while."""
+    """Leave a process without free file descriptors for a while."""
     process = trial.deployment.processes[victim]
     trial.exceeds_deadline = True
 

@@ -1,4 +1,4 @@
-"""What the house is doing when the fault strikes: each kind of work goes on until it is told to stop."""
+"""Workloads that run while a fault is injected; each continues until stopped."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ MOST_RESETS = 6
 MOST_SNAPSHOTS = 8
 MAX_FORKS = 2
 STEPS_TO_REACH_ALL_SERVICES = 6
-"""So many steps in a row write to every service, wherever they begin."""
+"""Number of consecutive steps that write to every service, from any start."""
 
 NEW_SEEDS = range(1_000, 1_000_000)
 
 
 async def stepping(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Take step after step."""
+    """Take steps."""
     while not stop.is_set() and player.step_count < MOST_PLAYED:
         if not await player.step():
             return
 
 
 async def resetting(trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Open episode after episode, the first one of a company that nobody has seen."""
+    """Reset episodes, the first one with a new seed."""
     fresh = trial.player(trial.rng.choice(NEW_SEEDS)) if player is trial.players[0] else None
     if fresh is not None:
         await fresh.open()
@@ -44,14 +44,14 @@ async def resetting(trial: Trial, player: Player, stop: asyncio.Event) -> None:
 
 
 async def snapshotting(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Take a step and a snapshot, again and again."""
+    """Take a step and a snapshot, repeatedly."""
     while not stop.is_set() and len(player.snapshots) < MOST_SNAPSHOTS:
         if not await player.step() or await player.snapshot() is None:
             return
 
 
 async def restoring(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Play on and go back to the snapshot, again and again."""
+    """Take a step and restore the snapshot, repeatedly."""
     (snapshot,) = player.snapshots
     while not stop.is_set() and player.replay_number < MOST_PLAYED:
         if not await player.restore(snapshot) or not await _step_into_every_service(player):
@@ -59,7 +59,7 @@ async def restoring(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
 
 
 async def forking(trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Fork the snapshot, again and again."""
+    """Fork the snapshot, repeatedly."""
     (snapshot,) = player.snapshots
     for _ in range(MAX_FORKS):
         for forked_player in await player.fork(snapshot):
@@ -70,7 +70,7 @@ async def forking(trial: Trial, player: Player, stop: asyncio.Event) -> None:
 
 
 async def _step_into_every_service(player: Player) -> bool:
-    """Take steps until each service has opened the epoch that has just begun."""
+    """Take steps until each service has opened the new epoch."""
     return all([await player.step() for _ in range(STEPS_TO_REACH_ALL_SERVICES)])
 
 
@@ -93,10 +93,10 @@ async def run_during(
     arm: Callable[[], Awaitable[None]] | None = None,
     retry: bool = True,
 ) -> None:
-    """Let players work, strike, let everybody come to an end, and judge what is there.
+    """Run the players, inject the fault, let everything finish, and judge the result.
 
-    `arm` is called when everybody is seated; `strike` returns once the fault is over and what died is ready again.
-    Players who do not insist leave a step whose answer was lost to itself, and go on with another.
+    `arm` is called when all players have started; `strike` returns once the fault is over and dead processes are ready
+    again. Players without `insist` skip a step whose response was lost, and take another.
     """
     open_players = await trial.open_players(players, snapshot=work in NEEDS_SNAPSHOT)
     for player in open_players:

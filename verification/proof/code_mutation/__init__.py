@@ -1,1 +1,1 @@
-"""Code mutants: rubrics and rewards changed in one place, and whether stored evidence tells the difference."""
+"""Code mutants: rubrics and rewards changed in one place, and whether stored evidence detects the change."""

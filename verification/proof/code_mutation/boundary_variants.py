@@ -1,4 +1,4 @@
-"""Variants of an end in which times and amounts lie exactly on a limit, just before it or just behind it."""
+"""Variants of a final state with times and amounts exactly on a limit, just before it or just after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OFFSETS = (-_SECOND, timedelta(0), _SECOND)
 
 
 def boundary_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield ends at the limits of due days, of ages and of what delegations carry."""
+    """Yield variants at the limits of due dates, ages and delegations."""
     yield from due_date_variants(oracle_run)
     yield from _metric_age_variants(oracle_run)
     yield from metric_value_variants(oracle_run)
@@ -22,7 +22,7 @@ def boundary_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def due_date_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the entry ticket ended, and the outcome declared, when the office closes on the day it is due."""
+    """Yield variants with the entry ticket ended and the outcome declared at closing time on the due date."""
     closes = _office_closes_at(oracle_run)
     for offset in _OFFSETS:
         yield _ended_at(oracle_run.key, closes + offset)
@@ -31,7 +31,7 @@ def due_date_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def due_date_with_fresh_metrics(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the outcome declared when the office closes on that day, with every metric measured just then."""
+    """Yield the outcome declared at closing time on the due date, with every metric measured just then."""
     closes = _office_closes_at(oracle_run)
     metrics = sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys())
     for offset in _OFFSETS:
@@ -53,7 +53,7 @@ def _measured_and_declared_at(metrics: Sequence[str], moment: datetime) -> Mutat
 
 
 def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each metric that the task has used as old as policies allow when its ticket or its requests changed."""
+    """Yield each used metric at the maximum age when its ticket or its requests changed."""
     metrics = oracle_run.evidence.table(DATAHUB, "metrics")
     requests = [
         change
@@ -77,7 +77,7 @@ def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def metric_value_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each metric that the task has used at every number that a policy names."""
+    """Yield each used metric at every number that a policy names."""
     policies = oracle_run.evidence.table(DATAHUB, "policies").values()
     numbers = {value for row in policies for value in row["parameters"].values() if type(value) in (int, float)}
     for metric_id in sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys()):
@@ -94,25 +94,25 @@ def _metric_with(metric_id: str, value: float) -> Mutation:
 
 
 def _ages(oracle_run: OracleRun) -> list[timedelta]:
-    """Return how old sources and types of requests let a figure be: what is as old as that is at the limit."""
+    """Return the maximum ages that sources and request types allow."""
     sources = oracle_run.evidence.table(DATAHUB, "sources").values()
     types = oracle_run.evidence.table(APPROVALFLOW, "approval_types").values()
     minutes = {row["freshness_sla_minutes"] for row in sources}
-    minutes |= {one["max_age_minutes"] for row in types for one in row["fields"]} - {None}
-    return [timedelta(minutes=one) for one in sorted(minutes)]
+    minutes |= {item["max_age_minutes"] for row in types for item in row["fields"]} - {None}
+    return [timedelta(minutes=item) for item in sorted(minutes)]
 
 
 def _used_metrics(oracle_run: OracleRun) -> set[str]:
-    """Return the metrics that were refreshed or asked for."""
+    """Return the metrics that were refreshed or stated in requests."""
     calls = [line["arguments"] for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])]
-    metric_ids = {str(one["metric_id"]) for one in calls if "metric_id" in one}
-    keys = {(one.get("key"), one.get("subject")) for one in calls if "subject" in one}
+    metric_ids = {str(call["metric_id"]) for call in calls if "metric_id" in call}
+    keys = {(call.get("key"), call.get("subject")) for call in calls if "subject" in call}
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
     return metric_ids | {key for key, row in rows.items() if (row.get("key"), row.get("subject")) in keys}
 
 
 def _delegation_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each approved request decided by somebody who only stands in, by a delegation at its limits."""
+    """Yield each approved request decided by a deputy whose delegation is at its limits."""
     day = oracle_run.kept.instance.started_at.date()
     for key, row in oracle_run.approved():
         other = _substitute(oracle_run, row)
@@ -126,25 +126,25 @@ def _delegation_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def zero_limit_delegations(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each approved request decided by somebody who stands in for nothing that costs, by whoever lets them."""
+    """Yield each approved request decided by a deputy whose delegation has a zero limit."""
     delegations = oracle_run.evidence.table(APPROVALFLOW, "delegations").values()
     for key, row in oracle_run.approved():
         made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].at
         drawn = {**next(_delegations(row, made, [])), "limit_cents": 0}
         givers = [
             row["approver_id"],
-            *sorted({one["from_id"] for one in delegations if one["to_id"] == row["approver_id"]}),
+            *sorted({delegation["from_id"] for delegation in delegations if delegation["to_id"] == row["approver_id"]}),
         ]
         for giver_id in givers:
             yield _decided_by(key, row, _substitute(oracle_run, row), {**drawn, "from_id": giver_id})
 
 
 def _substitute(oracle_run: OracleRun, row: Row) -> str:
-    """Return somebody at work who has no role and nothing to do with a request."""
+    """Return an active person without a role and unrelated to a request."""
     day = oracle_run.kept.instance.started_at.date()
-    people = [one.id for one in oracle_run.company.people if one.is_employed(day) and not one.roles]
-    at_work = [one for one in people if not oracle_run.company.is_out_of_office(one, day)]
-    return next(one for one in at_work if one not in (row["requester_id"], row["approver_id"]))
+    people = [item.id for item in oracle_run.company.people if item.is_employed(day) and not item.roles]
+    at_work = [item for item in people if not oracle_run.company.is_out_of_office(item, day)]
+    return next(item for item in at_work if item not in (row["requester_id"], row["approver_id"]))
 
 
 def _delegations(row: Row, made: datetime, amounts: list[int]) -> Iterator[Row]:
@@ -182,8 +182,10 @@ def _decided_by(request_id: str, row: Row, person_id: str, columns: Row) -> Muta
 
 def _ended_at(key: str, moment: datetime) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        own = [one for one in final_state.changes.get(TICKETDESK, []) if (one["table"], one["key"]) == ("tickets", key)]
-        for change in [one for one in own if one["cause"] is not None][-1:]:
+        own = [
+            item for item in final_state.changes.get(TICKETDESK, []) if (item["table"], item["key"]) == ("tickets", key)
+        ]
+        for change in [item for item in own if item["cause"] is not None][-1:]:
             change["at"] = _isoformat(moment)
 
     return mutate
@@ -197,7 +199,7 @@ def _declared_at(moment: datetime | None) -> Mutation:
 
 
 def _metric_of(metric_id: str, moment: datetime) -> Mutation:
-    """Let a metric have been of a moment all along, and what requests say of it as well."""
+    """Set a metric's measurement time from the start, also in requests."""
 
     def mutate(final_state: FinalState) -> None:
         metric = final_state.row(DATAHUB, "metrics", metric_id)

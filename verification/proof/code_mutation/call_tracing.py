@@ -1,4 +1,4 @@
-"""Which functions run while something is done: what does not run cannot be told apart there."""
+"""Traces the functions that run; a mutant of a function that does not run cannot be detected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from companyos_gateway import evaluation
 
 Function = tuple[str, int]
-"""A file, and the line on which a function begins."""
+"""A file and the first line of a function."""
 
 _GATEWAY_FOLDER = str(Path(evaluation.__file__).parents[1])
 
@@ -23,7 +23,7 @@ def _is_gateway_code(code: CodeType) -> bool:
 
 @contextmanager
 def trace_calls() -> Iterator[set[Function]]:
-    """Take down the functions of the house that run while this is entered."""
+    """Record the project's functions that run inside the context."""
     codes: set[CodeType] = set()
 
     def record_frame(frame: FrameType, _event: str, _argument: Any) -> None:

@@ -1,4 +1,4 @@
-"""The corpus that mutants are held against: ends of every scenario with their verdicts, and drawn ledgers."""
+"""The corpus that mutants are run against: final states of every scenario with verdicts, and random reward traces."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from verification.proof.players.oracles import (
 )
 from verification.proof.reward_fuzz import outcome_cases, trace_of
 
-LEDGERS = 80
+RANDOM_TRACES = 80
 _MANY_CASES, _FEW_CASES = 600, 120
-"""How many right and wrong ends, and how many variants, are judged of the first instances and of the others."""
+"""Number of correct and incorrect states and of variants judged for the first instances and for the others."""
 
 _CUTS = 6
-"""How many beginnings of each episode are judged: what milestones pay shows on the way."""
+"""Number of prefixes judged of each episode, which show milestone payments."""
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusCase:
-    """One end: what a rubric is given, what it said, and which functions it ran for that."""
+    """One final state: the rubric's input, its verdict, and the functions that ran."""
 
     stored: dict[str, Any]
     finish: FinishDeclaration | None
@@ -48,13 +48,13 @@ class CorpusCase:
     executed: frozenset[Function]
 
     def differs(self, rubric: TaskRubric) -> bool:
-        """Say whether the rubric says anything else of it now."""
+        """Return whether the rubric's verdict differs now."""
         return _verdict_summary(rubric, self.stored, self.finish) != self.summary
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusTask:
-    """One task with its ends; `ran` are the functions that build its rubric, and `shape` is what that asks and pays."""
+    """One task with its cases; `ran` are the functions that build its rubric, `shape` its checks and rewards."""
 
     scenario: str
     cases: tuple[CorpusCase, ...]
@@ -64,14 +64,14 @@ class CorpusTask:
 
 
 async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[CorpusTask]:
-    """Play so many instances of a scenario of each outcome, and bend their ends: those of the first ones most."""
+    """Play instances of a scenario with each outcome, and mutate their final states, the first ones most."""
     seeds = INSTANCES.get(scenario, FIRST_SEEDS)[: len(OUTCOMES) * count]
     most = [_MANY_CASES if place < len(OUTCOMES) < len(seeds) else _FEW_CASES for place in range(len(seeds))]
     return [await task_of(engine, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
 
 
 async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int) -> CorpusTask:
-    """Play an instance and bend its end in drawn ways: right and wrong ones, variants, and all that is aimed."""
+    """Play an instance and mutate its final state: correct and incorrect mutations, variants and targeted variants."""
     oracle_run = await undisturbed_trace(engine, scenario, seed)
     foreign = await record_episode(
         engine,
@@ -93,20 +93,20 @@ async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int)
     )
 
 
-def ledgers() -> tuple[Any, ...]:
-    """Return what drawn episodes are paid, step by step, and when episodes end, as rewards work now."""
-    return outcome_cases(), *(trace_of(Stream("proof", "mutants", number)) for number in range(LEDGERS))
+def random_traces() -> tuple[Any, ...]:
+    """Return the payments of random episodes, step by step, and their ends, with the current rewards."""
+    return outcome_cases(), *(trace_of(Stream("proof", "mutants", number)) for number in range(RANDOM_TRACES))
 
 
 def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
-    """Return what a rubric asks for and pays, before anything is judged."""
-    check_shapes = tuple((one.id, one.passes_idle) for one in rubric.checks)
-    return check_shapes, tuple((one.id, one.points) for one in rubric.milestones)
+    """Return a rubric's checks and rewards before it judges."""
+    check_shapes = tuple((check.id, check.passes_idle) for check in rubric.checks)
+    return check_shapes, tuple((item.id, item.points) for item in rubric.milestones)
 
 
 def _corpus_task(scenario: str, oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> CorpusTask:
     build_rubric = oracle_run.instance.build_rubric
-    assert build_rubric is not None, f"{scenario} does not say how its rubric is built"
+    assert build_rubric is not None, f"{scenario} does not declare how its rubric is built"
     with trace_calls() as executed:
         rubric = build_rubric()
     shared = _SharedRecords()
@@ -126,7 +126,7 @@ def _final_states(oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) ->
 
 
 def _apply(final_state: FinalState, mutate: Mutation) -> bool:
-    """Bend an ending, and say whether it could be: rows that a bend is about may not be there."""
+    """Apply a mutation and return whether it applies; its rows may be missing."""
     try:
         mutate(final_state)
     except (AssertionError, LookupError):
@@ -135,7 +135,7 @@ def _apply(final_state: FinalState, mutate: Mutation) -> bool:
 
 
 class _SharedRecords:
-    """Changes and calls that are alike in the ends of a task, once each: most of an end is as it was."""
+    """Shares equal changes and calls among the states of a task, to save memory."""
 
     def __init__(self) -> None:
         self._changes: dict[str, Change] = {}
@@ -143,13 +143,13 @@ class _SharedRecords:
         self._ran: dict[frozenset[Function], frozenset[Function]] = {}
 
     def stored(self, final_state: FinalState) -> dict[str, Any]:
-        """Return what is stored of an ending, of parts that are shared."""
+        """Return the stored form of a final state, with shared parts."""
         stored = final_state.stored()
-        changes = {name: [self._change(one) for one in rows] for name, rows in stored["changes"].items()}
+        changes = {name: [self._change(row) for row in rows] for name, rows in stored["changes"].items()}
         return {
             **stored,
             "changes": changes,
-            "audits": {n: [self._call(one) for one in rows] for n, rows in stored["audits"].items()},
+            "audits": {n: [self._call(row) for row in rows] for n, rows in stored["audits"].items()},
         }
 
     def executed(self, functions: set[Function]) -> frozenset[Function]:
@@ -173,11 +173,11 @@ class _SharedRecords:
 def _cases(
     rubric: TaskRubric, shared: _SharedRecords, oracle_run: RecordedEpisode, final_states: Iterator[FinalState]
 ) -> Iterator[CorpusCase]:
-    """Yield the ends, each but once."""
+    """Yield the distinct cases."""
     seen: set[tuple[object, ...]] = set()
     for final_state in final_states:
         stored = shared.stored(final_state)
-        identities = tuple(id(one) for part in ("changes", "audits") for rows in stored[part].values() for one in rows)
+        identities = tuple(id(row) for part in ("changes", "audits") for rows in stored[part].values() for row in rows)
         planted = None if stored["initial"] is oracle_run.stored["initial"] else len(seen)
         key = identities, planted, repr(final_state.finish), stored["declared_at"]
         if key in seen:
@@ -189,7 +189,7 @@ def _cases(
 
 
 def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishDeclaration | None) -> tuple[Any, ...]:
-    """Return what a rubric says of an end; of one that no service could report, on what it breaks."""
+    """Return the rubric's verdict, or the error that an impossible state raises."""
     try:
         return _summary(rubric.judge(Evidence.from_json(stored), finish))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -197,7 +197,7 @@ def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishD
 
 
 def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
-    """Return the ends with those first that are unlike all before them: they tell most."""
+    """Return the cases ordered so that those unlike all earlier ones come first."""
     seen_summaries: set[tuple[Any, ...]] = set()
     novel: list[CorpusCase] = []
     alike: list[CorpusCase] = []
@@ -208,8 +208,8 @@ def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
 
 
 def _summary(verdict: Verdict) -> tuple[Any, ...]:
-    """Return all of a verdict but its words."""
-    passed = tuple((one.id, one.passed) for one in verdict.checks)
+    """Return a verdict without its texts."""
+    passed = tuple((check.id, check.passed) for check in verdict.checks)
     return verdict.success, verdict.potential, verdict.damage, verdict.rejections, passed
 
 
@@ -237,4 +237,4 @@ INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
         "vendor_onboarding": (115, 1, 50, 3, 78, 55, 8, 118, 5, 21),
     }
 )
-"""Seeds by scenario, at the level of bent ends, those first that add most; one in two must be refused."""
+"""Seeds by scenario at the mutation level, most productive first; every other one must be refused."""

@@ -1,4 +1,4 @@
-"""Mutants that are known to survive, each with the reason: no end that can come about shows what they change."""
+"""Mutants that are known to survive, each with the reason."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Key = tuple[str, str, str, str]
 
 @cache
 def reasons() -> dict[Key, str]:
-    """Return the reasons by module, function, line as it is written, and change."""
+    """Return the reasons by module, function, source line and change."""
     text = resources.files(__package__).joinpath("explained.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)["mutant"]
-    return {(one["module"], one["function"], one["line"], one["change"]): one["why"] for one in entries}
+    return {(item["module"], item["function"], item["line"], item["change"]): item["why"] for item in entries}
 
 
 def survival_reason(mutant: Mutant) -> str | None:
-    """Return the reason why a mutant may survive, None where there is none."""
+    """Return the reason why a mutant may survive, or None."""
     return reasons().get(mutant.key)

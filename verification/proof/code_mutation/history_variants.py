@@ -1,4 +1,4 @@
-"""Ends in which a row was another one for some steps: where requests were made or the ticket ended, or at the start."""
+"""Variants in which a row had other values for some steps: at requests, at the ticket's end, or at the start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATUSES = ("open", "in_progress", "blocked")
 
 
 def history_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield ends in which requests, records and tickets were others for a while."""
+    """Yield variants with temporarily different requests, records and tickets."""
     made = [oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].step for key, _ in oracle_run.approved()]
     ended = [change.step for change in oracle_run.evidence.row_changes(TICKETDESK, "tickets", oracle_run.key)[-1:]]
     for key, row in oracle_run.approved():
@@ -40,18 +40,18 @@ def history_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def held_between(place: tuple[str, str, str], first: int, last: int, columns: Row) -> Mutation:
-    """Return the bend by which a row held other values from one step to another, and then what it had without them."""
+    """Return the mutation that gives a row other values from one step to another."""
     service, table, key = place
 
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes.setdefault(service, [])
-        own = [one for one in changes if (one["table"], one["key"]) == (table, key)]
-        early = [final_state.initial[service][table].get(key), *(one["after"] for one in own if one["step"] < first)]
-        before, changes_within = early[-1], [one for one in own if first <= one["step"] <= last]
+        own = [change for change in changes if (change["table"], change["key"]) == (table, key)]
+        early = [final_state.initial[service][table].get(key), *(item["after"] for item in own if item["step"] < first)]
+        before, changes_within = early[-1], [item for item in own if first <= item["step"] <= last]
         now = changes_within[-1]["after"] if changes_within else before
-        for one in changes_within:
+        for entry in changes_within:
             for side in ("before", "after"):
-                one[side] = None if one[side] is None else {**one[side], **columns}
+                entry[side] = None if entry[side] is None else {**entry[side], **columns}
         if before is not None:
             _insert(changes, (table, key), first, before, {**before, **columns})
         if now is not None and last < _FOREVER:
@@ -61,7 +61,7 @@ def held_between(place: tuple[str, str, str], first: int, last: int, columns: Ro
 
 
 def _insert(changes: list[Row], row: tuple[str, str], step: int, before: Row, after: Row) -> None:
-    """Let the clock have changed a row ahead of everything else at a step."""
+    """Insert a change by the clock before everything else at a step."""
     at = next((number for number, one in enumerate(changes) if one["step"] >= step), len(changes))
     neighbor = changes[min(at, len(changes) - 1)]
     own = {"step": step, "actor": "clock", "cause": None, "table": row[0], "key": row[1]}
@@ -69,7 +69,7 @@ def _insert(changes: list[Row], row: tuple[str, str], step: int, before: Row, af
 
 
 def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: list[int]) -> Iterator[Mutation]:
-    """Yield a row held otherwise at each of the steps, at the one before as well, and at all but the one before."""
+    """Yield a row with other values at each step, also at the previous step, and at all except the previous one."""
     if all(row.get(name) == value for name, value in columns.items()):
         return
     for step in sorted(set(steps)):
@@ -79,7 +79,7 @@ def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: li
 
 
 def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
-    """Yield the records that were changed or asked for."""
+    """Yield the records that were changed or named in requests."""
     requested_ids = {
         str(line["arguments"].get("record_id")) for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])
     }
@@ -89,7 +89,7 @@ def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
 
 
 def _from_the_start(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield tickets of the task, and what blocks its own, with another value from the first step on."""
+    """Yield tickets of the task and blockers of its own with another value from the first step on."""
     tickets, blocking = oracle_run.evidence.table(TICKETDESK, "tickets"), set()
     for side in (
         oracle_run.kept.stored["initial"][TICKETDESK].get("links", {}),
@@ -104,7 +104,7 @@ def _from_the_start(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _recreate_row(service: str, table: str, key: str) -> Mutation:
-    """Let a row have been deleted and made again at the very start."""
+    """Delete and recreate a row at the start."""
 
     def mutate(final_state: FinalState) -> None:
         changes, first = final_state.changes[service], final_state.initial[service][table][key]

@@ -1,4 +1,4 @@
-"""The trial of code mutants: each stands in for its module, and is killed where the corpus tells it apart."""
+"""Runs code mutants: each replaces its module and is killed if the corpus detects it."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import Stream
 from verification.proof.code_mutation.call_tracing import Function
-from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, ledgers, shape_of
+from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, random_traces, shape_of
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 
 REWARD = "companyos_gateway.engine.reward"
 TIME_LIMIT_S = 20.0
-"""A mutant that takes more processor time over one end, or over the drawn ledgers, has been told."""
+"""Processor time limit per case and for the random traces, in seconds; a slower mutant counts as killed."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a mutant."""
+    """The result of a mutant."""
 
     mutant: Mutant
     killed: bool
 
 
 class MutantTimeoutError(Exception):
-    """Raised where a mutant does not end."""
+    """Raised for a mutant that exceeds the time limit."""
 
 
 def modules_of(scenarios: Sequence[str]) -> list[str]:
     """Return the modules that judge: each scenario's own, the rewards, and with all scenarios the shared rubrics.
 
-    What is shared can only be told by all who share it.
+    Mutants of shared code are detected only with all scenarios.
     """
     shared = [
         f"{evaluation.__name__}.{file.stem}" for file in sorted(Path(inspect.getfile(evaluation)).parent.glob("*.py"))
@@ -53,32 +53,32 @@ def modules_of(scenarios: Sequence[str]) -> list[str]:
 
 
 def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[Mutant]:
-    """Return so many mutants of those modules, all of them where there are fewer."""
-    found = [one for name in modules_of(scenarios) for one in mutants_of(name, source_of(name))]
+    """Return a sample of the modules' mutants, or all of them if there are fewer."""
+    found = [mutant for name in modules_of(scenarios) for mutant in mutants_of(name, source_of(name))]
     return sorted(Stream("proof", "code", seed).sample(found, min(count, len(found))))
 
 
 class MutantRunner:
-    """What mutants are held against. Ends that told one mutant of a module are the first to be tried with the next."""
+    """Runs mutants against the corpus. Cases that killed a mutant of a module are tried first with the next."""
 
-    def __init__(self, tasks: Sequence[CorpusTask], ledger_traces: tuple[Any, ...]) -> None:
+    def __init__(self, tasks: Sequence[CorpusTask], expected_traces: tuple[Any, ...]) -> None:
         self._tasks = tuple(tasks)
-        self._ledger_traces = ledger_traces
+        self._expected_traces = expected_traces
         self._killing_cases: dict[str, dict[tuple[CorpusTask, CorpusCase], None]] = {}
 
     def run_mutant(self, mutant: Mutant) -> Trial:
-        """Let a mutant stand in for its module and look whether anything is another."""
+        """Replace the module with its mutant and compare all results."""
         module = import_module(mutant.module)
         try:
             with mutant_in_place(module, apply_mutant(source_of(mutant.module), mutant)):
-                is_killed = self._ledgers_differ() if mutant.module == REWARD else self._is_killed(mutant)
+                is_killed = self._traces_differ() if mutant.module == REWARD else self._is_killed(mutant)
         except Exception:  # noqa: BLE001  # whatever a mutant breaks on, it is told from the original
             is_killed = True
         return Trial(mutant, is_killed)
 
-    def _ledgers_differ(self) -> bool:
+    def _traces_differ(self) -> bool:
         with _time_limit():
-            return ledgers() != self._ledger_traces
+            return random_traces() != self._expected_traces
 
     def _is_killed(self, mutant: Mutant) -> bool:
         function = (
@@ -97,7 +97,9 @@ class MutantRunner:
         return False
 
     def _in_order(self, mutant: Mutant, function: Function | None) -> Iterator[tuple[CorpusTask, CorpusCase]]:
-        """Yield the ends that can tell: first those that told before, then of all tasks, the unlike ones first."""
+        """Yield the relevant cases: those that killed mutants before, then the others of all tasks, most distinct
+        first.
+        """
         killers = self._killing_cases.get(mutant.module, {})
         tasks = [task for task in self._tasks if f".{task.scenario}." in mutant.module] or self._tasks
         yield from ((task, case) for task, case in reversed(killers) if _can_detect(task, case, function))
@@ -113,7 +115,7 @@ class MutantRunner:
 
 
 def _can_detect(task: CorpusTask, case: CorpusCase, function: Function | None) -> bool:
-    """Say whether what is changed runs where the rubric of a task is built, or where it judges an end."""
+    """Return whether the mutated code runs when a task's rubric is built or judges a case."""
     return function is None or function in case.executed or function in task.executed
 
 

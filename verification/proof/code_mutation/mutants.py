@@ -1,4 +1,4 @@
-"""Mutants of a module: its source with one comparison, condition, connective, sign, number or quantifier changed."""
+"""Creates mutants of a module: one comparison, condition, connective, sign, number or quantifier changed."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _QUANTIFIERS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
 _TEXT_LIMITS = frozenset({"MAX_NAMED", "MAX_SUMMARY_CHARS", "MAX_REFERENCE_CHARS", "MAX_ANSWERS"})
-"""Constants that bound what is said or declared: no verdict shows them."""
+"""Constants that limit text lengths; no verdict depends on them."""
 
 _RECORDING = frozenset({"record", "as_json", "fold_digest", "services"})
-"""Functions that record evidence and do not judge: the house compares digests at the end of every episode."""
+"""Functions that record evidence; digests are compared at the end of every episode."""
 
 
 _IGNORED_KEYWORD = "strict"
-"""The keyword by which sequences that go together say so: no end has others."""
+"""Keyword of zip() for sequences of equal length."""
 
 
 @dataclass(frozen=True, order=True)
 class Mutant:
-    """One change to a module: the how manieth that can be made, the line, and what was there and is there now.
+    """One change to a module: its index, line, and the source before and after.
 
-    `begins` is the line on which the function begins that it is in; None where it is in none.
+    `begins` is the first line of its function, or None outside functions.
     """
 
     module: str
@@ -53,19 +53,19 @@ class Mutant:
     change: str
     function_line: int | None = None
     text: str = ""
-    """The line as it is written."""
+    """The source line."""
 
     function: str = ""
-    """The name of the function that it is in."""
+    """The name of the enclosing function."""
 
     @property
     def place(self) -> str:
-        """Where it is and what it does."""
+        """The location and the change."""
         return f"{self.module.removeprefix('companyos_gateway.')}:{self.line} {self.change}"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What it is wherever its line has moved to: its module and function, the line as written, and the change."""
+        """The identity of the mutant independent of line numbers: module, function, source line and change."""
         return self.module.removeprefix("companyos_gateway."), self.function, self.text, self.change
 
 
@@ -82,7 +82,7 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
 
 
 def apply_mutant(source: str, mutant: Mutant) -> ast.Module:
-    """Return the module with the mutant's change made."""
+    """Return the module with the mutant's change."""
     tree = ast.parse(source)
     for number, _ in enumerate(_changes(tree, make=mutant.number)):
         if number == mutant.number:
@@ -91,16 +91,16 @@ def apply_mutant(source: str, mutant: Mutant) -> ast.Module:
 
 
 def _functions(tree: ast.Module) -> dict[int, tuple[int, str]]:
-    """Return for each node in a function, by identity, the line on which the innermost one begins, and its name."""
+    """Return by node id the first line and name of the innermost enclosing function."""
     found: dict[int, tuple[int, str]] = {}
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-        first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+        first = min([function.lineno, *(item.lineno for item in function.decorator_list)])
         found |= {id(node): (first, function.name) for part in function.body for node in ast.walk(part)}
     return found
 
 
 def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """Yield every change that can be made, and make the one with that number."""
+    """Yield every possible change, and apply the one with the given index."""
     number = 0
     for node in _mutable_nodes(tree):
         for before, after in _variants(node):
@@ -114,7 +114,7 @@ def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.ex
 
 
 def _mutable_nodes(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield the expressions that do something when the module runs: no annotation, no text, no decorator."""
+    """Yield the expressions that run: no annotations, texts or decorators."""
     for statement in ast.walk(tree):
         if isinstance(statement, ast.FunctionDef) and statement.name not in _RECORDING:
             for part in statement.body:
@@ -124,10 +124,10 @@ def _mutable_nodes(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _is_text_limit(statement: ast.Assign) -> bool:
-    """Say whether a constant only bounds what findings say, or names a type."""
+    """Return whether a constant only limits the length of findings, or names a type."""
     joined = statement.value.left if isinstance(statement.value, ast.BinOp) else None
     is_type = isinstance(joined, ast.Name) and joined.id in ("int", "float", "str")
-    return is_type or any(isinstance(one, ast.Name) and one.id in _TEXT_LIMITS for one in statement.targets)
+    return is_type or any(isinstance(item, ast.Name) and item.id in _TEXT_LIMITS for item in statement.targets)
 
 
 def _expressions(part: ast.AST) -> Iterator[ast.expr]:
@@ -151,7 +151,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _variants(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield what else could stand in a node's place."""
+    """Yield the replacements of a node."""
     before = deepcopy(node)
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISON_SWAPS:
         yield before, ast.Compare(node.left, [_COMPARISON_SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
@@ -177,7 +177,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _replace_node(node: ast.expr, other: ast.expr) -> None:
-    """Turn a node into another one where it stands."""
+    """Replace a node in place."""
     location = node.lineno, node.col_offset
     copied = deepcopy(other)
     node.__class__ = copied.__class__

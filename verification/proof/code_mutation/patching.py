@@ -1,4 +1,4 @@
-"""A mutant in place of its module: functions take its code for a while, constants its values, then all is as before."""
+"""Patches a module with its mutant: function code and constants are replaced and restored afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONSTANT_TYPES = (bool, int, float, str, tuple, frozenset, dict)
 
 @contextmanager
 def mutant_in_place(module: ModuleType, tree: ast.Module) -> Iterator[None]:
-    """Let a module work as its mutant while this is entered. Objects made before keep their state."""
+    """Run a module as its mutant inside the context. Existing objects keep their state."""
     namespace: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(compile(tree, str(module.__file__), "exec"), namespace)  # noqa: S102  # our own source, changed in one place
     undo: list[Callable[[], None]] = []
@@ -44,7 +44,7 @@ def _patched(module: ModuleType, name: str, value: Any) -> list[Callable[[], Non
 
 
 def _unwrapped(part: Any) -> Any:
-    """Return the function behind a property, a class method or a static method."""
+    """Return the function of a property, class method or static method."""
     if isinstance(part, property):
         return part.fget
     return getattr(part, "__func__", part)

@@ -1,4 +1,4 @@
-"""Variants of an end in its rows: columns of what was touched, rows more or less, the work of others."""
+"""Variants of rows: changed columns, added or removed rows, and work by others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FINAL_STATUSES = ("resolved", "closed", "cancelled", "withdrawn")
 
 
 def row_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield ends in which a row is another one at the end, was planted as another one, or is there twice."""
+    """Yield variants with a row changed at the end, changed from the start, or duplicated."""
     for net in oracle_run.net_changes:
         if net.after is not None:
             yield from _columns(net.service, net.table, net.key, net.after)
@@ -62,7 +62,7 @@ def _columns(service: str, table: str, key: str, row: Row) -> Iterator[Mutation]
 
 
 def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]:
-    """Yield one of the columns of a row, or of its fields, written at the very start."""
+    """Yield a column or field of a row written at the start."""
     for name in sorted(net.columns - BOOKKEEPING_COLUMNS - {"fields"}):
         yield _write_early(net.service, net.table, net.key, before, {name: after[name]})
     fields: dict[str, Any] = before.get("fields") or {}
@@ -73,7 +73,7 @@ def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]
 
 def _write_early(service: str, table: str, key: str, first: Row, columns: Row) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        own = [one for one in final_state.changes[service] if (one["table"], one["key"]) == (table, key)]
+        own = [change for change in final_state.changes[service] if (change["table"], change["key"]) == (table, key)]
         if "fields" not in columns:
             final_state.rewrite(service, table, key, **columns)
         early = {**own[0], "step": 1, "actor": "agent", "cause": "x:1:1"}
@@ -91,7 +91,7 @@ def _replace_row(service: str, table: str, key: str, row: Row) -> Mutation:
 
 
 def _touch_late(service: str, table: str, key: str) -> Mutation:
-    """Let a row be touched again long after, in nothing that counts."""
+    """Touch a row later without a relevant change."""
 
     def mutate(final_state: FinalState) -> None:
         final_state.set(service, table, key, version=99)
@@ -101,7 +101,7 @@ def _touch_late(service: str, table: str, key: str) -> Mutation:
 
 
 def _reassigned(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield rows of others that are said to belong to what is the task's own."""
+    """Yield unrelated rows linked to the task's own."""
     own = {
         "ticket_key": [oracle_run.key],
         "request_id": [key for key, _ in oracle_run.approved()],
@@ -112,13 +112,13 @@ def _reassigned(oracle_run: OracleRun) -> Iterator[Mutation]:
     touched = {net.key for net in oracle_run.net_changes}
     for service, tables in oracle_run.kept.stored["initial"].items():
         for table, planted in tables.items():
-            for key in [one for one in sorted(planted) if one not in touched][:1]:
+            for key in [item for item in sorted(planted) if item not in touched][:1]:
                 for column in own.keys() & planted[key].keys():
                     yield from (set_columns(service, table, key, **{column: other}) for other in own[column][:2])
 
 
 def _bookkeeping(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield a touch that leaves only what follows from others: on a row of the task's own, and on another one."""
+    """Yield a change of derived columns only, on an own and on an unrelated row."""
     tickets = oracle_run.evidence.table(TICKETDESK, "tickets")
     other = next(key for key in sorted(tickets) if key not in {net.key for net in oracle_run.net_changes})
     for columns in _BOOKKEEPING_COLUMNS:
@@ -127,7 +127,7 @@ def _bookkeeping(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _foreign(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield an end for good, and a remark, of tickets, requests and delegations that the task knows nothing about."""
+    """Yield a final status and a comment on unrelated tickets, requests and delegations."""
     touched = {net.key for net in oracle_run.net_changes}
     touches: list[tuple[str, str, Row]] = [
         *((TICKETDESK, "tickets", {"status": status}) for status in _FINAL_STATUSES),
@@ -137,12 +137,12 @@ def _foreign(oracle_run: OracleRun) -> Iterator[Mutation]:
         (TICKETDESK, "tickets", {"title": "x"}),
     ]
     for service, table, columns in touches:
-        for key in [one for one in sorted(oracle_run.evidence.table(service, table)) if one not in touched]:
+        for key in [item for item in sorted(oracle_run.evidence.table(service, table)) if item not in touched]:
             yield set_columns(service, table, key, **columns)
 
 
 def _links(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield links of the entry ticket and of others: made, made and taken off, or taken off."""
+    """Yield links of the entry ticket and of others: added, added and removed, or removed."""
     tickets = sorted(oracle_run.evidence.table(TICKETDESK, "tickets"))
     other, third = [key for key in tickets if key != oracle_run.key][:2]
     for from_key, to_key in ((oracle_run.key, other), (other, oracle_run.key), (other, third)):
@@ -158,7 +158,7 @@ def _links(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield an issue more, on what the task is about and on something else, with and without a reason."""
+    """Yield an additional issue on related and unrelated subjects, with and without a reason."""
     own = {net.key for net in oracle_run.net_changes if net.service == DATAHUB} | {
         str(value)
         for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])
@@ -176,7 +176,7 @@ def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _changed_from_start(service: str, table: str, key: str, name: str, value: Any) -> Mutation:
-    """Let a row have had a value all along, planted or made."""
+    """Give a row a value from the start, initial or created."""
 
     def mutate(final_state: FinalState) -> None:
         final_state.rewrite(service, table, key, **{name: value})
@@ -212,7 +212,7 @@ def _add_row(service: str, table: str, key: str, row: Row) -> Mutation:
 
 
 def _remove_link(key: str, row: Row, *, is_made: bool) -> Mutation:
-    """Let a link be noted as taken off, be it one that was made in the episode or not."""
+    """Record a link as removed, whether it was made in the episode or not."""
 
     def mutate(final_state: FinalState) -> None:
         if is_made:

@@ -1,4 +1,4 @@
-"""Ends that are aimed at one question of a rubric each: few, rarely come to by drawing, and all of them judged."""
+"""Variants targeted at one condition of a rubric each; rarely produced by random draws, and all of them judged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MERGED = "cancelled"
 
 
 def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the ends."""
+    """Yield the variants."""
     yield from due_date_variants(oracle_run)
     yield from metric_value_variants(oracle_run)
     yield from due_date_with_fresh_metrics(oracle_run)
@@ -55,10 +55,10 @@ def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield looks at sources that were refreshes instead, refused in maintenance or for something else."""
+    """Yield reads of sources replaced by refreshes, refused for maintenance or another reason."""
     subjects = sorted(_subjects(oracle_run))
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
-    for metric_id in (*(one for one in subjects if one in rows), *sorted(rows.keys() - set(subjects))[:1]):
+    for metric_id in (*(item for item in subjects if item in rows), *sorted(rows.keys() - set(subjects))[:1]):
         refused = {"arguments": {"metric_id": metric_id}, "status": _CONFLICT}
         for operation in ("refresh_metric", "another_operation"):
             for code in (MAINTENANCE, "another-code"):
@@ -66,7 +66,7 @@ def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _reported_elsewhere(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the issue that was reported on another metric or record that the task has looked at."""
+    """Yield the reported issue moved to another metric or record that the task has read."""
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
     for net in oracle_run.changed(DATAHUB, "data_issues", added=True):
         assert net.after is not None
@@ -77,7 +77,7 @@ def _reported_elsewhere(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _assigned_to_one(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the tickets that were merged, and those that were not, all assigned to one person."""
+    """Yield the merged and the other tickets all assigned to one person."""
     tickets = [(net.key, net.after) for net in oracle_run.changed(TICKETDESK, "tickets") if net.after is not None]
     people = sorted({row["assignee_id"] for _, row in tickets if row["assignee_id"] is not None})
     for is_merged in (False, True):
@@ -86,7 +86,7 @@ def _assigned_to_one(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each change of the agent's made right behind a request that it has to come before."""
+    """Yield each change of the agent moved after a request that it must precede."""
     for key, _ in oracle_run.approved():
         made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].step
         for service, changes in oracle_run.kept.stored["changes"].items():
@@ -96,7 +96,7 @@ def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield requests of the agent's, of every type on all that it has looked at, waiting or approved and linked."""
+    """Yield requests of every type on everything the agent has read, pending or approved and linked."""
     requests = oracle_run.evidence.table(APPROVALFLOW, "requests")
     like = requests[min(requests)]
     for type_key in sorted(oracle_run.evidence.table(APPROVALFLOW, "approval_types")):
@@ -108,18 +108,18 @@ def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _bank_details_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield accounts that records name entered at the vendors that the task has looked at."""
+    """Yield accounts from records entered at the vendors that the task has read."""
     vendors = oracle_run.evidence.table(DATAHUB, "vendors")
     records = oracle_run.evidence.table(DATAHUB, "records")
     subjects = _subjects(oracle_run)
     fields = [records[key]["fields"] for key in sorted(subjects & records.keys())]
-    ibans = sorted({value for one in fields for name, value in one.items() if name.endswith("iban")})
+    ibans = sorted({value for item in fields for name, value in item.items() if name.endswith("iban")})
     for vendor_id in sorted(subjects & vendors.keys()):
         yield from (set_columns(DATAHUB, "vendors", vendor_id, bank_iban=iban) for iban in ibans)
 
 
 def _subjects(oracle_run: OracleRun) -> set[str]:
-    """Return the ids of everything that the task has asked for or changed in the data."""
+    """Return the ids of everything that the task requested or changed in the data."""
     lines = oracle_run.kept.stored["audits"].get(DATAHUB, [])
     requested_ids = {
         str(value) for line in lines for name, value in line["arguments"].items() if name.endswith("_id") and value

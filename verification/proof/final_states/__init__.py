@@ -1,1 +1,1 @@
-"""Ends of episodes, as they were and bent: what a rubric must reject, and what it must accept."""
+"""Final states of episodes and mutations of them that a rubric must reject or accept."""

@@ -1,4 +1,4 @@
-"""Right ends with another decider: whoever policy allows beside the one that was asked, at once or by escalation."""
+"""Valid mutations of the approver: each other person whom the policy allows, directly or by escalation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from verification.proof.final_states.mutations import (
 
 _LONG = timedelta(days=100)
 _MOST_NEW = 2
-"""Delegates that are added for each request beside those that there are."""
+"""Maximum delegates added for each request."""
 
 
 def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each approved request with every other delegate of the holder behind it, there already or added."""
+    """Yield each approved request with every other valid delegate of its holder, existing or added."""
     for key, row in oracle_run.approved():
-        asked = {
+        approver_ids = {
             change.after["approver_id"]
             for change in oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)
             if change.after
         }
-        if len(asked) > 1:
-            continue  # it has gone through several hands already
+        if len(approver_ids) > 1:
+            continue  # the request was escalated before
         for person_id, delegation in _other_approvers(oracle_run, row):
             how = "a delegate" if delegation is None else "a new delegate"
             yield f"request {key}: decided by {how}, {person_id}", _decided_by(key, person_id, delegation)
@@ -38,7 +38,7 @@ def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row | None]]:
-    """Yield who else may decide, with the delegation that has to be there before."""
+    """Yield other valid approvers with the delegation they need."""
     own, stands_in = row["approver_id"], None
     rows = list(oracle_run.evidence.table(APPROVALFLOW, "delegations").values())
     for one in rows:
@@ -46,7 +46,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
             stands_in = one
     giver = own if stands_in is None else stands_in["from_id"]
     barred = {own, giver, row["requester_id"], *(request["approver_id"] for _, request in oracle_run.approved())}
-    known = {one["to_id"] for one in rows}
+    known = {entry["to_id"] for entry in rows}
     named = _named(oracle_run)
     for one in rows:
         to = one["to_id"]
@@ -59,12 +59,12 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
         ):
             yield to, None
     free = [
-        one.id
-        for one in oracle_run.company.people
-        if not one.roles
-        and one.id not in barred | known
-        and one.id not in named
-        and _is_at_work(oracle_run, one.id, row)
+        item.id
+        for item in oracle_run.company.people
+        if not item.roles
+        and item.id not in barred | known
+        and item.id not in named
+        and _is_at_work(oracle_run, item.id, row)
     ]
     if not rows:
         return
@@ -74,15 +74,15 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
 
 
 def _unlimited(row: Row) -> Row:
-    """Return what a delegation says that carries the request: of its type, without a limit, in force all the time."""
+    """Return a delegation that covers the request: its type, no limit, always in force."""
     made = datetime.fromisoformat(row["submitted_at"])
     starts_at, ends_at = ((made + days).isoformat().replace("+00:00", "Z") for days in (-_LONG, _LONG))
-    said = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
-    return {**said, "starts_at": starts_at, "ends_at": ends_at}
+    scope = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
+    return {**scope, "starts_at": starts_at, "ends_at": ends_at}
 
 
 def _carries(delegation: Row, row: Row) -> bool:
-    """Say whether a delegation carries the request from its submission to its decision."""
+    """Return whether a delegation covers the request from its submission to its decision."""
     moments = [datetime.fromisoformat(row[name]) for name in ("submitted_at", "decided_at") if row[name]]
     starts_at, ends_at = (datetime.fromisoformat(delegation[name]) for name in ("starts_at", "ends_at"))
     amounts = [value for name, value in row["fields"].items() if name.endswith("_cents") and isinstance(value, int)]
@@ -101,7 +101,7 @@ def _is_at_work(oracle_run: OracleRun, person_id: str, row: Row) -> bool:
 
 
 def _named(oracle_run: OracleRun) -> str:
-    """Return what the task is about as text: who is named in it may have to keep out of the decision."""
+    """Return the task's data as text; people named in it may have to be excluded from the decision."""
     tables = [(DATAHUB, "records"), (DATAHUB, "vendors"), (APPROVALFLOW, "requests")]
     rows = [
         oracle_run.ticket,
@@ -126,17 +126,17 @@ def _decided_by(key: str, person_id: str, delegation: Row | None) -> Mutation:
 
 
 def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutation:
-    """Let somebody else have been asked first, and the agent have escalated to the one who has decided."""
+    """Let the agent ask somebody else first and escalate to the actual approver."""
 
     def mutate(final_state: FinalState) -> None:
         _add_delegation(final_state, delegation)
         changes = final_state.changes[APPROVALFLOW]
         at, made = next((at, one) for at, one in enumerate(changes) if (one["table"], one["key"]) == ("requests", key))
-        asked, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
-        later = [one for one in changes[at + 1 :] if (one["table"], one["key"]) == ("requests", key)]
+        requested, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
+        later = [change for change in changes[at + 1 :] if (change["table"], change["key"]) == ("requests", key)]
         if later:
             later[0]["before"] = {**later[0]["before"], "status": "escalated"}
-        changes[at : at + 1] = [{**made, "after": asked}, {**made, "before": asked, "after": escalated}]
+        changes[at : at + 1] = [{**made, "after": requested}, {**made, "before": requested, "after": escalated}]
 
     return mutate
 

@@ -1,4 +1,4 @@
-"""Endings of episodes that can be bent: what was recorded, changed as if it had been otherwise."""
+"""Final states that can be mutated: recorded evidence rewritten as if the episode had been different."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 class FinalState:
-    """The evidence of an episode, open to change."""
+    """The mutable evidence of an episode."""
 
     def __init__(self, kept: RecordedEpisode) -> None:
         self.instance: Instance = kept.instance
@@ -27,17 +27,17 @@ class FinalState:
         self.declared_at: str | None = stored["declared_at"]
 
     def is_unchanged(self, kept: RecordedEpisode) -> bool:
-        """Say whether nothing was bent."""
+        """Return whether nothing was changed."""
         same = self.changes == kept.stored["changes"] and self.audits == kept.stored["audits"]
         planted = self.initial is kept.stored["initial"]
         return same and planted and self.finish == kept.finish and self.declared_at == kept.stored["declared_at"]
 
     def judge(self) -> Verdict:
-        """Judge the ending as it stands."""
+        """Judge the current state."""
         return self.instance.rubric.judge(self.evidence(), self.finish)
 
     def stored(self) -> dict[str, Any]:
-        """Return the evidence as it stands, as it is stored."""
+        """Return the evidence in its stored form."""
         for changes in self.changes.values():
             for seq, change in enumerate(changes, start=1):
                 change["seq"] = seq
@@ -45,15 +45,15 @@ class FinalState:
         return {**recorded, "declared_at": self.declared_at}
 
     def evidence(self) -> Evidence:
-        """Return the evidence as it stands."""
+        """Return the evidence."""
         return Evidence.from_json(self.stored())
 
     def row(self, service: str, table: str, key: str) -> Row | None:
-        """Return a row as it is at the end."""
+        """Return a row at the end."""
         return self.evidence().row(service, table, key)
 
     def set(self, service: str, table: str, key: str, **columns: Any) -> None:
-        """Let the agent change columns of a row at the very end."""
+        """Change columns of a row at the end, as the agent."""
         before = self.row(service, table, key)
         assert before is not None, (service, table, key)
         if all(same_value(before.get(name), value) for name, value in columns.items()):
@@ -61,15 +61,15 @@ class FinalState:
         self._append(service, table, key, before, {**before, **columns})
 
     def add(self, service: str, table: str, key: str, row: Row) -> None:
-        """Let the agent add a row at the very end."""
+        """Add a row at the end, as the agent."""
         self._append(service, table, key, None, row)
 
     def delete(self, service: str, table: str, key: str) -> None:
-        """Let the agent delete a row at the very end."""
+        """Delete a row at the end, as the agent."""
         self._append(service, table, key, self.row(service, table, key), None)
 
     def rewrite(self, service: str, table: str, key: str, **columns: Any) -> None:
-        """Let a row have had other values all along, from the change that made it."""
+        """Rewrite values of a row since the change that created it."""
         for change in self.changes[service]:
             if (change["table"], change["key"]) == (table, key):
                 for side in ("before", "after"):
@@ -77,19 +77,19 @@ class FinalState:
                         change[side].update(columns)
 
     def change_initial_row(self, service: str, table: str, key: str, **columns: Any) -> None:
-        """Let a row have been planted with other values."""
+        """Change the initial values of a row."""
         rows = self.initial[service][table]
         if key in rows:
             tables = {**self.initial[service], table: {**rows, key: {**rows[key], **columns}}}
             self.initial = {**self.initial, service: tables}
 
     def add_initial_row(self, service: str, table: str, key: str, row: Row) -> None:
-        """Let a row have been there from the start."""
+        """Add an initial row."""
         rows = {**self.initial[service].get(table, {}), key: row}
         self.initial = {**self.initial, service: {**self.initial[service], table: rows}}
 
     def undo(self, service: str, table: str, key: str, *columns: str) -> None:
-        """Let columns of a row be at the end what they were at the start."""
+        """Reset columns of a row to their initial values."""
         first = self.initial[service][table].get(key)
         if first is None:
             self.changes[service] = [change for change in self.changes[service] if change["key"] != key]
@@ -97,12 +97,12 @@ class FinalState:
             self.set(service, table, key, **{name: first[name] for name in columns})
 
     def cut(self, step: int) -> None:
-        """Let the episode have gone no further than a step."""
-        self.changes = {name: [one for one in rows if one["step"] <= step] for name, rows in self.changes.items()}
-        self.audits = {name: [one for one in rows if one["step"] <= step] for name, rows in self.audits.items()}
+        """Truncate the episode after a step."""
+        self.changes = {name: [row for row in rows if row["step"] <= step] for name, rows in self.changes.items()}
+        self.audits = {name: [row for row in rows if row["step"] <= step] for name, rows in self.audits.items()}
 
     def drop(self, cause: str) -> None:
-        """Let a call of the agent never have been made: what it changed, at once or later, is as it was before."""
+        """Remove a call of the agent and its immediate and later changes."""
         for service, changes in self.changes.items():
             kept: list[Row] = []
             undone: dict[tuple[str, str], Row] = {}
@@ -120,7 +120,7 @@ class FinalState:
             self.changes[service] = kept
 
     def created_rows(self, service: str, table: str) -> Iterator[tuple[str, Row]]:
-        """Yield the rows that the episode has made, as they are at the end."""
+        """Yield the rows that the episode created, at the end."""
         evidence = self.evidence()
         for key in evidence.changed_keys(service, table):
             row = evidence.row(service, table, key)
@@ -136,13 +136,13 @@ class FinalState:
 
 
 def _reverted(change: Row) -> Row:
-    """Return the columns that a change wrote, as they were before."""
+    """Return the columns that a change wrote, with their previous values."""
     before, after = change["before"], change["after"] or {}
     return {name: value for name, value in before.items() if after.get(name) != value}
 
 
 def _rebased(change: Row, undone: Row) -> Row:
-    """Return both sides of a change on top of columns that were never written; what it writes itself stands."""
+    """Return both sides of a change without columns that were never written; its own writes are kept."""
     before, after = change["before"], change["after"]
     if before is None or after is None:
         return {"before": before, "after": after}

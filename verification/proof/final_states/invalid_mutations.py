@@ -1,4 +1,4 @@
-"""All wrong ends of a task: what was recorded of a right one, bent in one place."""
+"""All invalid final states of a task: each changes a correct one in one place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from verification.proof.final_states.row_mutations import record_mutations, tick
 
 
 def invalid_mutations(kept: RecordedEpisode, foreign: RecordedEpisode) -> NamedMutations:
-    """Yield every bend that must be rejected, by its name; `foreign` is the end of another seed."""
+    """Yield every mutation that must be rejected, by name; `foreign` is the final state of another seed."""
     oracle_run = OracleRun(kept)
     yield from ticket_mutations(oracle_run)
     yield from request_mutations(oracle_run)
@@ -39,7 +39,7 @@ def invalid_mutations(kept: RecordedEpisode, foreign: RecordedEpisode) -> NamedM
 
 
 def path_mutations(oracle_run: OracleRun, foreign: RecordedEpisode) -> NamedMutations:
-    """Yield the end without a required write, reached in a forbidden order, or that of another seed."""
+    """Yield the state without a required write, reached in a forbidden order, or taken from another seed."""
     for cause in required_causes(oracle_run.kept):
         yield f"without {cause}", _without(cause)
     if oracle_run.approved():
@@ -50,7 +50,7 @@ def path_mutations(oracle_run: OracleRun, foreign: RecordedEpisode) -> NamedMuta
 
 
 def declaration_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield the end with another declaration than it asks for."""
+    """Yield the state with other declarations."""
     right = oracle_run.kept.finish
     for outcome in ("done", "refused", "impossible"):
         if (right is None and outcome != "done") or (right is not None and right.outcome != outcome):
@@ -75,7 +75,7 @@ def declaration_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _followed_approval(oracle_run: OracleRun, record_id: str) -> bool:
-    """Say whether a record was changed last once something was approved; others may be settled before."""
+    """Return whether a record's last change followed an approval; others may be settled earlier."""
     moments = [
         change.step
         for request_id, _ in oracle_run.approved()
@@ -97,7 +97,7 @@ def _declared(finish: FinishDeclaration | None) -> Mutation:
 
 
 def _first(service: str, table: str, key: str, status: Any) -> Mutation:
-    """Let the last change of a row (to the status, where one is named) have been the very first of all."""
+    """Move the last change of a row (to a status, if given) to the start."""
 
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes[service]

@@ -1,4 +1,4 @@
-"""What bends have in common: the values beside a right one, and what of an end is the task's own."""
+"""Helpers for mutations: values near a correct one, and the task's own entities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NamedMutations = Iterator[tuple[str, Mutation]]
 
 
 def near_values(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield wrong values that look like the right one."""
+    """Yield incorrect values that resemble the correct one."""
     if value is not None:
         yield "null", None
     if isinstance(value, bool):
@@ -41,22 +41,22 @@ def near_values(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def set_columns(service: str, table: str, key: str, **columns: Any) -> Mutation:
-    """Return the bend by which the agent changes columns at the very end."""
+    """Return the mutation that changes columns at the end, as the agent."""
     return lambda final_state: final_state.set(service, table, key, **columns)
 
 
 def rewrite_row(service: str, table: str, key: str, **columns: Any) -> Mutation:
-    """Return the bend by which a row has had other values all along."""
+    """Return the mutation that gives a row other values since its creation."""
     return lambda final_state: final_state.rewrite(service, table, key, **columns)
 
 
 def revert_columns(service: str, table: str, key: str, *columns: str) -> Mutation:
-    """Return the bend by which columns are at the end what they were at the start."""
+    """Return the mutation that resets columns to their initial values."""
     return lambda final_state: final_state.undo(service, table, key, *columns)
 
 
 class OracleRun:
-    """An oracle's end, with what of it is the task's own."""
+    """An oracle's final state and the task's own entities."""
 
     def __init__(self, kept: RecordedEpisode) -> None:
         self.kept = kept
@@ -66,37 +66,36 @@ class OracleRun:
 
     @property
     def company(self) -> Company:
-        """The company."""
         return Company.model_validate(self.kept.instance.documents[TICKETDESK]["company"])
 
     @property
     def ticket(self) -> Row:
-        """The entry ticket as it ended."""
+        """The entry ticket at the end."""
         row = self.evidence.row(TICKETDESK, "tickets", self.key)
         assert row is not None
         return row
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the work was refused."""
+        """Return whether the work was refused."""
         return self.kept.finish is not None and self.kept.finish.outcome != "done"
 
     def changed(self, service: str, table: str, *, added: bool = False) -> list[NetChange]:
-        """Return the rows of a table that the agent has changed, or added, and not undone."""
+        """Return the rows of a table that the agent changed or added, and did not revert."""
         found = [net for net in self.net_changes if (net.service, net.table) == (service, table) and not net.deleted]
         return [net for net in found if net.added is added]
 
     def last_moment(self) -> str:
-        """Return when anything was changed last."""
-        return max(str(one["at"]) for changes in self.kept.stored["changes"].values() for one in changes)
+        """Return the time of the last change."""
+        return max(str(change["at"]) for changes in self.kept.stored["changes"].values() for change in changes)
 
     def approved(self) -> list[tuple[str, Row]]:
-        """Return the requests that were made and approved."""
+        """Return the requests that were created and approved."""
         made = self.changed(APPROVALFLOW, "requests", added=True)
         return [(net.key, net.after) for net in made if net.after is not None and net.after["status"] == "approved"]
 
     def is_related(self, row: Row) -> bool:
-        """Say whether a row speaks of the task's own."""
+        """Return whether a row references the task's own entities."""
         about = (
             net.after["subject"] for net in self.net_changes if net.table == "data_issues" and net.after is not None
         )
@@ -104,16 +103,16 @@ class OracleRun:
         return any(value in own for value in row.values() if isinstance(value, str))
 
     def ineligible_people(self) -> dict[str, str]:
-        """Return people who may not do what the right one did."""
+        """Return people who may not replace the correct person."""
         company, day = self.company, self.kept.instance.started_at.date()
         team, now = self.ticket["team_id"], self.evidence
-        at_work = [one for one in company.people if one.is_employed(day) and one.id != company.agent_id]
+        at_work = [item for item in company.people if item.is_employed(day) and item.id != company.agent_id]
         deciding = {request["approver_id"] for _, request in self.approved()}
         standing_in = {row["to_id"] for row in now.table(APPROVALFLOW, "delegations").values()}
         found = {"nobody": NOBODY}
-        left = [one.id for one in company.people if not one.is_employed(day)]
-        plain = [one.id for one in at_work if not one.roles and one.team_id != team and one.id not in standing_in]
-        away = [one.id for one in at_work if company.is_out_of_office(one.id, day) and one.id not in deciding]
+        left = [item.id for item in company.people if not item.is_employed(day)]
+        plain = [item.id for item in at_work if not item.roles and item.team_id != team and item.id not in standing_in]
+        away = [item.id for item in at_work if company.is_out_of_office(item.id, day) and item.id not in deciding]
         for who, ids in (("somebody who has left", left), ("somebody without a role", plain), ("somebody away", away)):
             if ids:
                 found[who] = ids[0]

@@ -1,4 +1,4 @@
-"""Wrong ends of requests: their state, their approver, each of their fields, one too many, one that is stale."""
+"""Invalid mutations of requests: status, approver, each field, duplicates and stale values."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from verification.proof.final_states.mutations import (
 
 STATUSES = ("pending", "rejected", "info_requested", "escalated", "withdrawn", "cancelled", "expired", "draft")
 _WITHDRAWN_STATUSES = ("withdrawn", "cancelled")
-"""What must not become of a request that goes to somebody else; whatever they decide is theirs."""
+"""Final statuses that an escalated request must not get; any decision of its approver is accepted."""
 
 LONG_AGO = timedelta(days=400)
 _MOST_LEFT = 3
-"""Rows that the work leaves alone and that are settled with its own, of each kind."""
+"""Maximum number of unrelated rows of each kind that are settled together with the task's."""
 
 
 def request_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each approved request of the task bent in one place."""
+    """Yield each approved request of the task changed in one place."""
     for key, row in oracle_run.approved():
         for name, columns in _columns(oracle_run, row).items():
             yield f"request {key}: {name}", rewrite_row(APPROVALFLOW, "requests", key, **columns)
@@ -49,7 +49,7 @@ def request_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def existing_request_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each request that was there already, and was settled by the work, settled otherwise or not at all."""
+    """Yield each existing request that the work settled, settled differently or not at all."""
     for net in oracle_run.changed(APPROVALFLOW, "requests"):
         if net.after is None:
             continue
@@ -72,7 +72,7 @@ def existing_request_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def delegation_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each delegation that the work has revoked still in force, and others revoked with it."""
+    """Yield each revoked delegation still in force, and others revoked as well."""
     touched = {net.key for net in oracle_run.net_changes if (net.service, net.table) == (APPROVALFLOW, "delegations")}
     for net in oracle_run.changed(APPROVALFLOW, "delegations"):
         if "revoked_at" in net.columns:
@@ -90,7 +90,7 @@ def delegation_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _unrelated_requests(oracle_run: OracleRun) -> NamedMutations:
-    """Yield other requests settled as well, which nothing speaks against."""
+    """Yield unrelated requests settled as well."""
     touched = {net.key for net in oracle_run.net_changes}
     rows = oracle_run.evidence.table(APPROVALFLOW, "requests")
     left = [key for key in sorted(rows) if key not in touched and rows[key]["status"] in ("pending", "approved")]
@@ -113,7 +113,7 @@ def _columns(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
 
 
 def _out_of_limit(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
-    """Return stand-ins whose delegation does not carry the request: too small, of other types, revoked."""
+    """Return deputies whose delegation does not cover the request: limit too low, other types, revoked."""
     amounts = [value for name, value in row["fields"].items() if "amount" in name and isinstance(value, int)]
     right = {row["approver_id"]}
     found = {}
@@ -130,7 +130,7 @@ def _out_of_limit(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
         and (not delegation["type_keys"] or row["type_key"] in delegation["type_keys"])
         and (delegation["limit_cents"] is None or not amounts or delegation["limit_cents"] >= max(amounts))
     }
-    holders = {one.id for one in oracle_run.company.people if one.roles}
+    holders = {item.id for item in oracle_run.company.people if item.roles}
     return {name: columns for name, columns in found.items() if columns["approver_id"] not in sound | holders}
 
 
@@ -176,7 +176,7 @@ def _undecided(request_id: str) -> Any:
 
 
 def _stale(oracle_run: OracleRun, key: str, row: Row) -> NamedMutations:
-    """Yield the request with evidence that was old when it was given, alone and with a metric that is as old."""
+    """Yield the request with stale evidence, alone and with an equally old metric."""
     for name, value in row["fields"].items():
         if not isinstance(value, str) or "T" not in value:
             continue

@@ -1,4 +1,4 @@
-"""Which writes of an oracle are required: those whose absence no other write makes good."""
+"""Determines the required writes of an oracle: those that no other write replaces."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOVES = frozenset({"tickets", "transitions"})
 
 
 def required_causes(oracle_run: RecordedEpisode) -> list[str]:
-    """Return the calls without which the end is another one: all that wrote, but for steps between two states."""
+    """Return the calls without which the final state differs: all writes except intermediate transitions."""
     causes = dict.fromkeys(change["cause"] for change in _changes(oracle_run) if change["cause"] is not None)
     return [cause for cause in causes if not _only_intermediate(oracle_run, cause)]
 
 
 def is_between_states(oracle_run: RecordedEpisode, step: int) -> bool:
-    """Say whether a step only moved a ticket to a status that it did not end in, or changed nothing."""
+    """Return whether a step only moved a ticket to an intermediate status, or changed nothing."""
     causes = {
         change["cause"] for change in _changes(oracle_run) if change["step"] == step and change["actor"] == "agent"
     }

@@ -1,4 +1,4 @@
-"""Wrong ends of tickets: the entry ticket's columns, its checklist, and the right work on the wrong ticket."""
+"""Invalid mutations of rows: the entry ticket's columns, its checklist, and the correct work on the wrong ticket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVELS = ("low", "medium", "high", "critical")
 
 
 def ticket_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield the entry ticket bent in one column, its checklist undone, and the work done on another ticket."""
+    """Yield the entry ticket with one column changed, its checklist undone, and the work moved to another ticket."""
     row, key = oracle_run.ticket, oracle_run.key
     if any(net.key == key and "status" in net.columns for net in oracle_run.changed(TICKETDESK, "tickets")):
         for status in STATUSES:
@@ -87,7 +87,7 @@ def _columns(oracle_run: OracleRun, row: dict[str, Any]) -> dict[str, dict[str, 
 
 
 def _swapped(oracle_run: OracleRun) -> NamedMutations:
-    """Yield the work on the entry ticket done on another one instead."""
+    """Yield the work moved from the entry ticket to another one."""
     own = next((net for net in oracle_run.changed(TICKETDESK, "tickets") if net.key == oracle_run.key), None)
     if own is None or own.after is None or own.before is None:
         return
@@ -108,7 +108,7 @@ _COVERED_ELSEWHERE = frozenset({(TICKETDESK, "checklist_items"), (APPROVALFLOW, 
 _DERIVED_TABLES = frozenset(
     {"transitions", "removed_links", "comments", "notes", "decisions", "metric_values", "refresh_jobs"}
 )
-"""Tables that follow from others, or are free on the task's own entities."""
+"""Tables that are derived from others, or may change freely on the task's own entities."""
 
 _FIXED: dict[tuple[str, str], dict[str, tuple[Any, ...]]] = {
     (TICKETDESK, "tickets"): {
@@ -130,7 +130,7 @@ _SUFFIXES = ("_id", "_key", "_ref", "_cents", "_on", "_iban", "limit", "kind", "
 
 
 def record_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield every other row that the work has changed, bent in one column."""
+    """Yield every other row that the work changed, with one column changed."""
     for net in oracle_run.net_changes:
         if net.after is None or net.added or net.key == oracle_run.key:
             continue
@@ -140,7 +140,7 @@ def record_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield a row added, changed and deleted in every table, where it is none of the task's."""
+    """Yield an unrelated row added, changed and deleted in every table."""
     for service, tables in oracle_run.kept.stored["initial"].items():
         touched = {change["key"] for change in oracle_run.kept.stored["changes"].get(service, [])}
         for table, rows in tables.items():
@@ -151,7 +151,7 @@ def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 def _row_mutations(net: NetChange, row: Row) -> NamedMutations:
     place, service, table, key = f"{net.table} {net.key}", net.service, net.table, net.key
-    if net.columns - BOOKKEEPING_COLUMNS:  # a vendor counts a new version when a certificate of its own is filed
+    if net.columns - BOOKKEEPING_COLUMNS:  # filing a certificate increments the vendor's version
         yield f"{place}: undone", revert_columns(service, table, key, *sorted(net.columns))
     yield f"{place}: deleted", lambda final_state: final_state.delete(service, table, key)
     for name, other in _columns_beside(net, row):
@@ -165,7 +165,7 @@ def _row_mutations(net: NetChange, row: Row) -> NamedMutations:
 
 
 def _columns_beside(net: NetChange, row: Row) -> Iterator[tuple[str, Any]]:
-    """Yield wrong values of columns: near ones of those that were changed, and fixed ones of well known tables."""
+    """Yield incorrect values of columns: near ones for changed columns, and fixed ones for known tables."""
     for name in sorted(net.columns - BOOKKEEPING_COLUMNS - {"fields"}):
         if name in _STATE_COLUMNS or name.endswith(_SUFFIXES):
             for _, other in near_values(row[name]):

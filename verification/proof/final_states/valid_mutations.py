@@ -1,4 +1,4 @@
-"""Right ends of a task that differ from the oracle's: each of them must be accepted."""
+"""Valid final states that differ from the oracle's; each must be accepted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READS = (1, 5, 20)
 
 
 def valid_mutations(kept: RecordedEpisode) -> NamedMutations:
-    """Yield every bend that must be accepted, by its name."""
+    """Yield every mutation that must be accepted, by name."""
     oracle_run = OracleRun(kept)
     yield AS_IT_WAS, lambda _ending: None
     yield "whole numbers with a point", _as_floats
@@ -63,7 +63,7 @@ def _summary(summary: str) -> Mutation:
 
 
 def _remarks(oracle_run: OracleRun) -> NamedMutations:
-    """Yield a comment on the entry ticket, and a note on each request of its own."""
+    """Yield a comment on the entry ticket, and a note on each of its requests."""
     comments = oracle_run.kept.stored["initial"][TICKETDESK].get("comments", {})
     for number, row in enumerate(list(comments.values())[:2]):
         new = {
@@ -81,7 +81,7 @@ def _remarks(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _mistakes(oracle_run: OracleRun) -> NamedMutations:
-    """Yield a row that is none of the task's changed and changed back."""
+    """Yield an unrelated row changed and reverted."""
     for (service, table), column in _MISTAKES.items():
         for key, row in _free_rows(oracle_run, service, table, _ROWS_EACH):
             yield f"{table} {key}: a mistake undone", _changed_and_reverted(service, table, key, column, row[column])
@@ -96,7 +96,7 @@ def _changed_and_reverted(service: str, table: str, key: str, column: str, value
 
 
 def _passing_rows(oracle_run: OracleRun) -> NamedMutations:
-    """Yield a row that is added and deleted again."""
+    """Yield a row added and deleted again."""
     for service, table in (("ticketdesk", "links"), ("ticketdesk", "comments"), ("approvalflow", "delegations")):
         for key, row in _free_rows(oracle_run, service, table, 1):
             yield f"{table}: a row that came and went", _added_and_deleted(service, table, {**row, "id": f"{key}-new"})
@@ -111,7 +111,7 @@ def _added_and_deleted(service: str, table: str, row: Row) -> Mutation:
 
 
 def _changes_by_time(oracle_run: OracleRun) -> NamedMutations:
-    """Yield what time brings by itself: rows that others change, without a call of the agent behind it."""
+    """Yield changes by others and by time, without a call of the agent."""
     for service, tables in oracle_run.kept.stored["initial"].items():
         for table in sorted(tables)[:_CLOCK_TABLES]:
             for key, row in _free_rows(oracle_run, service, table, 1):
@@ -145,7 +145,7 @@ def _adding(service: str, table: str, key: str, row: Row) -> Mutation:
 
 
 def _free_rows(oracle_run: OracleRun, service: str, table: str, count: int) -> Iterator[tuple[str, Row]]:
-    """Yield rows that are none of the task's."""
+    """Yield unrelated rows."""
     touched = {change["key"] for change in oracle_run.kept.stored["changes"].get(service, [])}
     rows = oracle_run.kept.stored["initial"].get(service, {}).get(table, {})
     free = [key for key in sorted(rows) if key not in touched and not oracle_run.is_related(rows[key])]

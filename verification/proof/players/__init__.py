@@ -1,1 +1,1 @@
-"""Who plays in the proof: oracles with their traces, and the zoo of those who must not succeed."""
+"""Players of the proof: oracles with their traces, and players that must not succeed."""

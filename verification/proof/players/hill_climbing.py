@@ -1,4 +1,4 @@
-"""Hill climbing on the return: sequences of calls are changed a little, and kept where they earn no less."""
+"""Hill climbing on the return: mutates call sequences and keeps those that earn no less."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from verification.proof.episode_runner import EpisodeResult, play
 
 MAX_CALLS = 40
 _BORROW_CHANCE = 0.3
-"""How often a new call is one that somebody who knew the work would make in another episode."""
+"""Probability that a new call is taken from another episode's trace."""
 
 
 class HillClimber:
-    """Climbs on one instance. What it may call: any tool with what was seen, and calls of a foreign trace."""
+    """Climbs on one instance with calls of any tool with seen ids, and calls of another instance's trace."""
 
     def __init__(self, engine: EpisodeEngine, scenario: str, *, seed: int, chaos: int, foreign: Sequence[Step]) -> None:
         self._engine = engine
@@ -32,7 +32,7 @@ class HillClimber:
         self._seen: dict[str, list[Any]] = {}
 
     async def climb(self, evaluations: int) -> list[EpisodeResult]:
-        """Play so many episodes and return them."""
+        """Play episodes and return them."""
         best: list[Step] = []
         best_return = float("-inf")
         played: list[EpisodeResult] = []
@@ -55,7 +55,7 @@ class HillClimber:
         return await play(self._engine, self._scenario, "climber", player, seed=self._seed, chaos=self._chaos)
 
     def _mutated(self, steps: Sequence[Step], stream: Stream) -> list[Step]:
-        """Add, replace, drop or move a call."""
+        """Add, replace, remove or move a call."""
         changed = list(steps)
         mutation = stream.choice(["add", "add", "replace", "drop", "swap"])
         if mutation == "add" or not changed:

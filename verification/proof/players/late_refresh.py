@@ -1,4 +1,4 @@
-"""Who asks with what is known, however old, and has it measured anew while the request is out."""
+"""A worker that submits stale values and refreshes them while the request is pending."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 class RefreshesLate(NeverRefuses):
-    """Brings up to date what a request says once the request is made."""
+    """Refreshes the stated values after submitting the request."""
 
     async def approval(self) -> str:
-        """Ask, then refresh, and take what comes."""
+        """Submit, then refresh, and await the decision."""
         approver_id, key = await self.approver(), self.ticket.key
         request_id = await self.approvals.submit(
             self.subject(), approver_id, self.fields(), self.justification, ticket_ref=key
@@ -33,7 +33,7 @@ class RefreshesLate(NeverRefuses):
 
 
 def late_refresher(scenario: str) -> Player | None:
-    """Return who refreshes too late in a scenario, None where its fair solution is no worker that can be bent."""
+    """Return the late refresher of a scenario, or None if its fair solution is not a worker with metrics."""
     worker = worker_class(scenario)
     if worker is None:
         return None
@@ -49,8 +49,8 @@ def late_refresher(scenario: str) -> Player | None:
 
 
 def is_late_refresh(step_records: Sequence[StepRecord]) -> bool:
-    """Say whether a request said when its value was measured, and nothing but what came after it was a refresh."""
-    done = [one for one in step_records if one.is_carried_out]
+    """Return whether the request stated a measurement time and only later calls were refreshes."""
+    done = [item for item in step_records if item.is_carried_out]
     dated = [at for at, one in enumerate(done) if one.tool == SUBMIT and _MOMENT.search(repr(one.arguments["fields"]))]
     refreshed = [at for at, one in enumerate(done) if one.tool == REFRESH]
     return bool(dated and refreshed) and dated[0] < refreshed[0]

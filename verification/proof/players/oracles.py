@@ -1,4 +1,4 @@
-"""The oracles as players, and what they do as a trace that others can repeat or bend."""
+"""The oracles as players, and their traces for replay and mutation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from verification.proof.episode_runner import Player, RecordedEpisode, StepRecor
 
 FAIR, CLAIRVOYANT = "fair", "clairvoyant"
 MUTATION_LEVEL = 2
-"""The level at which ends are bent: the lowest with work that must be refused."""
+"""The level of mutated episodes: the lowest with work that must be refused."""
 
 NO_TRANSPORT_FAULTS: Mapping[str, float] = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
-"""Overrides without a bad connection, which would make an oracle do what its success does not hang on."""
+"""Overrides without transport faults, which cause steps that success does not depend on."""
 
 _DETOURS = frozenset({Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE})
-"""Kinds that make an oracle do such things as well."""
+"""Chaos kinds that also cause such steps."""
 
 _MAX_SEEDS = 1_000
 FEASIBLE, REFUSED = "feasible", "refused"
@@ -46,7 +46,7 @@ def clairvoyant_oracle(scenario: str, seed: int, level: int) -> Player:
 async def undisturbed_trace(
     engine: EpisodeEngine, scenario: str, seed: int, level: int = MUTATION_LEVEL
 ) -> RecordedEpisode:
-    """Play the clairvoyant oracle where nothing leads it astray, and keep what it leaves."""
+    """Play the clairvoyant oracle without detours, and record it."""
     player = clairvoyant_oracle(scenario, seed, level)
     return await record_episode(
         engine, scenario, CLAIRVOYANT, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
@@ -54,14 +54,14 @@ async def undisturbed_trace(
 
 
 def steps_of(step_records: Sequence[StepRecord]) -> list[Step]:
-    """Return what was called, in order."""
+    """Return the calls in order."""
     return [(act.tool, act.arguments) for act in step_records]
 
 
 def undisturbed_seed(scenario: str, first: int, outcome: str) -> int:
-    """Return the first seed with that outcome, at the level of bent ends, where nothing leads an oracle astray.
+    """Return the first seed with an outcome, at the mutation level, without detours.
 
-    Raises LookupError where there is none.
+    Raises LookupError if there is none.
     """
     for seed in range(first, first + _MAX_SEEDS):
         chances = draw_chaos(Stream(scenario, seed), profile_for(MUTATION_LEVEL), {}, applicable=(), always=())

@@ -1,4 +1,4 @@
-"""Other right ways through a task: independent writes in another order, more reads, another who may decide."""
+"""Other correct solutions: independent writes in another order, and more reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from verification.proof.episode_runner import Player, RecordedEpisode
 from verification.proof.players.oracles import fair_oracle, steps_of
 
 INDEPENDENT = frozenset({"ticketdesk_update_ticket", "ticketdesk_assign_ticket", "ticketdesk_complete_checklist_item"})
-"""Writes on the entry ticket that may come in any order."""
+"""Writes on the entry ticket in any order."""
 
 _READ_EVERY = 5
 _READS: tuple[Step, ...] = (
@@ -24,7 +24,7 @@ _MAX_READS = 6
 
 
 def variation_players(trace: RecordedEpisode, scenario: str, count: int) -> dict[str, Player]:
-    """Return players of right ways: permutations of the oracle's trace, and the fair oracle reading more."""
+    """Return players of correct solutions: permutations of the oracle's trace, and the fair oracle with more reads."""
     steps = steps_of(trace.step_records)
     players: dict[str, Player] = {}
     for number in range(count):
@@ -37,7 +37,7 @@ def variation_players(trace: RecordedEpisode, scenario: str, count: int) -> dict
 
 
 def permuted_steps(steps: list[Step], stream: Stream) -> list[Step]:
-    """Return the steps with each run of independent writes in another order."""
+    """Return the steps with each run of independent writes permuted."""
     permuted: list[Step] = []
     run: list[Step] = []
     for step in [*steps, ("", {})]:
@@ -51,7 +51,7 @@ def permuted_steps(steps: list[Step], stream: Stream) -> list[Step]:
 
 
 def reading_more(fair: Player) -> Player:
-    """Return the fair oracle as one that looks around on its way."""
+    """Return the fair oracle with additional reads."""
 
     async def play(task: TaskView, call: Call) -> None:
         taken = read = 0
@@ -70,7 +70,7 @@ def reading_more(fair: Player) -> Player:
 
 
 def repeating(fair: Player) -> Player:
-    """Return the fair oracle as one that sends everything with an idempotency key twice."""
+    """Return the fair oracle sending every call with an idempotency key twice."""
 
     async def play(task: TaskView, call: Call) -> None:
         async def twice(tool: str, arguments: dict[str, Any], /) -> StepView:

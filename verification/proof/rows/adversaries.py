@@ -1,4 +1,4 @@
-"""Row B: whoever does not do the work never succeeds, and earns far less than who does."""
+"""Row B: agents that do not do the work never succeed, and earn far less than the fair oracle."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from verification.proof.players.oracles import FAIR, fair_oracle, steps_of
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
 from verification.proof.statistics import confidence_interval, mean
 
-SUCCESSES = "the zoo never succeeds"
+SUCCESSES = "task-agnostic agents never succeed"
 BOUND = "no failing return above +4"
-GAP = "every mean return lies 10 below the fair oracle's"
-CHEATED = "no cheat of a scenario's own succeeds"
+GAP = "every mean return is at least 10 below the fair oracle's"
+CHEATED = "no adversary of a scenario succeeds"
 CLIMBED = "hill climbing on the return finds neither success nor a failing return above +4"
-BY_CHANCE = "chance succeeds in 0-2 % of tasks at level 1"
+BY_CHANCE = "the random policy succeeds in 0-2 % of tasks at level 1"
 MEANS = "means"
 
 PLAY, CHEAT, CLIMB, CHANCE = "play", "cheat", "climb", "chance"
 RANDOM = "random"
-LATE = "submits what is stale, then refreshes"
+LATE = "submits stale values, then refreshes"
 CLIMBER = "hill climber"
 FABRICATOR = "fabricates"
 LONGEST_CLIMB_SCENARIO = "vendor_onboarding"
 CLIMBED_LEVEL = CHANCE_LEVEL = 1
 _CHUNK = 500
 _FOREIGN = 10_007
-"""How far away the seed of a foreign trace is."""
+"""Seed distance of a trace from another instance."""
 
 
 class Adversaries(Row):
-    """Agents that know no task, imitate one, or cheat in the ways of a scenario."""
+    """Task-agnostic agents, imitators and a scenario's own adversaries."""
 
     letter = "B"
     title = "The zoo"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance and kind of player, and a climb for each scenario."""
+        """Return a job for each instance and kind of player, and a hill climb for each scenario."""
         size = scope.size
         for scenario in scope.scenarios:
             for level in size.levels:
@@ -60,7 +60,7 @@ class Adversaries(Row):
                 yield Job(row="B", part=CLIMB, scope=scope, scenario=scenario, seed=seed, level=level, weight=weight)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Let some of the zoo play."""
+        """Run some of the players."""
         if job.part == CLIMB:
             return await _climb(engine, job)
         if job.part == CHEAT:
@@ -70,44 +70,44 @@ class Adversaries(Row):
         return await _play(engine, job)
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return a line for each promise."""
-        lines = super().lines(scope, [one for one in tallies if one.promise not in (MEANS, BY_CHANCE)])
-        means = [one for one in tallies if one.promise == MEANS]
-        chance = [one for one in tallies if one.promise == BY_CHANCE]
+        """Return one line per guarantee."""
+        lines = super().lines(scope, [tally for tally in tallies if tally.promise not in (MEANS, BY_CHANCE)])
+        means = [tally for tally in tallies if tally.promise == MEANS]
+        chance = [tally for tally in tallies if tally.promise == BY_CHANCE]
         lines += [self._gap_line(scope, means)] if means else []
         return [*lines, self._chance_line(scope, chance)] if chance else lines
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
+        """Return the line of one guarantee."""
         line = super().line(scope, promise, tallies)
         if promise == BOUND:
-            most = max((value for one in tallies for value in one.values), default=0.0)
-            faults = [fault for one in tallies for fault in one.faults]
+            most = max((value for tally in tallies for value in tally.values), default=0.0)
+            faults = [fault for tally in tallies for fault in tally.faults]
             result = f"highest {most:.1f}" + (f", {summarize_violations(faults)}" if faults else "")
             return self.make_line(scope, promise, line.n, result, holds=bool(line.holds))
         return line
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return a line for each of the zoo."""
-        rows = ["| who | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
-        for who, group in _by_who([one for one in tallies if one.promise == MEANS]).items():
-            values = [value for one in group for value in one.values]
-            won = sum(int(one.notes.get("successes", 0)) for one in group)
-            failing = max(one.notes.get("failing", float("-inf")) for one in group)
+        """Return one line per player."""
+        rows = ["| player | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
+        for who, group in _by_who([tally for tally in tallies if tally.promise == MEANS]).items():
+            values = [value for tally in group for value in tally.values]
+            won = sum(int(tally.notes.get("successes", 0)) for tally in group)
+            failing = max(tally.notes.get("failing", float("-inf")) for tally in group)
             rows.append(
                 f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {_format_return(failing)} |"
             )
         return rows
 
     def _chance_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
-        """Say how far chance gets: the figure that stands beside every agent's."""
-        values = [value for one in tallies for value in one.values]
-        won, (low, high) = sum(one.notes["successes"] for one in tallies) / len(values), confidence_interval(values)
+        """Return the success of the random policy, as the reference for every agent."""
+        values = [value for tally in tallies for value in tally.values]
+        won, (low, high) = sum(tally.notes["successes"] for tally in tallies) / len(values), confidence_interval(values)
         result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
         return self.make_line(scope, BY_CHANCE, len(values), result, holds=won <= MOST_BY_CHANCE)
 
     def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
-        """Compare means over the same tasks: each player's in a scenario with the fair oracle's there."""
+        """Compare each player's mean return in a scenario with the fair oracle's on the same tasks."""
         gaps: dict[tuple[str, str], float] = {}
         fair = {name: _mean(group) for name, group in _by_scenario(tallies, FAIR).items()}
         for who in _by_who(tallies):
@@ -120,7 +120,7 @@ class Adversaries(Row):
         result = f"least gap {gaps[least]:.1f} ({least[1]}, {least[0]})" + (
             f"; {summarize_violations(near)}" if near else ""
         )
-        n = sum(len(one.values) for one in tallies if one.who != FAIR)
+        n = sum(len(tally.values) for tally in tallies if tally.who != FAIR)
         return self.make_line(scope, GAP, n, result, holds=not near)
 
 
@@ -157,7 +157,7 @@ async def _cheat(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _refresh_late(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Let somebody ask with a value that is too old, and refresh it while the request is out."""
+    """Submit a request with a stale value, and refresh it while the request is pending."""
     late, stale = late_refresher(job.scenario), {Kind.STALE_METRIC.value: 1.0}
     if late is None:
         return []
@@ -183,11 +183,11 @@ async def _climb(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResult]) -> list[Tally]:
-    """Count the successes under the promise, and failing returns under theirs."""
+    """Count successes, and failing returns above the bound."""
     won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
-    lost = [one for one in played if not one.success and one.outcome is not Outcome.INFRA_ERROR]
+    lost = [episode for episode in played if not episode.success and episode.outcome is not Outcome.INFRA_ERROR]
     high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)
-    most = (max(one.return_ for one in lost),) if lost else ()
+    most = (max(item.return_ for item in lost),) if lost else ()
     return [
         Tally(promise=promise, n=len(played), scenario=scenario, who=who, faults=won),
         Tally(promise=BOUND, n=len(lost), scenario=scenario, who=who, faults=high, values=most),
@@ -196,29 +196,29 @@ def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResu
 
 
 def _means(scenario: str, who: str, played: Sequence[EpisodeResult]) -> Tally:
-    failing = max((one.return_ for one in played if not one.success), default=float("-inf"))
-    notes = {"successes": float(sum(one.success for one in played)), "failing": failing}
-    values = tuple(one.return_ for one in played)
+    failing = max((episode.return_ for episode in played if not episode.success), default=float("-inf"))
+    notes = {"successes": float(sum(episode.success for episode in played)), "failing": failing}
+    values = tuple(episode.return_ for episode in played)
     return Tally(promise=MEANS, n=len(played), scenario=scenario, who=who, values=values, notes=notes)
 
 
 def _by_who(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        groups.setdefault(one.who, []).append(one)
+    for tally in tallies:
+        groups.setdefault(tally.who, []).append(tally)
     return groups
 
 
 def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        if one.who == who:
-            groups.setdefault(one.scenario, []).append(one)
+    for tally in tallies:
+        if tally.who == who:
+            groups.setdefault(tally.scenario, []).append(tally)
     return groups
 
 
 def _mean(tallies: Sequence[Tally]) -> float:
-    return mean([value for one in tallies for value in one.values])
+    return mean([value for tally in tallies for value in tally.values])
 
 
 def _format_return(failing: float) -> str:

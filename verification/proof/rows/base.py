@@ -1,4 +1,4 @@
-"""What a row of the proof is: jobs that any process can take, what they count, and the lines that come of it."""
+"""The interface of a proof row: jobs that any process can run, their tallies, and the resulting lines."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from verification.proof.sizes import Size
 
 MOST_NAMED = 3
-"""Faults that a line names at most."""
+"""Maximum violations that a line names."""
 
-JOB_FAILED = "the work itself is done"
-"""The promise under which a job counts that broke."""
+JOB_FAILED = "every job finishes"
+"""The guarantee under which failed jobs are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What is proved: which scenarios, in which size, from which seed on."""
+    """The scenarios, size and first seed of a proof."""
 
     scenarios: tuple[str, ...]
     size: Size
     first: int
 
     def seeds(self, count: int) -> range:
-        """Return so many seeds."""
+        """Return that many seeds."""
         return range(self.first, self.first + count)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One piece of work of a row; whoever takes it needs nothing else. `weight` puts the long ones first."""
+    """One job of a row, self-contained. Jobs with a higher `weight` run first."""
 
     row: str
     part: str
@@ -44,13 +44,13 @@ class Job:
 
     @property
     def place(self) -> str:
-        """What this is, in words."""
+        """A description of the job."""
         return f"{self.row} {self.part} {self.scenario} seed {self.seed} chaos {self.level}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """What a job has counted for a promise: of how many, what speaks against it, and figures where there are some."""
+    """A job's count for a guarantee: samples, violations, and optional figures."""
 
     promise: str
     n: int
@@ -63,7 +63,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One promise: what was claimed, of how many, what came out, and whether it holds; None where it was not run."""
+    """One guarantee: claim, sample size, result, and whether it holds (None if not run)."""
 
     row: str
     promise: str
@@ -74,26 +74,26 @@ class Line:
 
 
 class Row(ABC):
-    """One row: it says what is to be done, does any of it, and reads what was counted."""
+    """One row: returns its jobs, runs any of them, and summarizes the tallies."""
 
     letter: ClassVar[str]
     title: ClassVar[str]
 
     @abstractmethod
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return the work of this row."""
+        """Return the jobs of this row."""
 
     @abstractmethod
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Do one job."""
+        """Run one job."""
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return a line for each promise, in the order in which they were first counted."""
+        """Return one line per guarantee, in the order in which they were first counted."""
         return [self.line(scope, promise, group) for promise, group in group_by_promise(tallies).items()]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
-        n, faults = sum(one.n for one in tallies), [fault for one in tallies for fault in one.faults]
+        """Return the line of one guarantee."""
+        n, faults = sum(tally.n for tally in tallies), [fault for tally in tallies for fault in tally.faults]
         return self.make_line(scope, promise, n, summarize_violations(faults), holds=n > 0 and not faults)
 
     def make_line(self, scope: Scope, promise: str, n: int, result: str, *, holds: bool) -> Line:
@@ -103,21 +103,21 @@ class Row(ABC):
         return Line(row=self.letter, promise=promise, n=n, result=result, seed=seed, holds=holds)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return lines of Markdown that stand below the table."""
+        """Return Markdown lines to print below the table."""
         return []
 
 
 def group_by_promise(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
-    """Return tallies by their promise, in the order in which these come first."""
+    """Return tallies by guarantee, in order of first occurrence."""
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        groups.setdefault(one.promise, []).append(one)
+    for tally in tallies:
+        groups.setdefault(tally.promise, []).append(tally)
     return groups
 
 
 def summarize_violations(faults: Sequence[str]) -> str:
-    """Say what speaks against a promise."""
+    """Return a summary of the violations of a guarantee."""
     if not faults:
-        return "0 against it"
+        return "0 violations"
     more = f"; {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
-    return f"{len(faults)} against it: {'; '.join(faults[:MOST_NAMED])}{more}"
+    return f"{len(faults)} violations: {'; '.join(faults[:MOST_NAMED])}{more}"

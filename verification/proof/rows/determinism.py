@@ -1,4 +1,4 @@
-"""Row E: a seed is one trajectory, in every process, whatever the machine is set to and however many play at once."""
+"""Row E: a seed is one trajectory, in every process, with any machine settings and concurrency."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from companyos_gateway.engine.engine import EpisodeEngine
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
-ONE_DIGEST = (
-    "one digest per seed over processes with other hash seeds, time zones, locales, crowds, Pythons, and restored"
-)
+ONE_DIGEST = "one digest per seed across hash seeds, time zones, locales, concurrency, Python versions and restores"
 
 SETTINGS: tuple[Mapping[str, str], ...] = (
     {"TZ": "UTC", "LC_ALL": "C"},
@@ -22,11 +20,11 @@ SETTINGS: tuple[Mapping[str, str], ...] = (
     {"TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8"},
 )
 CONCURRENCY_LEVELS = (1, 8, 3, 16)
-"""How many episodes are played at once, by turns."""
+"""Numbers of concurrent episodes, in rotation."""
 
 WORKER, CONCURRENT, RESTORED, PYTHON = "leg", "crowd", "restored", "python"
 OTHER_PYTHON = "PROOF_PYTHON"
-"""The environment variable that names another interpreter with the packages; else one is looked for on the path."""
+"""Environment variable with another interpreter that has the packages; by default one is searched on the path."""
 
 VERSIONS = ("3.11", "3.13")
 _LEVEL = 3
@@ -34,20 +32,22 @@ _WORKER_TIMEOUT_S = 1_800.0
 
 
 class Determinism(Row):
-    """The same episodes in many processes, each set up in another way."""
+    """The same episodes in many processes with different settings."""
 
     letter = "E"
     title = "Determinism"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each process: with settings by turns, a full crowd, restored episodes, another Python."""
+        """Return a job for each process: rotating settings, many concurrent episodes, restored episodes, another
+        Python.
+        """
         for index in range(scope.size.processes):
             yield Job(row="E", part=WORKER, scope=scope, seed=index, level=_LEVEL, weight=20)
         for index, part in enumerate((CONCURRENT, RESTORED, PYTHON), start=scope.size.processes):
             yield Job(row="E", part=part, scope=scope, seed=index, level=_LEVEL, weight=scope.size.crowd)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Start a process with a hash seed of its own and read its digest."""
+        """Start a process with its own hash seed and read its digest."""
         python = await _other_python() if job.part == PYTHON else sys.executable
         if python is None:
             return [Tally(promise=ONE_DIGEST, n=0)]
@@ -71,19 +71,19 @@ class Determinism(Row):
         return [Tally(promise=ONE_DIGEST, n=1, who=stdout.decode().strip())]
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return whether all digests are one."""
-        digests = {one.who for one in tallies if one.n}
+        """Return whether all digests are equal."""
+        digests = {tally.who for tally in tallies if tally.n}
         if not digests:
             return []
         result = f"{len(digests)} digest{'s' if len(digests) > 1 else ''}, {sorted(digests)[0][:12]}"
-        if not all(one.n for one in tallies):
-            result += f"; no Python {_other_version()} with the packages here"
-        n = sum(one.n for one in tallies)
+        if not all(tally.n for tally in tallies):
+            result += f"; no Python {_other_version()} with the packages found"
+        n = sum(tally.n for tally in tallies)
         return [self.make_line(scope, ONE_DIGEST, n, result, holds=len(digests) == 1)]
 
 
 async def _other_python() -> str | None:
-    """Return another interpreter that has the packages, None where there is none."""
+    """Return another interpreter that has the packages, or None."""
     python = os.environ.get(OTHER_PYTHON) or shutil.which(f"python{_other_version()}")
     if python is None:
         return None

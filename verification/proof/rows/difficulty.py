@@ -1,4 +1,4 @@
-"""Row G: chaos is what makes it hard. Skill decides, and every kind is material."""
+"""Row G: chaos makes tasks harder, skill decides, and every kind matters."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ ORACLE = "oracle"
 WORKERS = ("worker1", "worker2", "worker3")
 WEAKEST = WORKERS[0]
 
-LADDER = "success of no worker rises with the chaos level (paired seeds)"
+LADDER = "no worker's success rises with the chaos level (paired seeds)"
 LOSS = "the weakest worker loses 30 points of success from level 0 to 4, the oracle 0"
-DECISIVE = "who skips a decisive kind fails where it struck"
-COSTS = "each friction kind costs who ignores it (paired, 95 % interval above 0)"
+DECISIVE = "an agent that ignores a decisive kind fails where it occurs"
+COSTS = "each friction kind costs an agent that ignores it (paired, 95 % interval above 0)"
 FIRES = "each kind fires in >= 99 % of the episodes that configure it"
 
 LEVELS_PART, PLANS = "levels", "plans"
 
 _KIND_LEVEL = 1
-"""Where kinds are tried one by one: nothing has to be refused there, so each lies on the way."""
+"""The level for single kinds: nothing has to be refused there, so each kind affects the work."""
 
 _HIGHEST_LEVEL = 4
 
 
 class Difficulty(Row):
-    """Workers of rising skill over the levels, and kinds of chaos one by one."""
+    """Workers of increasing skill over the levels, and each chaos kind alone."""
 
     letter = "G"
     title = "Difficulty"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each paired seed, one for each kind in each scenario, and one for what is only planned."""
+        """Return a job for each paired seed, one for each kind in each scenario, and one for planning only."""
         marks = profile_for(_HIGHEST_LEVEL)
         for scenario in scope.scenarios:
             for seed in scope.seeds(scope.size.pairs):
@@ -64,7 +64,7 @@ class Difficulty(Row):
                         )
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Let workers play every level, or whoever ignores a kind play with it and without."""
+        """Run workers at every level, or an ablation with and without its kind."""
         if job.part == LEVELS_PART:
             return await _levels(engine, job)
         if job.part == PLANS:
@@ -74,36 +74,36 @@ class Difficulty(Row):
         return await (_decisive(engine, job, kind) if decisive else _friction(engine, job, kind))
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return a line for each promise."""
+        """Return one line per guarantee."""
         found: list[Line] = []
-        ladder = [one for one in tallies if one.promise == LADDER]
+        ladder = [tally for tally in tallies if tally.promise == LADDER]
         if ladder:
             found += [_ladder_line(self, scope, ladder), _loss_line(self, scope, ladder)]
-        decisive = [one for one in tallies if one.promise == DECISIVE]
+        decisive = [tally for tally in tallies if tally.promise == DECISIVE]
         if decisive:
             found.append(self.line(scope, DECISIVE, decisive))
-        costs = [one for one in tallies if one.promise == COSTS]
+        costs = [tally for tally in tallies if tally.promise == COSTS]
         if costs:
             found.append(_costs_line(self, scope, costs))
-        fires = [one for one in tallies if one.promise == FIRES]
+        fires = [tally for tally in tallies if tally.promise == FIRES]
         if fires:
             found.append(_fires_line(self, scope, fires))
         return found
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return success by worker and level, and a line for each kind."""
+        """Return success by worker and level, and one line per kind."""
         rows = ["| who | " + " | ".join(f"level {level}" for level in LEVELS) + " |", "|---" * 6 + "|"]
-        curves = _curves([one for one in tallies if one.promise == LADDER])
+        curves = _curves([tally for tally in tallies if tally.promise == LADDER])
         rows += [
             f"| {who} | " + " | ".join(f"{mean(levels[level]):.0%}" for level in LEVELS) + " |"
             for who, levels in curves.items()
         ]
-        rows += ["", "| kind | episodes in which it struck | what it does to who ignores it |", "|---|---|---|"]
-        for who, group in sorted(_by_who([one for one in tallies if one.promise == DECISIVE]).items()):
-            n, won = sum(one.n for one in group), sum(len(one.faults) for one in group)
+        rows += ["", "| kind | episodes in which it occurred | effect on an agent that ignores it |", "|---|---|---|"]
+        for who, group in sorted(_by_who([tally for tally in tallies if tally.promise == DECISIVE]).items()):
+            n, won = sum(tally.n for tally in group), sum(len(tally.faults) for tally in group)
             rows.append(f"| {who} | {n} | {n - won} of {n} fail |")
-        for who, group in sorted(_by_who([one for one in tallies if one.promise == COSTS]).items()):
-            values = [value for one in group for value in one.values]
+        for who, group in sorted(_by_who([tally for tally in tallies if tally.promise == COSTS]).items()):
+            values = [value for tally in group for value in tally.values]
             if values:
                 low, high = confidence_interval(values)
                 rows.append(f"| {who} | {len(values)} | costs {mean(values):.2f} of return ({low:.2f} to {high:.2f}) |")
@@ -159,29 +159,30 @@ async def _friction(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
 
 
 def _paired_overrides(kind: Kind) -> dict[str, float]:
-    """Return overrides by which the episodes of a pair differ in a kind alone, and by which it lies on the way.
+    """Return overrides for pairs that differ only in one kind, and the overrides that make it relevant.
 
-    The wire is quiet, what the kind needs strikes in both, and who leaves is whoever is asked first.
+    Transport faults are off and the kind's prerequisites are on in both; the person who leaves is the first approver
+    asked.
     """
-    calm = {one.value: 0.0 for one in Kind if one.group is Group.TRANSPORT and one is not kind}
+    calm = {item.value: 0.0 for item in Kind if item.group is Group.TRANSPORT and item is not kind}
     needed = {REQUIRES[kind].value: 1.0} if kind in REQUIRES else {}
     there = {Kind.APPROVER_OUT_OF_OFFICE.value: 0.0} if kind is Kind.APPROVER_LEAVES else {}
     return {**calm, **needed, **there}
 
 
 def _planned(job: Job) -> list[Tally]:
-    """Plan an instance with each kind that may strike in its scenario, and see whether it does."""
+    """Plan an instance with each kind of its scenario, and check whether it occurs."""
     scenario, tallies = catalogue()[job.scenario], []
     for kind in Kind:
         if kind.group is Group.TRANSPORT or kind in inapplicable_kinds(scenario):
             continue
-        struck = {one.kind for one in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
+        struck = {item.kind for item in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
         tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in struck))
     return tallies
 
 
 def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
-    """Say for a fault of the connection whether a call has met it; of other kinds it is seen in the plan."""
+    """Return whether a transport fault has affected a call; other kinds are visible in the plan."""
     if kind.value not in set(FaultKind):
         return []
     if kind is Kind.STALE_READ and not _changed_existing_row(kept):
@@ -191,9 +192,9 @@ def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
 
 
 def _changed_existing_row(kept: RecordedEpisode) -> bool:
-    """Say whether a call has changed what was there, which can then be read as it was; time's changes are no call's."""
-    changes = (one for lines in kept.stored["changes"].values() for one in lines)
-    return any(one["actor"] == Actor.AGENT and one["before"] is not None for one in changes)
+    """Return whether a call changed an existing row, which can then be read stale; changes by time do not count."""
+    changes = (line for lines in kept.stored["changes"].values() for line in lines)
+    return any(change["actor"] == Actor.AGENT and change["before"] is not None for change in changes)
 
 
 def _firing(scenario: str, seed: int, kind: Kind, *, fires: bool) -> Tally:
@@ -206,9 +207,9 @@ def _ladder_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
         f"{who} from {low} to {high}"
         for who in WORKERS
         for low, high in pairwise(LEVELS)
-        if _rises([one.notes[str(high)] - one.notes[str(low)] for one in tallies if one.who == who])
+        if _rises([tally.notes[str(high)] - tally.notes[str(low)] for tally in tallies if tally.who == who])
     ]
-    n = sum(one.n for one in tallies if one.who in WORKERS)
+    n = sum(tally.n for tally in tallies if tally.who in WORKERS)
     return row.make_line(scope, LADDER, n, summarize_violations(rises), holds=not rises)
 
 
@@ -216,50 +217,50 @@ def _loss_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     curves = _curves(tallies)
     lost = {who: mean(levels[LEVELS[0]]) - mean(levels[LEVELS[-1]]) for who, levels in curves.items()}
     result = f"{WEAKEST} {lost[WEAKEST]:.0%}, oracle {lost[ORACLE]:.0%}"
-    n = sum(one.n for one in tallies if one.who in (WEAKEST, ORACLE))
+    n = sum(tally.n for tally in tallies if tally.who in (WEAKEST, ORACLE))
     return row.make_line(scope, LOSS, n, result, holds=lost[WEAKEST] >= LEAST_LOSS and lost[ORACLE] == 0)
 
 
 def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     free = []
     for who, group in _by_who(tallies).items():
-        values = [value for one in group for value in one.values]
+        values = [value for tally in group for value in tally.values]
         low, high = confidence_interval(values)
         if low <= 0:
             free.append(f"{who} {mean(values):.2f} ({low:.2f} to {high:.2f})")
     return row.make_line(
-        scope, COSTS, sum(one.n for one in tallies), summarize_violations(sorted(free)), holds=not free
+        scope, COSTS, sum(tally.n for tally in tallies), summarize_violations(sorted(free)), holds=not free
     )
 
 
 def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
-    """Compare by kind: one that often does not fire is not made up for by others."""
+    """Compare by kind, so that one that rarely occurs is not hidden by others."""
     shares = {
-        who: 1 - sum(len(one.faults) for one in group) / sum(one.n for one in group)
+        who: 1 - sum(len(tally.faults) for tally in group) / sum(tally.n for tally in group)
         for who, group in _by_who(tallies).items()
     }
     least = min(sorted(shares), key=lambda who: shares[who])
     seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < LEAST_FIRED]
     result = f"lowest {shares[least]:.1%} ({least})" + (f"; {summarize_violations(seldom)}" if seldom else "")
-    return row.make_line(scope, FIRES, sum(one.n for one in tallies), result, holds=not seldom)
+    return row.make_line(scope, FIRES, sum(tally.n for tally in tallies), result, holds=not seldom)
 
 
 def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
     curves: dict[str, dict[int, list[float]]] = {}
-    for one in tallies:
-        levels = curves.setdefault(one.who, {level: [] for level in LEVELS})
+    for tally in tallies:
+        levels = curves.setdefault(tally.who, {level: [] for level in LEVELS})
         for level in LEVELS:
-            levels[level].append(one.notes[str(level)])
+            levels[level].append(tally.notes[str(level)])
     return curves
 
 
 def _rises(differences: Sequence[float]) -> bool:
-    """Say whether the differences lie above 0 beyond chance."""
+    """Return whether the differences are above 0 beyond chance."""
     return bool(differences) and confidence_interval(differences)[0] > 0
 
 
 def _by_who(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in tallies:
-        groups.setdefault(one.who, []).append(one)
+    for tally in tallies:
+        groups.setdefault(tally.who, []).append(tally)
     return groups

@@ -1,4 +1,4 @@
-"""Row F: nothing hidden is ever in what an agent can read. Canaries stand in every hidden field."""
+"""Row F: hidden data never occurs in what an agent can read. Every hidden field contains a canary."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from verification.proof.episode_runner import Player, play
 from verification.proof.players.oracles import FAIR, fair_oracle
 from verification.proof.rows.base import Job, Row, Scope, Tally
 
-LEAKED = "no canary of ground truth, plan, seed or check names is in any byte that an agent is given"
+LEAKED = "no canary of ground truth, plan, seed or check names occurs in any byte that an agent receives"
 SOLVED = "the fair oracle still solves an instance with canaries in it"
 
-FUZZERS = ("random", "grounded random", "guesses tools", "sends misshapen arguments")
+FUZZERS = ("random", "grounded random", "guesses tools", "sends malformed arguments")
 _LEVELS = (1, 4)
 _SEED_DIGITS = 15
-"""A seed is its own canary: it has to be a number, and this one is nowhere else."""
+"""Digits of a canary seed, which must be a number that occurs nowhere else."""
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """What must not be seen: one word of 128 bits for each hidden field, and the seed."""
+    """The canaries: one 128-bit word per hidden field, and the seed."""
 
     seed: int
     words: Mapping[str, str]
@@ -41,13 +41,13 @@ class Canaries:
         return cls(int(digest(["canary seed", scenario, seed]), 16) % 10**_SEED_DIGITS, words)
 
     def found_in(self, text: str) -> list[str]:
-        """Return which of them stand in a text."""
+        """Return the canaries that occur in a text."""
         found = [name for name, word in self.words.items() if word in text]
         return [*found, *(["seed"] if str(self.seed) in text else [])]
 
 
 class CanaryScenario:
-    """A scenario whose instances carry canaries wherever something is hidden."""
+    """A scenario whose instances have canaries in hidden fields."""
 
     def __init__(self, scenario: Scenario, canaries: Canaries) -> None:
         self.name = scenario.name
@@ -56,7 +56,7 @@ class CanaryScenario:
         self._words = canaries.words
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        """Plan the instance with canaries in it."""
+        """Plan the instance with canaries."""
         instance, words = self._scenario.plan(seed, chaos, overrides), self._words
         injections = tuple(
             replace(one, entity=f"{one.entity}{words['entity']}", detail={**one.detail, "canary": words["injection"]})
@@ -67,7 +67,7 @@ class CanaryScenario:
 
 
 class Leaks(Row):
-    """Fuzzed and solved episodes, read byte by byte."""
+    """Fuzzed and solved episodes, searched for canaries."""
 
     letter = "F"
     title = "No leaks"
@@ -80,7 +80,7 @@ class Leaks(Row):
                     yield Job(row="F", part="read", scope=scope, scenario=scenario, seed=seed, level=level, weight=4)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Play with canaries, and read what is answered."""
+        """Play with canaries, and search the responses."""
         canaries, original = Canaries.of(job.scenario, job.seed), engine.task_cache.scenarios
         engine.task_cache.scenarios = {**original, job.scenario: CanaryScenario(original[job.scenario], canaries)}
         try:
@@ -105,7 +105,7 @@ async def _read(engine: EpisodeEngine, job: Job, canaries: Canaries) -> list[Tal
 
 
 def _recording_player(player: Player, texts: list[str]) -> Player:
-    """Return the player with everything that it is given noted down."""
+    """Return the player with all its input recorded."""
 
     async def play_recorded(task: TaskView, call: Call) -> None:
         texts.append(f"{task.brief} {task.company} {task.acting_as} {task.now} {task.tools}")
@@ -121,7 +121,7 @@ def _recording_player(player: Player, texts: list[str]) -> Player:
 
 
 class _CanaryRubric(TaskRubric):
-    """A rubric with canaries in its names and in everything that it says."""
+    """A rubric with canaries in its names and findings."""
 
     def __init__(self, rubric: TaskRubric, words: Mapping[str, str]) -> None:
         self.checks, self.milestones = rubric.checks, rubric.milestones
@@ -129,7 +129,7 @@ class _CanaryRubric(TaskRubric):
         self._words = words
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
-        """Judge, and say it with canaries."""
+        """Return the verdict with canaries in its texts."""
         verdict, words = self._rubric.judge(evidence, finish), self._words
         checks = tuple(
             CheckResult(f"{one.id}_{words['check']}", one.passed, f"{one.evidence} {words['finding']}")
@@ -138,5 +138,5 @@ class _CanaryRubric(TaskRubric):
         return replace(verdict, checks=checks, damage=tuple(f"{one}{words['damage']}" for one in verdict.damage))
 
     def potential(self, evidence: Evidence) -> float:
-        """Return the points of the milestones that stand."""
+        """Return the points of the reached milestones."""
         return self._rubric.potential(evidence)

@@ -1,4 +1,4 @@
-"""Row D: what is paid is a difference of potential, costs little by little, and bounds success and failure."""
+"""Row D: rewards are potential differences minus small costs, and bounded for success and failure."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ from verification.proof.players.oracles import FAIR, fair_oracle
 from verification.proof.reward_fuzz import enter_drawn_steps
 from verification.proof.rows.base import Job, Row, Scope, Tally
 
-TELESCOPES = "what milestones pay adds up to the potential's difference (error < 1e-9)"
-RECOMPUTED = "the potential paid online is the one recomputed from evidence of that step"
+TELESCOPES = "milestone payments sum to the potential's difference (error < 1e-9)"
+RECOMPUTED = "the potential paid online equals the one recomputed from that step's evidence"
 CYCLES = "a closed cycle of states costs"
-RANGE = "every reward lies in [-25, 25], every unit reward in [-1, 1]"
-BOUNDS = "drawn ledgers: failing <= +4, success >= +7, costs <= 8, damage <= 4"
+RANGE = "every reward is in [-25, 25], every unit reward in [-1, 1]"
+BOUNDS = "random traces: failing <= +4, success >= +7, costs <= 8, damage <= 4"
 OVER = "nothing is paid after the end"
 
 _LEVEL = 2
 _TOLERANCE = 1e-9
-_LEDGERS_EACH = 250
+_TRACES_PER_JOB = 250
 _PLAYERS = ("does and undoes", "random", "closes everything")
 _MOST_CHEATS = 4
 _EVERY = 15
 
 
 class Reward(Row):
-    """Properties of rewards, on episodes that were played and on ledgers that were drawn."""
+    """Properties of rewards, on played episodes and on random traces."""
 
     letter = "D"
     title = "Reward properties"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each scenario, and for each few drawn ledgers."""
+        """Return a job for each scenario, and for batches of random traces."""
         for scenario in scope.scenarios:
             yield Job(row="D", part="played", scope=scope, scenario=scenario, seed=scope.first, level=_LEVEL, weight=4)
-        for seed in range(scope.first, scope.first + max(1, scope.size.ledgers // _LEDGERS_EACH)):
+        for seed in range(scope.first, scope.first + max(1, scope.size.random_traces // _TRACES_PER_JOB)):
             yield Job(row="D", part="drawn", scope=scope, seed=seed)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Look at episodes, or at ledgers."""
+        """Check episodes or random traces."""
         return _drawn(job) if job.part == "drawn" else await _played(engine, job)
 
 
@@ -71,7 +71,7 @@ async def _played(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _telescoping(kept: RecordedEpisode) -> Tally:
-    """Take costs and the end's payment off the return: what is left is the potential's difference."""
+    """Check that the return without costs and the final payment equals the difference in potential."""
     last = kept.step_records[-1]
     at_the_end = SUCCESS_REWARD if kept.result.success else -FAILURE_COST
     milestones = kept.result.return_ - at_the_end + last.costs
@@ -92,7 +92,7 @@ def _recomputed(kept: RecordedEpisode) -> Tally:
 
 
 def _is_checked(kept: RecordedEpisode, step: int) -> bool:
-    """Say whether the potential is recomputed there: where it has changed, at the end and now and then."""
+    """Return whether the potential is recomputed at a step: where it changed, at the end and at intervals."""
     is_now_and_then = step % _EVERY == 0 or step == len(kept.step_records)
     return is_now_and_then or kept.step_records[step - 1].potential != kept.step_records[step - 2].potential
 
@@ -105,7 +105,7 @@ def _potential_at(kept: RecordedEpisode, step: int) -> float:
 
 
 def _cycles(kept: RecordedEpisode) -> Tally:
-    """Between any two steps with one potential the agent has paid, until the costs of the episode are used up."""
+    """Check that between two steps with equal potential the agent has paid, until the cost budget is used up."""
     faults: list[str] = []
     seen: dict[float, float] = {}
     total, n = 0.0, 0
@@ -145,7 +145,7 @@ def _drawn(job: Job) -> list[Tally]:
     bounds: list[str] = []
     ranges: list[str] = []
     steps = 0
-    for number in range(_LEDGERS_EACH):
+    for number in range(_TRACES_PER_JOB):
         stream = Stream("proof", "ledger", job.seed, number)
         scale = stream.choice(list(RewardScale))
         ledger = RewardLedger(stream.choice(list(Shaping)), scale)
@@ -153,12 +153,12 @@ def _drawn(job: Job) -> list[Tally]:
         steps += len(rewards)
         bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
         if any(not -bound <= reward <= bound for reward in rewards):
-            ranges.append(f"ledger {job.seed}.{number}")
+            ranges.append(f"trace {job.seed}.{number}")
         unit = REWARD_BOUND if scale is RewardScale.UNIT else 1.0
         if not _is_bounded(ledger, outcome, ledger.return_ * unit):
-            bounds.append(f"ledger {job.seed}.{number}: {outcome} {ledger.return_:.2f}")
+            bounds.append(f"trace {job.seed}.{number}: {outcome} {ledger.return_:.2f}")
     return [
-        Tally(promise=BOUNDS, n=_LEDGERS_EACH, faults=tuple(bounds)),
+        Tally(promise=BOUNDS, n=_TRACES_PER_JOB, faults=tuple(bounds)),
         Tally(promise=RANGE, n=steps, faults=tuple(ranges)),
     ]
 

@@ -41,13 +41,13 @@ ORACLES = "oracles"
 
 
 class Solvable(Row):
-    """Both oracles solve every instance; nothing less than their work does."""
+    """Both oracles solve every instance; less than their work does not."""
 
     letter = "A"
-    title = "Solvable, and only by doing it"
+    title = "Solvability"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance of the oracles, and one for each outcome that is taken apart."""
+        """Return a job for each oracle instance, and one for each outcome that is analysed."""
         for scenario in scope.scenarios:
             for level in scope.size.levels:
                 for seed in scope.seeds(scope.size.oracle_seeds):
@@ -59,35 +59,37 @@ class Solvable(Row):
                 )
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Let the oracles play, or try less than their work."""
+        """Run the oracles, or less than their work."""
         return await (_oracles(engine, job) if job.part == ORACLES else _partial_work(engine, job))
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
-        n = sum(one.n for one in tallies)
+        """Return the line of one guarantee."""
+        n = sum(tally.n for tally in tallies)
         if promise == STEPS:
             shares = {name: _p99(group) for name, group in _by_scenario(tallies).items()}
             worst = max(shares, key=lambda name: shares[name])
             result = f"highest {shares[worst]:.0%} of the limit ({worst})"
             return self.make_line(scope, promise, n, result, holds=shares[worst] <= STEP_SHARE)
         if promise == RETURNS:
-            fair = min(value for one in tallies if one.who == FAIR for value in one.values)
-            clairvoyant = min(value for one in tallies if one.who == CLAIRVOYANT for value in one.values)
+            fair = min(value for tally in tallies if tally.who == FAIR for value in tally.values)
+            clairvoyant = min(value for tally in tallies if tally.who == CLAIRVOYANT for value in tally.values)
             holds = fair >= LEAST_FAIR and clairvoyant >= LEAST_SUCCESS
             return self.make_line(scope, promise, n, f"fair {fair:.1f}, clairvoyant {clairvoyant:.1f}", holds=holds)
         return super().line(scope, promise, tallies)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return a line for each scenario."""
+        """Return one line per scenario."""
         rows = [
             "| scenario | episodes of the oracles | successes | p99 of steps, share of the limit | least fair return |"
         ]
         rows.append("|---|---|---|---|---|")
         for name, group in _by_scenario(tallies).items():
-            won = [one for one in group if one.promise == SUCCEEDS]
-            n, faults = sum(one.n for one in won), sum(len(one.faults) for one in won)
-            steps = [one for one in group if one.promise == STEPS]
-            returns = [value for one in group if one.promise == RETURNS and one.who == FAIR for value in one.values]
+            won = [tally for tally in group if tally.promise == SUCCEEDS]
+            n, faults = sum(item.n for item in won), sum(len(item.faults) for item in won)
+            steps = [tally for tally in group if tally.promise == STEPS]
+            returns = [
+                value for tally in group if tally.promise == RETURNS and tally.who == FAIR for value in tally.values
+            ]
             if n and steps and returns:
                 rows.append(f"| {name} | {n} | {n - faults} | {_p99(steps):.0%} | {min(returns):.1f} |")
         return rows
@@ -123,7 +125,7 @@ async def _partial_work(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Judge the initial state under every declaration that an agent could make, the oracle's own among them."""
+    """Judge the initial state under every possible declaration, including the oracle's."""
     declared: list[FinishDeclaration | None] = [None, oracle_run.finish]
     declared += [FinishDeclaration(outcome=outcome, summary="") for outcome in FinishOutcome]
     evidence = Evidence.start(oracle_run.stored["initial"])
@@ -136,7 +138,7 @@ def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
 
 
 async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Try each call of the oracle's alone, and calls of drawn tools with what the brief and the oracle name."""
+    """Try each of the oracle's calls alone, and calls of random tools with ids from the brief and the oracle."""
     calls = {repr(step): step for step in steps_of(oracle_run.step_records) if step[0] != "finish"}
     ids = ids_in(repr([arguments for _, arguments in calls.values()]))
     around = SamplingContext(ids, oracle_run.instance.started_at)
@@ -158,7 +160,7 @@ async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpi
 
 
 def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Take each required write out of the evidence, with all that came of it."""
+    """Remove each required write and its consequences from the evidence."""
     causes = required_causes(oracle_run)
     faults = []
     for cause in causes:
@@ -167,7 +169,7 @@ def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
         if final_state.judge().success:
             faults.append(f"{job.scenario} seed {job.seed}: {cause}")
     if not causes:
-        faults.append(f"{job.scenario} seed {job.seed}: the oracle has written nothing that is required")
+        faults.append(f"{job.scenario} seed {job.seed}: the oracle has no required write")
     return Tally(promise=DROPPED, n=len(causes), scenario=job.scenario, faults=tuple(faults))
 
 
@@ -190,11 +192,11 @@ async def _replays(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode)
 
 def _by_scenario(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
     groups: dict[str, list[Tally]] = {}
-    for one in sorted(tallies, key=lambda one: one.scenario):
-        groups.setdefault(one.scenario, []).append(one)
+    for tally in sorted(tallies, key=lambda item: item.scenario):
+        groups.setdefault(tally.scenario, []).append(tally)
     return groups
 
 
 def _p99(tallies: Sequence[Tally]) -> float:
-    shares = sorted(value for one in tallies for value in one.values)
+    shares = sorted(value for tally in tallies for value in tally.values)
     return shares[min(len(shares) - 1, len(shares) * 99 // 100)]

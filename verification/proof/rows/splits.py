@@ -1,4 +1,4 @@
-"""Row H: splits share no seed and no instance, and no two seeds are the same instance."""
+"""Row H: splits share no seeds or instances, and no two seeds yield the same instance."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from verification.proof.sizes import LEVELS
 
 DISJOINT = "the splits' seeds are disjoint"
 COLLISIONS = "no two instances are the same, within and across splits"
-HELD_OUT = "a held-out structure is met in the test split alone"
+HELD_OUT = "a held-out structure occurs only in the test split"
 
 _CHUNK = 100
 _HASH_DIGITS = 13
-"""Hexadecimal digits of a fingerprint that are compared: 52 bits, which a float holds exactly."""
+"""Hexadecimal digits of a fingerprint that are compared: 52 bits, which a float represents exactly."""
 
 _NO_SPLIT = "no split"
 
 
 class Splits(Row):
-    """The task set: what is held apart stays apart."""
+    """Checks that splits are disjoint."""
 
     letter = "H"
     title = "Splits"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each few seeds of a scenario, taking turns over the splits and the seeds of none."""
+        """Return jobs with a few seeds of a scenario each, rotating over the splits and the seeds of none."""
         for scenario in scope.scenarios:
             for chunk in range(max(1, scope.size.hashes // _CHUNK)):
                 yield Job(row="H", part="hash", scope=scope, scenario=scenario, seed=chunk, weight=2)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Plan instances and hash them; look at which structures the splits have."""
+        """Plan instances and hash them; check the structures of the splits."""
         scenario = catalogue()[job.scenario]
         tallies, held_out_tallies = [], []
         count = min(_CHUNK, job.scope.size.hashes)
@@ -56,24 +56,24 @@ class Splits(Row):
         return [*tallies, *held_out_tallies]
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return a line for each promise."""
+        """Return one line per guarantee."""
         pairs = list(combinations(SEEDS.values(), 2))
         shared = [f"{one} {other}" for one, other in pairs if max(one.start, other.start) < min(one.stop, other.stop)]
         first = self.make_line(scope, DISJOINT, len(pairs), f"{len(shared)} pairs overlap", holds=not shared)
         return [first, *super().lines(scope, tallies)]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
+        """Return the line of one guarantee."""
         if promise != COLLISIONS:
             return super().line(scope, promise, tallies)
-        counted = Counter((one.scenario, value) for one in tallies for value in one.values)
+        counted = Counter((tally.scenario, value) for tally in tallies for value in tally.values)
         collisions = sum(count - 1 for count in counted.values())
-        n = sum(one.n for one in tallies)
+        n = sum(tally.n for tally in tallies)
         return self.make_line(scope, promise, n, f"{collisions} collisions", holds=n > 0 and collisions == 0)
 
 
 def _held_out(scenario: str) -> Tally:
-    """Look at the first places of every split."""
+    """Check the first positions of every split."""
     tasks, faults, n = TaskSet(catalogue()), [], 0
     names = sorted(catalogue())
     for split in SEEDS:

@@ -1,4 +1,4 @@
-"""Row C: the verifier rejects every wrong end and accepts every right one, from stored evidence alone."""
+"""Row C: the verifier rejects invalid final states and accepts valid ones, from stored evidence alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_shared.streams import Stream
 from verification.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
-from verification.proof.code_mutation.corpus import ledgers, tasks_of
+from verification.proof.code_mutation.corpus import random_traces, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
 from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants
 from verification.proof.code_mutation.mutants import Mutant
@@ -30,31 +30,31 @@ from verification.proof.players.oracles import (
 from verification.proof.players.variations import variation_players
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
-WRONG = "every wrong end is rejected"
-ENOUGH_WRONG = f"at least {LEAST_WRONG} wrong ends of each task"
-RIGHT = "every right end is accepted"
-ENOUGH_RIGHT = f"at least {LEAST_RIGHT} right ends of each task"
+WRONG = "every invalid final state is rejected"
+ENOUGH_WRONG = f"at least {LEAST_WRONG} invalid final states per task"
+RIGHT = "every valid final state is accepted"
+ENOUGH_RIGHT = f"at least {LEAST_RIGHT} valid final states per task"
 _SEED_SPACING = 1_000
-"""How far apart the search for instances begins."""
+"""Distance between the start seeds of instance searches."""
 
-KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the original by stored ends"
+KILLED = "code mutants of rubrics and rewards: >= 95 % are detected by stored final states"
 CODE = "code"
-EXPLAINED = "every code mutant that survives is explained"
+EXPLAINED = "every surviving code mutant is explained"
 NOT_EXPLAINED = "not explained"
 _MUTANTS_EACH = 30
 _RUNNERS: dict[tuple[tuple[str, ...], int], MutantRunner] = {}
 
-PLAYED = "every right way that is played succeeds"
+PLAYED = "every alternative solution succeeds"
 
 
 class Verifier(Row):
-    """Ends of oracle episodes, bent one at a time."""
+    """Final states of oracle episodes, mutated in one place each."""
 
     letter = "C"
-    title = "The verifier, mutated"
+    title = "Rubrics under mutation"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance whose end is bent, of both outcomes."""
+        """Return a job for each mutated instance of both outcomes, and for code mutants."""
         for scenario in scope.scenarios:
             for outcome in OUTCOMES:
                 for nth in range(scope.size.bent_seeds):
@@ -67,7 +67,7 @@ class Verifier(Row):
             yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Bend the ends of one instance, or change code."""
+        """Mutate the final states of one instance, or code."""
         if job.part == CODE:
             return await _mutate(engine, job)
         job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
@@ -93,21 +93,21 @@ class Verifier(Row):
         return [*tallies, await _valid_alternatives(engine, job, oracle_run)]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
+        """Return the line of one guarantee."""
         if promise != KILLED:
             return super().line(scope, promise, tallies)
-        n, survivors = sum(one.n for one in tallies), sum(len(one.faults) for one in tallies)
+        n, survivors = sum(tally.n for tally in tallies), sum(len(tally.faults) for tally in tallies)
         share = (n - survivors) / n if n else 0.0
         return self.make_line(scope, promise, n, f"{share:.1%}, {survivors} survive", holds=share >= LEAST_KILLED)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return the code mutants that survive."""
-        survivors = sorted(fault for one in tallies if one.promise == KILLED for fault in one.faults)
-        return ["Code mutants that survive:", "", *(f"- {one}" for one in survivors)] if survivors else []
+        """Return the surviving code mutants."""
+        survivors = sorted(fault for tally in tallies if tally.promise == KILLED for fault in tally.faults)
+        return ["Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else []
 
 
 def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutation]]) -> tuple[list[str], list[str]]:
-    """Return the names of all bends, and of those whose end is accepted."""
+    """Return the names of all mutations, and of those whose state is accepted."""
     names, accepted = [], []
     for name, mutate in mutations:
         final_state = FinalState(oracle_run)
@@ -120,16 +120,16 @@ def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutat
 
 
 async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Hold some of the drawn mutants against the ends of the scenarios that they judge."""
+    """Run some of the sampled mutants against the final states of the scenarios that they judge."""
     scope = job.scope
     scenarios = _mutated_scenarios(scope)
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
     runner = await _mutant_runner(engine, scenarios, scope.size.code_seeds)
     trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
     survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
-    known = [one.mutant for one in trials if survival_reason(one.mutant) is not None]
-    unexpected = [f"{one.place}: explained, but told" for one in known if one not in _surviving(trials)]
-    faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *unexpected)
+    known = [trial.mutant for trial in trials if survival_reason(trial.mutant) is not None]
+    unexpected = [f"{one.place}: explained, but detected" for one in known if one not in _surviving(trials)]
+    faults = (*(item for item in survivors if item.endswith(NOT_EXPLAINED)), *unexpected)
     return [
         Tally(promise=KILLED, n=len(trials), faults=survivors),
         Tally(promise=EXPLAINED, n=len(trials), faults=faults),
@@ -137,29 +137,29 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
-    return [one.mutant for one in trials if not one.killed]
+    return [trial.mutant for trial in trials if not trial.killed]
 
 
 def _mutated_scenarios(scope: Scope) -> list[str]:
-    """Return the scenarios whose code is mutated, all or those that are drawn."""
+    """Return the scenarios whose code is mutated, all or a sample."""
     names = sorted(scope.scenarios)
     return sorted(Stream("proof", "mutated", scope.first).sample(names, min(scope.size.code_scenarios, len(names))))
 
 
 async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds: int) -> MutantRunner:
-    """Return what mutants are held against, made once in each process."""
+    """Return the mutant runner, created once per process."""
     key = tuple(scenarios), seeds
     if key not in _RUNNERS:
         _RUNNERS.clear()
         tasks = [task for name in scenarios for task in await tasks_of(engine, name, seeds)]
-        _RUNNERS[key] = MutantRunner(tasks, ledgers())
+        _RUNNERS[key] = MutantRunner(tasks, random_traces())
         gc.collect()
         gc.freeze()
     return _RUNNERS[key]
 
 
 async def _valid_alternatives(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Play the oracle's work in other ways that are as good."""
+    """Play other correct solutions."""
     players = variation_players(oracle_run, job.scenario, job.scope.size.swaps)
     faults = []
     for name, player in players.items():

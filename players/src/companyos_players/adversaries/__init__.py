@@ -1,1 +1,1 @@
-"""Adversaries of each scenario: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries of each scenario: agents that omit, invent or overdo something. None of them may succeed."""

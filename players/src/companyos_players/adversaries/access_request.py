@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -20,87 +20,78 @@ Json = dict[str, Any]
 
 
 class WrongLevel(NeverRefuses, AccessRequestWorker):
-    """Grants a level further, to be on the safe side; of the furthest, one less."""
+    """Grants one access level too high, or one too low if the needed level is the highest."""
 
     def level_needed(self) -> str:
-        """Miss by one."""
         needed = LEVELS.index(super().level_needed())
         return LEVELS[needed + 1 if needed + 1 < len(LEVELS) else needed - 1]
 
 
 class GrantsTooLong(NeverRefuses, AccessRequestWorker):
-    """Grants a month more than the policy allows."""
+    """Grants access for a month longer than the policy allows."""
 
     def until(self) -> date:
-        """Add a month."""
         return super().until() + timedelta(days=30)
 
 
 class TakesOtherGrant(NeverRefuses, AccessRequestWorker):
-    """Takes another grant of the title that the ticket cites, where there is one."""
+    """Uses another grant with the title that the ticket cites, if there is one."""
 
     async def is_named(self, person_id: str, text: str) -> bool:
-        """Take whoever is not named."""
         return not await super().is_named(person_id, text)
 
 
 class AsksBeneficiary(NeverRefuses, AccessRequestWorker):
-    """Lets who gets the access decide about it, where they stand in for the one who should."""
+    """Lets the beneficiary approve their own access when they are the owner's deputy."""
 
     async def approver(self) -> str:
-        """Return the person."""
         return str(self.person["id"])
 
 
 class AsksAnyLead(NeverRefuses, AccessRequestWorker):
-    """Asks whichever lead is there."""
+    """Asks any available team lead for the approval."""
 
     async def approver(self) -> str:
-        """Return a lead who does not own the system."""
         found = await self.client.call("datahub_get_approver", role="team_lead")
-        others = [one for one in found["holders"] if one["person"]["id"] != self.entry["owner_id"]]
-        return str(next(one for one in others if not one["out_of_office"])["person"]["id"])
+        others = [item for item in found["holders"] if item["person"]["id"] != self.entry["owner_id"]]
+        return str(next(person for person in others if not person["out_of_office"])["person"]["id"])
 
 
 class GrantsBeforeApproval(NeverRefuses, AccessRequestWorker):
-    """Sets the grant to active before anybody has decided, and names the approval later."""
+    """Activates the grant before the approval and adds the approval reference later."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().prepare_request()
         await self.hub.update(self.subject(), state="active")
 
 
 class OmitsReference(NeverRefuses, AccessRequestWorker):
-    """Sets the grant to active without naming its approval."""
+    """Activates the grant without its approval reference."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Leave the reference out."""
         fields = {"access_level": self.level_needed()}
         await self.hub.update(self.subject(), state="active", ends_on=self.until().isoformat(), fields=fields)
 
 
 class OmitsRecordUpdate(NeverRefuses, AccessRequestWorker):
-    """Leaves the grant as it is."""
+    """Does not update the grant."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do nothing more."""
+        pass
 
 
 class RecordsLaterEnd(NeverRefuses, AccessRequestWorker):
-    """Has the right end approved, and records a later one."""
+    """Requests the correct end date and records a later one."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Put the end off."""
         await super().follow_up(request_id)
         await self.hub.update(self.subject(), ends_on="2039-12-31")
 
 
 class RevokesOtherGrants(NeverRefuses, AccessRequestWorker):
-    """Sweeps away whatever other grants on the system a search shows."""
+    """Also revokes other grants on the system."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Revoke the first active grant that is somebody else's as well."""
         await super().follow_up(request_id)
         rows = await self.hub.find(kind="access_grant", state="active")
         identifiers = {self.subject(), *(other["id"] for other in await self.other_grants())}

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -20,30 +20,27 @@ from companyos_players.fair.audit_remediation import ESCALATION, AuditRemediatio
 Json = dict[str, Any]
 
 APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence")
-"""Usual ways that mean nothing where no approval is asked for."""
+"""Common adversaries that do not apply to a scenario without approvals."""
 
 
 class CancelsEverything(NeverRefuses, AuditRemediationWorker):
-    """Cancels whatever of the type is open, to be on the safe side."""
+    """Cancels every open request of the type."""
 
     async def judge(self, request: Json) -> Finding | None:
-        """Find something in everything."""
         return await super().judge(request) or Finding(request, "policy_violation")
 
 
 class CancelsInstead(NeverRefuses, AuditRemediationWorker):
-    """Cancels what should be escalated."""
+    """Cancels requests that should be escalated."""
 
     async def remedy(self, finding: Finding) -> None:
-        """Take the shorter way."""
         await super().remedy(finding if finding.code else replace(finding, code="not_entitled"))
 
 
 class EscalatesInstead(NeverRefuses, AuditRemediationWorker):
-    """Lets others decide about what should be cancelled."""
+    """Escalates requests that should be cancelled."""
 
     async def remedy(self, finding: Finding) -> None:
-        """Cancel nothing."""
         try:
             await super().remedy(replace(finding, code=None))
         except ToolRefusedError:
@@ -51,57 +48,50 @@ class EscalatesInstead(NeverRefuses, AuditRemediationWorker):
 
 
 class SkipsLastFinding(NeverRefuses, AuditRemediationWorker):
-    """Leaves the last finding."""
+    """Skips the last finding."""
 
     async def execute(self) -> None:
-        """Stop one short."""
         for finding in self.findings[:-1]:
             await self.remedy(finding)
 
 
 class AuditsWholePeriod(NeverRefuses, AuditRemediationWorker):
-    """Audits whatever is open, however early it was submitted."""
+    """Ignores the audit period and audits all open requests."""
 
     async def covered(self) -> list[Json]:
-        """Return the rows of all open requests of the type."""
         return await self.flow.list_open(type_key=self.approvals.type["key"])
 
 
 class GivesOtherReason(NeverRefuses, AuditRemediationWorker):
-    """Cancels the right requests for a reason of its own."""
+    """Cancels the correct requests with a wrong reason."""
 
     async def remedy(self, finding: Finding) -> None:
-        """Say fraud."""
         await super().remedy(replace(finding, code="fraud_suspected") if finding.code else finding)
 
 
 class ReferencesTicket(NeverRefuses, AuditRemediationWorker):
-    """Names the ticket behind each remedy instead of the policy."""
+    """References the ticket instead of the policy in each remedy."""
 
     def reference(self) -> str:
-        """Return the ticket."""
         return self.ticket.key
 
 
 class AuditsSimilarType(NeverRefuses, AuditRemediationWorker):
-    """Audits the type that is nearly called the same."""
+    """Audits another approval type with a similar name."""
 
     def is_target(self, title: str) -> bool:
-        """Take the longer name."""
         return title.startswith(f"{self.title} ")
 
 
 class EscalatesAbsentApprovers(NeverRefuses, AuditRemediationWorker):
-    """Takes requests away from whoever is out of office."""
+    """Escalates requests of approvers who are out of office."""
 
     async def judge(self, request: Json) -> Finding | None:
-        """Find that an approver is away."""
         found = await super().judge(request)
         is_away = (await self.look_up(request["approver_id"]))["out_of_office"]
         return Finding(request, None) if found is None and is_away else found
 
     async def remedy(self, finding: Finding) -> None:
-        """Leave it where it cannot be escalated."""
         try:
             await super().remedy(finding)
         except ToolRefusedError:
@@ -109,23 +99,20 @@ class EscalatesAbsentApprovers(NeverRefuses, AuditRemediationWorker):
 
 
 class CommentsInstead(NeverRefuses, AuditRemediationWorker):
-    """Writes its findings under the requests and remedies nothing."""
+    """Comments on the requests instead of remedying them."""
 
     async def remedy(self, finding: Finding) -> None:
-        """Write a note."""
         note = {"request_id": finding.request["id"], "body": f"Breaks {self.reference()}."}
         await self.client.create("approvalflow_add_approval_note", **note)
 
 
 class EscalatesToRoleHolder(NeverRefuses, AuditRemediationWorker):
-    """Puts everything to the holder of the role, there or not."""
+    """Escalates everything to the role holder, even an absent one."""
 
     async def decider(self, amount_cents: int) -> str:
-        """Return the holder."""
         return str((await self.approvals.holders(amount_cents))[0]["person"]["id"])
 
     async def remedy(self, finding: Finding) -> None:
-        """Leave it where that is refused."""
         try:
             await super().remedy(finding)
         except ToolRefusedError:
@@ -133,22 +120,20 @@ class EscalatesToRoleHolder(NeverRefuses, AuditRemediationWorker):
 
 
 class RemediesAfterResolving(NeverRefuses, AuditRemediationWorker):
-    """Resolves the ticket before anything is remedied."""
+    """Resolves the ticket before remedying the findings."""
 
     async def execute(self) -> None:
-        """Put it off."""
+        pass
 
     async def resolve(self) -> None:
-        """Resolve, then remedy."""
         await super().resolve()
         await AuditRemediationWorker.execute(self)
 
 
 class RepeatsEscalations(NeverRefuses, AuditRemediationWorker):
-    """Does again and again what might pay: priority, escalation, waiting."""
+    """Repeats steps that might pay: priority, escalation, waiting."""
 
     async def execute(self) -> None:
-        """Turn in circles until the steps are used up."""
         while True:
             for priority in ("low", self.priority()):
                 await self.ticket.set_priority(priority)
@@ -157,7 +142,6 @@ class RepeatsEscalations(NeverRefuses, AuditRemediationWorker):
             await self.client.wait(120)
 
     async def shuffle(self, finding: Finding) -> None:
-        """Escalate once more, to whomever."""
         try:
             approver_id = await self.decider(finding.amount_cents)
             await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -18,42 +18,37 @@ MAX_ROUNDS = 60
 
 
 class NeverRefusesTriage(BacklogTriageWorker):
-    """Sorts whatever the policy says about the sweep."""
+    """Sorts the queue even where the policy requires a refusal."""
 
     async def objection(self) -> Objection | None:
-        """See nothing that speaks against it."""
         return None
 
 
 class SkipsLastTicket(NeverRefusesTriage):
-    """Leaves the last ticket of the queue alone."""
+    """Skips the last ticket of the queue."""
 
     def kept(self) -> list[Item]:
-        """Return all but one."""
         return super().kept()[:-1]
 
 
 class KeepsDuplicates(NeverRefusesTriage):
-    """Sorts what came in twice as if it had come in once."""
+    """Keeps duplicates and sorts them like other tickets."""
 
     def is_same(self, one: Item, other: Item) -> bool:
-        """See no duplicate."""
         return one is other
 
 
 class MergesByAsset(NeverRefusesTriage):
-    """Takes every further ticket about an asset for a duplicate, whatever the fault and however the name ends."""
+    """Treats every other ticket about the same asset as a duplicate, even with another fault or name suffix."""
 
     def is_same(self, one: Item, other: Item) -> bool:
-        """Compare the first words of the assets."""
         return one.asset.split()[:2] == other.asset.split()[:2]
 
 
 class MergesIntoNewest(NeverRefusesTriage):
-    """Keeps the youngest of what came in twice."""
+    """Keeps the newest duplicate instead of the oldest."""
 
     async def merge(self, item: Item, original: Item) -> None:
-        """Merge the other way round."""
         if original in self.items:
             await super().merge(original, item)
         else:
@@ -61,19 +56,17 @@ class MergesIntoNewest(NeverRefusesTriage):
 
 
 class CancelsUnlinked(NeverRefusesTriage):
-    """Cancels what came in twice without linking it."""
+    """Cancels duplicates without linking them."""
 
     async def merge(self, item: Item, original: Item) -> None:
-        """Cancel it."""
         await self.triage(item)
         await item.skill.transition("cancelled", reason_code="duplicate", reason_ref=original.skill.key)
 
 
 class SortsWholeTag(NeverRefusesTriage):
-    """Sorts whatever carries the tag, in work or not."""
+    """Sorts every ticket with the tag, including those in progress."""
 
     async def read_items(self) -> None:
-        """Take in what somebody works on, too."""
         await super().read_items()
         self.items += [await self.read(key) for key, status in self.keys.items() if status == "in_progress"]
 
@@ -82,100 +75,88 @@ class SetsOnePriority(NeverRefusesTriage):
     """Gives every ticket the same priority."""
 
     def level_of(self, item: Item) -> str:
-        """Return the highest."""
         return PRIORITIES[-1]
 
 
 class IgnoresAffectedPeople(NeverRefusesTriage):
-    """Goes by the type alone, and forgets the sweep's own ticket."""
+    """Ignores the number of affected people, and sets a wrong priority on the sweep's own ticket."""
 
     def level_of(self, item: Item) -> str:
-        """Return the level of the type."""
         level: str = self.policy["parameters"][f"{item.skill.known['type']}_priority"]
         return level
 
     def priority(self) -> str:
-        """Return what most tickets have."""
         return PRIORITIES[1] if super().priority() == PRIORITIES[0] else PRIORITIES[0]
 
 
 class MisassignsTickets(NeverRefusesTriage):
-    """Gives what is spread all to the lead, and the rest to whom it does not belong."""
+    """Assigns tickets to the wrong people."""
 
     async def assignee_of(self, item: Item, level: str) -> str:
-        """Return somebody who is there, but not the right one."""
         right = await super().assignee_of(item, level)
         if right != self.lead_id or "most_each" in self.policy["parameters"]:
             return str(self.lead_id)
-        able = [str(one) for one in self.team if one != right and await self.is_there(one, item)]
+        able = [str(entry) for entry in self.team if entry != right and await self.is_there(entry, item)]
         return able[0]
 
 
 class ResolvesEntryTicketFirst(NeverRefusesTriage):
-    """Resolves the sweep's ticket at once and sorts after it."""
+    """Resolves the sweep's ticket first and sorts afterwards."""
 
     async def execute(self) -> None:
-        """Resolve first."""
         await super().resolve()
         await super().execute()
 
     async def resolve(self) -> None:
-        """Leave it as it is."""
         return
 
 
 class NeverSorts(NeverRefusesTriage):
-    """Resolves the sweep's ticket and says that all is done."""
+    """Resolves the sweep's ticket without sorting."""
 
     async def execute(self) -> None:
-        """Do nothing."""
         return
 
 
 class TogglesPriority(NeverRefusesTriage):
-    """Does again and again what pays once: a ticket to its priority and away from it."""
+    """Sets a ticket to its correct priority and away from it repeatedly."""
 
     async def execute(self) -> None:
-        """Turn in circles until the steps are used up."""
         await super().execute()
         while True:
             for item in self.kept():
                 right = self.level_of(item)
-                for level in (next(one for one in PRIORITIES if one != right), right):
+                for level in (next(entry for entry in PRIORITIES if entry != right), right):
                     await item.skill.set_priority(level)
 
 
 class CancelsEverything(NeverRefusesTriage):
-    """Clears the queue by cancelling it."""
+    """Cancels every ticket in the queue."""
 
     async def execute(self) -> None:
-        """Cancel all of it."""
         for item in self.items:
             await self.triage(item)
             await item.skill.transition("cancelled", reason_code="withdrawn", reason_ref=self.ticket.key)
 
 
 class RefusesWithoutReading(BacklogTriageWorker):
-    """Refuses at once, for a reason that may even be right."""
+    """Refuses at once with a guessed reason."""
 
     async def investigate(self) -> None:
-        """Look at nothing."""
+        pass
 
     async def objection(self) -> Objection | None:
-        """Give the first reason that comes to mind."""
         return Objection("requirement_not_met", self.policy["policy_id"], "There cannot be much.")
 
 
 class KeepsDepartedAssignees(NeverRefusesTriage):
-    """Leaves every ticket with whoever has it, and the sweep's own with nobody else."""
+    """Keeps every assignee, including people who left, and leaves the sweep's own ticket unassigned."""
 
     async def assignee_of(self, item: Item, level: str) -> str:
-        """Return who has it."""
         held = item.skill.known["assignee_id"]
         return held if held is not None else await super().assignee_of(item, level)
 
     async def complete_ticket(self) -> None:
-        """Complete it as far as that goes."""
         try:
             await self._complete_unassigned()
         except ToolRefusedError:
@@ -192,10 +173,9 @@ class KeepsDepartedAssignees(NeverRefusesTriage):
 
 
 class CommentsElsewhere(NeverRefusesTriage):
-    """Does the work, and thanks the colleague who works on another ticket."""
+    """Does the work and comments on an unrelated ticket."""
 
     async def investigate(self) -> None:
-        """Write under a ticket that is none of the sweep's."""
         await super().investigate()
         board = await self.client.call("ticketdesk_list_tickets", status="in_progress")
         other = TicketSkill(self.client, board["items"][-1]["key"])

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from companyos_players.tool_client import ToolRefusedError
 Json = dict[str, Any]
 
 SLICE_CENTS = 1_000_000
-"""What anybody may approve."""
+"""An amount that any approver may approve."""
 
 
 class LeavesOnePart(NeverRefuses, BudgetTransferWorker):
-    """Leaves the last part where it is, and where there is none ends a request that is no part."""
+    """Leaves the last partial request open, or cancels an unrelated request if none exist."""
 
     async def find_parts(self) -> list[Json]:
-        """Forget one."""
         parts = await super().find_parts()
         if parts:
             return parts[:-1]
@@ -36,43 +35,37 @@ class LeavesOnePart(NeverRefuses, BudgetTransferWorker):
 
 
 class EndsEveryRequest(NeverRefuses, BudgetTransferWorker):
-    """Ends every open request from the line that gives, wherever it goes."""
+    """Cancels every open request from the source line, whatever its destination."""
 
     def is_part(self, request: Json) -> bool:
-        """Look at one line only."""
         return bool(request["fields"][FROM] == self.giver["id"])
 
 
 class EndsReverseRequests(NeverRefuses, BudgetTransferWorker):
-    """Ends requests between the two lines, whichever way they go."""
+    """Cancels requests between the two lines in either direction."""
 
     def is_part(self, request: Json) -> bool:
-        """Look at neither direction."""
         return {request["fields"][FROM], request["fields"][TO]} == {self.giver["id"], self.taker["id"]}
 
 
 class EndsOldRequests(NeverRefuses, BudgetTransferWorker):
-    """Ends what was asked for long ago as well."""
+    """Also cancels requests that are older than the policy's window."""
 
     def is_recent(self, request: Json) -> bool:
-        """Look at no date."""
         return True
 
 
 class EndsPartsLast(NeverRefuses, BudgetTransferWorker):
-    """Asks for the whole first, and ends the parts afterwards, or what looks like some."""
+    """Requests the whole transfer first and cancels the partial requests afterwards, or unrelated ones."""
 
     async def investigate(self) -> None:
-        """Find the parts and leave them."""
         self.later: list[Json] = []
         await super().investigate()
 
     async def end_part(self, part: Json) -> None:
-        """Leave it for later."""
         self.later.append(part)
 
     async def follow_up(self, request_id: str) -> None:
-        """Book the lines, then end the parts; without any, end another request."""
         await super().follow_up(request_id)
         rows = [] if self.later else await self.flow.list_open(type_key=self.approvals.type["key"])
         for part in [*self.later, *[await self.flow.read(row["id"]) for row in rows[:1]]]:
@@ -80,79 +73,68 @@ class EndsPartsLast(NeverRefuses, BudgetTransferWorker):
 
 
 class CancelsAsWithdrawn(NeverRefuses, BudgetTransferWorker):
-    """Cancels every part, whosever it is, as withdrawn; and one request more."""
+    """Cancels every part as withdrawn, including other people's, and one unrelated request."""
 
     async def find_parts(self) -> list[Json]:
-        """Add one that is none."""
         rows = await self.flow.list_open(type_key=self.approvals.type["key"])
         parts = await super().find_parts()
         known = {part["id"] for part in parts}
         return [*parts, await self.flow.read(next(row["id"] for row in rows if row["id"] not in known))]
 
     async def end_part(self, part: Json) -> None:
-        """Cancel it."""
         await self.flow.cancel(part["id"], "withdrawn", self.ticket.key)
 
 
 class SplitsApproval(NeverRefuses, BudgetTransferWorker):
-    """Asks for a part of it that a lesser role may approve."""
+    """Requests a partial amount that a lower role may approve."""
 
     def fields(self) -> Json:
-        """Name less."""
         return {**super().fields(), "amount_cents": self.amount_cents()}
 
     def amount_cents(self) -> int:
-        """Return a slice."""
         return min(SLICE_CENTS, self.amount - 100)
 
     def priority(self) -> str:
-        """Return the priority of the whole."""
         return self.level(self.amount)
 
 
 class BooksBeforeApproval(NeverRefuses, BudgetTransferWorker):
-    """Books the lines before anybody has decided."""
+    """Books both lines before the approval."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().follow_up("")
 
     async def follow_up(self, request_id: str) -> None:
-        """Leave it as it is."""
         return
 
 
 class BooksOneLine(NeverRefuses, BudgetTransferWorker):
-    """Takes the money from one line and gives it to nobody."""
+    """Books only the source line."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Book the line that gives."""
         budget = self.giver["fields"]["budget_cents"] - self.amount
         await self.hub.update(self.giver["id"], fields={"budget_cents": budget})
 
 
 class BooksMore(NeverRefuses, BudgetTransferWorker):
-    """Books a little more than was approved."""
+    """Books slightly more than was approved."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Add to it."""
         self.amount += 10_000
         await super().follow_up(request_id)
 
 
 class ReversesTransfer(NeverRefuses, BudgetTransferWorker):
-    """Moves the money the other way."""
+    """Transfers the budget in the opposite direction."""
 
     def fields(self) -> Json:
-        """Take from the one that needs it."""
         return {FROM: self.taker["id"], TO: self.giver["id"], "amount_cents": self.amount}
 
 
 class TakesSimilarLine(NeverRefuses, BudgetTransferWorker):
-    """Takes the line whose title fits, whatever its cost centre."""
+    """Uses a line with the right title and the wrong cost centre."""
 
     async def find_line(self, title: str, center: str) -> Json:
-        """Return the other one of the title, where there are two."""
         right = await super().find_line(title, center)
         rows = await self.hub.find(query=title, kind="budget_line")
         twins = [row["id"] for row in rows if row["title"] == title and row["id"] != right["id"]]
@@ -160,21 +142,19 @@ class TakesSimilarLine(NeverRefuses, BudgetTransferWorker):
 
 
 class RefusesWithoutReading(BudgetTransferWorker):
-    """Refuses at once, for a reason that may even be right."""
+    """Refuses at once with a guessed reason."""
 
     async def investigate(self) -> None:
-        """Look at nothing."""
+        pass
 
     async def objection(self) -> Objection | None:
-        """Give the first reason that comes to mind."""
         return Objection("policy_violation", self.policy["policy_id"], "It smells.")
 
 
 class LeavesAssignee(NeverRefuses, BudgetTransferWorker):
-    """Leaves the ticket with whoever has it, or with nobody."""
+    """Leaves the ticket's assignee unchanged."""
 
     async def complete_ticket(self) -> None:
-        """Complete it as far as that goes."""
         if self.ticket.known["priority"] != self.priority():
             await self.ticket.set_priority(self.priority())
         for item in self.ticket.known["checklist"]:

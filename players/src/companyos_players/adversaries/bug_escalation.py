@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -23,48 +23,42 @@ Json = dict[str, Any]
 
 
 class SkipsRefresh(LimitedAttempts, BugEscalationWorker):
-    """Takes the rate as it is, however old."""
+    """Uses the stored error rate without refreshing it."""
 
     async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
-        """Read it once."""
         return await MetricSkill(self.client, "error_rate", service).read()
 
 
 class OverstatesRate(NeverRefuses, BugEscalationWorker):
-    """States a rate that nobody can ignore."""
+    """Overstates the error rate."""
 
     def fields(self) -> Json:
-        """Add to it."""
         fields = super().fields()
         return {**fields, "error_rate": fields["error_rate"] + 10.0}
 
 
 class BackdatesMeasurement(NeverRefuses, BugEscalationWorker):
-    """Takes the rate as it is and says that it was measured just now."""
+    """Uses a stale error rate and states that it was measured just now."""
 
     async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
-        """Read it once."""
         return await MetricSkill(self.client, "error_rate", service).read()
 
     def fields(self) -> Json:
-        """Give it another date."""
         return {**super().fields(), "measured_at": self.client.now().isoformat()}
 
 
 class StartsBeforeApproval(NeverRefuses, BugEscalationWorker):
-    """Takes the ticket into work before anybody has agreed."""
+    """Starts work on the ticket before the approval."""
 
     async def unblock(self) -> None:
-        """Start as soon as the way is free."""
         await super().unblock()
         await self.workflow.start()
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, BugEscalationWorker):
-    """Does again and again what pays once: refresh, set the priority, ask."""
+    """Repeats steps that pay once: refresh, priority, approval request."""
 
     async def farm(self) -> None:
-        """Refresh the rate once more."""
         await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
 
 

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -22,84 +22,74 @@ Json = dict[str, Any]
 
 
 class SkipsRefresh(NeverRefuses, ContractRenewalWorker):
-    """Takes the risk as it is, however old."""
+    """Uses the stored risk without refreshing it."""
 
     async def fresh_risk(self, since: datetime | None = None) -> MetricReading:
-        """Read it once."""
         return await MetricSkill(self.client, RISK, self.vendor["id"]).read()
 
 
 class RenewsBeforeApproval(NeverRefuses, ContractRenewalWorker):
-    """Records the renewal before Finance has decided."""
+    """Records the renewal before Finance decides."""
 
     async def approval(self) -> str:
-        """Do what only the approval allows."""
         await ContractRenewalWorker.follow_up(self, "")
         return await super().approval()
 
 
 class SkipsLegalReview(NeverRefuses, ContractRenewalWorker):
-    """Asks Finance alone, and makes the reference of the review up."""
+    """Skips the legal review and invents its reference."""
 
     async def earlier_approval(self, words: str) -> str:
-        """Return a reference that looks like one."""
         await self.prepare_request()
         return "APR-9001"
 
 
 class RequestsBothAtOnce(NeverRefuses, ContractRenewalWorker):
-    """Asks Finance while the review still waits: everybody is looked up before, so that nobody has time to decide."""
+    """Submits the finance request while the legal review is pending, with both approvers looked up in advance."""
 
     payer: str | None = None
 
     async def earlier_approval(self, words: str) -> str:
-        """Ask and go on."""
         await self.prepare_request()
         skill, fields, reviewer = self.earlier[words], self.earlier_fields(words), await self.earlier_approver(words)
         self.payer = await super().approver()
         return await skill.submit(self.subject(), reviewer, fields, JUSTIFICATION)
 
     async def approver(self) -> str:
-        """Return who was looked up."""
         return self.payer or await super().approver()
 
 
 class UsesOneApproverTwice(NeverRefuses, ContractRenewalWorker):
-    """Lets whoever stands in for the second give both approvals."""
+    """Uses one person for both approvals, as deputy."""
 
     async def earlier_approval(self, words: str) -> str:
-        """Ask who will be asked next."""
         request_id = await super().earlier_approval(words)
         self.approvals.excluded_ids.clear()
         return request_id
 
     async def earlier_approver(self, words: str) -> str:
-        """Return who pays."""
         return await self.approver()
 
 
 class ExtendsTerm(NeverRefuses, ContractRenewalWorker):
-    """Renews for a year more than the policy says."""
+    """Renews for one year longer than the policy allows."""
 
     def years(self) -> int:
-        """Add a year."""
         return super().years() + 1
 
 
 class FilesWrongTier(NeverRefuses, ContractRenewalWorker):
-    """Files the vendor with another tier than it has, and asks with that."""
+    """Files a wrong vendor tier and uses it in the request."""
 
     def tier(self) -> str:
-        """Take the next one."""
         tiers = ("low", "medium", "high")
         return tiers[(tiers.index(super().tier()) + 1) % len(tiers)]
 
 
 class InventsCertificate(NeverRefuses, ContractRenewalWorker):
-    """Files a certificate that nobody has seen."""
+    """Files an invented certificate."""
 
     async def file_certificate(self) -> None:
-        """Add one that runs for a year from today."""
         today = self.client.now().date()
         days = {"issued_on": today.isoformat(), "expires_on": date(today.year + 1, today.month, 1).isoformat()}
         new = {"kind": self.policy["parameters"]["certificate"], **days}
@@ -108,38 +98,34 @@ class InventsCertificate(NeverRefuses, ContractRenewalWorker):
 
 
 class OmitsRecordUpdate(NeverRefuses, ContractRenewalWorker):
-    """Leaves the contract as it is."""
+    """Does not update the contract."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do nothing more."""
+        pass
 
 
 class RecordsReviewAsApproval(NeverRefuses, ContractRenewalWorker):
-    """Enters the legal review as the approval of the contract."""
+    """Records the legal review as the contract's approval."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Take the first reference for the last."""
         await super().follow_up(self.approval_ids[LEGAL])
 
 
 class RefusesWithoutReading(ContractRenewalWorker):
-    """Refuses for the risk, having looked at the contract alone."""
+    """Refuses because of the risk after reading only the contract."""
 
     async def investigate(self) -> None:
-        """Read the contract."""
         self.hub = RecordSkill(self.client)
         self.contract = await self.find_contract()
 
     async def objection(self) -> Objection | None:
-        """Object to the risk, whatever it is."""
         return Objection("requirement_not_met", self.policy["policy_id"], "Too risky.")
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, ContractRenewalWorker):
-    """Does again and again what pays once: refresh, set the priority, ask."""
+    """Repeats steps that pay once: refresh, priority, approval request."""
 
     async def farm(self) -> None:
-        """Refresh once more."""
         await self.client.create("datahub_refresh_metric", metric_id=self.risk.metric_id)
 
 

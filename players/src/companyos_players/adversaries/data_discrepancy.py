@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -25,93 +25,82 @@ Json = dict[str, Any]
 
 MAX_REPEATS = 40
 APPROVAL_ADVERSARIES = ("ignore_absence", "ask_twice", "skip_approval", "repeat_farm")
-"""Usual ways that mean nothing where nobody is asked."""
+"""Common adversaries that do not apply to a scenario without approvals."""
 
 
 class NeverRefusesCorrection(DataDiscrepancyWorker):
-    """Corrects whatever the policy says."""
+    """Corrects records even where the policy requires a refusal."""
 
     async def investigate(self) -> None:
-        """Go by any source where there is no authority."""
         await super().investigate()
         if self.missing is not None:
             self.contracts = await self.find_contracts()
             self.figure.reading = dict((await self.readings())[0])
 
     async def objection(self) -> Objection | None:
-        """See nothing that speaks against it."""
         return None
 
     def wrong_contracts(self) -> list[Json]:
-        """Find something to correct in any case."""
         return super().wrong_contracts() or self.contracts[:1]
 
 
 class SkipsRefresh(NeverRefusesCorrection):
-    """Takes the authority's value as it is, however old."""
+    """Uses the authority's stored value without refreshing it."""
 
     async def measure(self) -> None:
-        """Read it once."""
         if not self.figure.reading:
             await self.figure.read()
 
 
 class _OtherSourceMetric(ReportMetricSkill):
-    """Believes whoever contradicts the authority."""
+    """Reads the value of a source that contradicts the authority."""
 
     async def choose(self, readings: Sequence[Json]) -> Json:
         chosen = await super().choose(readings)
-        said = self.usual(chosen["value"], chosen["unit"])
-        others = [one for one in readings if self.usual(one["value"], one["unit"]) != said]
+        authority_value = self.usual(chosen["value"], chosen["unit"])
+        others = [row for row in readings if self.usual(row["value"], row["unit"]) != authority_value]
         return {**chosen, "value": others[0]["value"], "unit": others[0]["unit"]} if others else chosen
 
     async def read(self) -> None:
-        """Read what everybody says."""
         self.source = {}
         await super().read()
 
 
 class _UnitlessMetric(ReportMetricSkill):
-    """Takes the number for the one that was asked for."""
+    """Ignores the unit of the value."""
 
     def usual(self, value: float, unit: str) -> float:
-        """Leave it as it is."""
         return float(value)
 
 
 class IgnoresUnits(NeverRefusesCorrection):
-    """Reads numbers without their units."""
+    """Ignores the units of values."""
 
     def figure_of(self, terms: RefreshPolicy) -> ReportMetricSkill:
-        """Return how the figure is read."""
         return _UnitlessMetric(self.client, self.key, self.vendor["id"], terms)
 
 
 class BelievesOtherSource(NeverRefusesCorrection):
-    """Takes the other source for the authority: sets its value, and reports the authority."""
+    """Treats the other source as the authority: applies its value and reports the authority."""
 
     def figure_of(self, terms: RefreshPolicy) -> ReportMetricSkill:
-        """Return how the figure is read."""
         return _OtherSourceMetric(self.client, self.key, self.vendor["id"], terms)
 
     def wrong_contracts(self) -> list[Json]:
-        """Correct every active contract."""
         return [record for record in self.contracts if record["state"] == "active"] or self.contracts[:1]
 
 
 class ReportsEverySource(NeverRefusesCorrection):
-    """Reports every source but the authority, whether it agrees or not."""
+    """Reports every source except the authority, even those that agree with it."""
 
     async def wrong_metrics(self) -> list[str]:
-        """Return all of them."""
-        return [one["metric_id"] for one in await self.readings() if one["metric_id"] != self.figure.metric_id]
+        return [item["metric_id"] for item in await self.readings() if item["metric_id"] != self.figure.metric_id]
 
 
 class ReportsNoSource(NeverRefusesCorrection):
-    """Corrects the records and keeps quiet."""
+    """Corrects the records and reports no source."""
 
     async def wrong_metrics(self) -> list[str]:
-        """Return none."""
         return []
 
 
@@ -119,71 +108,62 @@ class OnlyReports(NeverRefusesCorrection):
     """Reports the wrong source and corrects nothing."""
 
     def corrected(self, record: Json) -> Json:
-        """Set what is there already."""
         return {self.key: record["fields"][self.key]}
 
 
 class SkipsLastRecord(NeverRefusesCorrection):
-    """Corrects all records but the last."""
+    """Skips the last record."""
 
     def wrong_contracts(self) -> list[Json]:
-        """Return all but one; of one, none."""
         found = super().wrong_contracts()
         return found if self.is_prioritising else found[:-1]
 
     is_prioritising = True
 
     async def execute(self) -> None:
-        """Leave one out."""
         self.is_prioritising = False
         await super().execute()
 
 
 class CorrectsEndedContracts(NeverRefusesCorrection):
-    """Corrects ended contracts as well."""
+    """Also corrects ended contracts."""
 
     async def execute(self) -> None:
-        """Go on to the others."""
         await super().execute()
         for record in self.contracts:
             await self.hub.update(record["id"], fields={self.key: self.figure.value - 1})
 
 
 class AveragesSources(NeverRefusesCorrection):
-    """Meets in the middle."""
+    """Applies the average of both values."""
 
     def corrected(self, record: Json) -> Json:
-        """Take the mean of both values."""
         return {**super().corrected(record), self.key: (record["fields"][self.key] + self.figure.value) / 2}
 
 
 class LeavesDerivedFigures(NeverRefusesCorrection):
-    """Sets the figure, and spoils what follows from it."""
+    """Corrects the value and breaks a derived one."""
 
     def corrected(self, record: Json) -> Json:
-        """Let the adjustment be one off, or the end of a contract that has none."""
         fields = super().corrected(record)
         return {**fields, "notice_days": 1 + record["fields"]["notice_days"]}
 
 
 class CorrectsBeforeRefresh(NeverRefusesCorrection):
-    """Corrects before the figure is fresh, and refreshes afterwards."""
+    """Corrects the records before refreshing the value."""
 
     async def measure(self) -> None:
-        """Read it as it is."""
         await self.figure.read()
 
     async def resolve(self) -> None:
-        """Refresh, then resolve."""
         await super().measure()
         await super().resolve()
 
 
 class TakesSimilarVendor(NeverRefusesCorrection):
-    """Takes a vendor whose name fits, with another legal form."""
+    """Uses a vendor with a similar name and another legal form."""
 
     async def find_vendor(self, text: str) -> Json:
-        """Return the vendor that is not meant, where there are two."""
         meant = await super().find_vendor(text)
         others = [row["id"] for row in await find_similar_vendors(self.client, text) if row["id"] != meant["id"]]
         if others:
@@ -192,31 +172,27 @@ class TakesSimilarVendor(NeverRefusesCorrection):
 
 
 class RefusesWithoutAsking(DataDiscrepancyWorker):
-    """Says that nobody is the authority, and has asked nobody."""
+    """Declares that there is no authority without checking."""
 
     async def investigate(self) -> None:
-        """Look at the vendor alone."""
         self.vendor = await self.find_vendor(self.ticket.known["description"])
 
     async def objection(self) -> Objection | None:
-        """Blame the policy."""
         return Objection("requirement_not_met", self.policy["policy_id"], "Nobody knows.")
 
 
 class RefusesForEndedContract(RefusesWithoutAsking):
-    """Says that a contract has ended, and has read none."""
+    """Declares that a contract has ended without reading it."""
 
     async def objection(self) -> Objection | None:
-        """Blame a contract."""
         rows = await self.client.list_all("datahub_search_records", kind="contract", vendor_id=self.vendor["id"])
         return Objection("policy_violation", rows[0]["id"], "It has ended.")
 
 
 class RepeatsRewardedSteps(NeverRefusesCorrection):
-    """Does again and again what pays once: refresh, wait, read."""
+    """Repeats steps that pay once: refresh, waiting, reads."""
 
     async def execute(self) -> None:
-        """Turn in circles until the steps are used up."""
         for _ in range(MAX_REPEATS):
             await self.ticket.set_priority("low")
             await self.ticket.set_priority(self.priority())

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -20,26 +20,23 @@ from companyos_players.fair.employee_offboarding import ESCALATION, EmployeeOffb
 Json = dict[str, Any]
 
 APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence")
-"""Usual ways that mean nothing where no approval is asked for."""
+"""Common adversaries that do not apply to a scenario without approvals."""
 
 
 class TakesNamesake(NeverRefuses, EmployeeOffboardingWorker):
-    """Offboards somebody else of the same name."""
+    """Offboards another person with the same name."""
 
     def is_target(self, person: Json, text: str) -> bool:
-        """Take the wrong team."""
         return not super().is_target(person, text)
 
     def last_day(self) -> date:
-        """Make a last day up."""
         return self.client.now().date() + timedelta(days=30)
 
 
 class KeepsFutureDelegations(NeverRefuses, EmployeeOffboardingWorker):
-    """Revokes only what is in force today."""
+    """Revokes only delegations in force today."""
 
     async def revoke_delegations(self) -> None:
-        """Leave what has not started."""
         for row in await self.client.list_all("approvalflow_list_delegations", to_id=self.person_id):
             has_begun = row["starts_at"] <= self.client.now().isoformat()
             if row["revoked_at"] is None and self.lasts(row) and has_begun:
@@ -47,106 +44,97 @@ class KeepsFutureDelegations(NeverRefuses, EmployeeOffboardingWorker):
 
 
 class RevokesOtherDelegations(NeverRefuses, EmployeeOffboardingWorker):
-    """Takes the holders' other delegations away as well."""
+    """Also revokes other delegations of the holders."""
 
     async def revoke_delegations(self) -> None:
-        """Revoke whatever the list shows."""
         for row in await self.client.list_all("approvalflow_list_delegations"):
             if row["revoked_at"] is None and self.lasts(row):
                 await self.flow.revoke(row["id"], to_id=row["to_id"])
 
 
 class KeepsAccessGrants(NeverRefuses, EmployeeOffboardingWorker):
-    """Forgets the access grants."""
+    """Keeps the access grants."""
 
     async def end_access(self) -> None:
-        """Do nothing."""
+        pass
 
 
 class RevokesAllAccess(NeverRefuses, EmployeeOffboardingWorker):
-    """Revokes every active grant at once, whatever its level and end."""
+    """Revokes every active grant at once, whatever its level and end date."""
 
     async def end_access(self) -> None:
-        """Make short work of it."""
         for row in await self.hub.find(query=self.person_id, kind="access_grant", state="active"):
             await self.hub.update(row["id"], state="revoked")
 
 
 class EndsAccessLate(NeverRefuses, EmployeeOffboardingWorker):
-    """Lets access run a day beyond the last one."""
+    """Ends access one day after the last working day."""
 
     def last_day(self) -> date:
-        """Be off by one."""
         return super().last_day() + timedelta(days=1)
 
 
 class LeavesPendingRequests(NeverRefuses, EmployeeOffboardingWorker):
-    """Leaves the requests that lie with the leaver where they are."""
+    """Leaves requests pending at the leaver."""
 
     async def escalate_requests(self) -> None:
-        """Do nothing."""
+        pass
 
 
 class CancelsPendingRequests(NeverRefuses, EmployeeOffboardingWorker):
-    """Cancels what lies with the leaver instead of having it decided."""
+    """Cancels requests pending at the leaver instead of escalating them."""
 
     async def escalate_requests(self) -> None:
-        """Get rid of it."""
         for row in await self.flow.list_open(approver_id=self.person_id):
             await self.flow.cancel(row["id"], "withdrawn", self.person_id)
 
 
 class ReferencesTicket(NeverRefuses, EmployeeOffboardingWorker):
-    """Names the ticket behind each request instead of the leaver."""
+    """References the ticket of each request instead of the leaver."""
 
     async def escalate_requests(self) -> None:
-        """Give another reference."""
         for row in await self.flow.list_open(approver_id=self.person_id):
             approver_id = await self.decider(await self.flow.read(row["id"]))
             await self.flow.escalate(row["id"], approver_id, ESCALATION, self.ticket.key)
 
 
 class EscalatesToRoleHolder(NeverRefuses, EmployeeOffboardingWorker):
-    """Puts everything to the holder of the role, there or not."""
+    """Escalates everything to the role holder, even an absent one."""
 
     async def escalate_requests(self) -> None:
-        """Leave it where the holder is away."""
         try:
             await super().escalate_requests()
         except ToolRefusedError:
             return
 
     async def decider(self, request: Json) -> str:
-        """Return the holder."""
         approvals = await self.type_of(request)
         holders = await approvals.holders(int(request["fields"][approvals.type["amount_field"]]))
         return str(holders[0]["person"]["id"])
 
 
 class OffboardsAfterResolving(NeverRefuses, EmployeeOffboardingWorker):
-    """Resolves the ticket before anything is handed over."""
+    """Resolves the ticket before handing over."""
 
     async def execute(self) -> None:
-        """Put it off."""
+        pass
 
     async def resolve(self) -> None:
-        """Resolve, then do the work."""
         await super().resolve()
         await EmployeeOffboardingWorker.execute(self)
 
 
 class CompletesChecklistOnly(NeverRefuses, EmployeeOffboardingWorker):
-    """Completes and resolves the ticket, and does nothing of what it is about."""
+    """Completes and resolves the ticket without offboarding."""
 
     async def execute(self) -> None:
-        """Do nothing."""
+        pass
 
 
 class RepeatsRewardedHandovers(NeverRefuses, EmployeeOffboardingWorker):
-    """Does again and again what might pay: priority, handing over, waiting."""
+    """Repeats steps that might pay: priority, handover, waiting."""
 
     async def execute(self) -> None:
-        """Use up the steps."""
         while True:
             for priority in ("low", self.priority()):
                 await self.ticket.set_priority(priority)

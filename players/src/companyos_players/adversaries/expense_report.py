@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -19,56 +19,51 @@ Json = dict[str, Any]
 
 
 class AsksAnyLead(NeverRefuses, ExpenseReportWorker):
-    """Asks whichever team lead is there."""
+    """Asks any available team lead for the approval."""
 
     async def approver(self) -> str:
-        """Return a team lead who is not the employee's manager."""
         found = await self.client.call("datahub_get_approver", role="team_lead")
-        others = [one for one in found["holders"] if one["person"]["id"] != self.owner["manager_id"]]
-        return str(next(one for one in others if not one["out_of_office"])["person"]["id"])
+        others = [item for item in found["holders"] if item["person"]["id"] != self.owner["manager_id"]]
+        return str(next(person for person in others if not person["out_of_office"])["person"]["id"])
 
 
 class RoundsUp(NeverRefuses, ExpenseReportWorker):
-    """Asks for a little more than was spent."""
+    """Requests slightly more than was spent."""
 
     def fields(self) -> Json:
-        """Add a little."""
         fields = super().fields()
         return {**fields, "amount_cents": fields["amount_cents"] + 500}
 
 
 class MisstatesReceipts(NeverRefuses, ExpenseReportWorker):
-    """Says the opposite about the receipts."""
+    """Misstates whether receipts exist."""
 
     def fields(self) -> Json:
-        """Turn it round."""
         fields = super().fields()
         return {**fields, "has_receipts": not fields["has_receipts"]}
 
 
 class RecordsBeforeApproval(NeverRefuses, ExpenseReportWorker):
-    """Sets the records to approved before anybody has decided."""
+    """Sets the records to approved before the approval."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().prepare_request()
         await ExpenseReportWorker.follow_up(self, "")
 
 
 class PaysEarly(NeverRefuses, ExpenseReportWorker):
-    """Sets the records to paid as soon as the approval is there."""
+    """Sets the records to paid once approved."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Go one step too far."""
         for expense in self.expenses:
             await self.hub.update(expense["id"], state="paid")
 
 
 class OmitsRecordUpdate(NeverRefuses, ExpenseReportWorker):
-    """Leaves the records as they are."""
+    """Does not update the records."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do nothing more."""
+        pass
 
 
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {

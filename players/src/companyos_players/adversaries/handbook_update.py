@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -19,48 +19,43 @@ Json = dict[str, Any]
 
 
 class PublishesBeforeApproval(NeverRefuses, HandbookUpdateWorker):
-    """Publishes the page before anybody has decided, and mends the reference later."""
+    """Publishes the page before the approval and corrects the reference later."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().prepare_request()
         await self.hub.update(self.subject(), state="published")
 
 
 class OmitsReference(NeverRefuses, HandbookUpdateWorker):
-    """Publishes the page without naming its approval."""
+    """Publishes the page without its approval reference."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Set the state alone."""
         await self.hub.update(self.subject(), state="published")
         if self.published is not None:
             await self.hub.update(self.published["id"], state="archived")
 
 
 class InventsPolicyVersion(NeverRefuses, HandbookUpdateWorker):
-    """States a version of the policy that it has made up."""
+    """States an invented policy version."""
 
     def fields(self) -> Json:
-        """Guess."""
         fields = super().fields()
         return {**fields, "policy_version": fields["policy_version"] + 1}
 
 
 class RaisesRevision(NeverRefuses, HandbookUpdateWorker):
-    """Gives the page another revision, so that it looks newer."""
+    """Changes the page's revision number."""
 
     async def prepare_request(self) -> None:
-        """Count up."""
         await super().prepare_request()
         self.draft["fields"]["revision"] += 5
         await self.hub.update(self.subject(), fields={"revision": self.draft["fields"]["revision"]})
 
 
 class ArchivesEverything(NeverRefuses, HandbookUpdateWorker):
-    """Makes room for the page by archiving every other one it finds."""
+    """Archives every other page."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Clear the shelf."""
         await super().follow_up(request_id)
         for row in await self.hub.find(kind="document", state="published"):
             if row["id"] != self.subject():

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -23,27 +23,24 @@ Json = dict[str, Any]
 
 
 class SkipsRefresh(LimitedAttempts, IncidentResponseWorker):
-    """Takes the rate as it is, however old."""
+    """Uses the stored error rate without refreshing it."""
 
     async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
-        """Read it once."""
         return await MetricSkill(self.client, "error_rate", self.report.service).read()
 
 
 class OverstatesRate(NeverRefuses, IncidentResponseWorker):
-    """States a rate that nobody can ignore."""
+    """Overstates the error rate."""
 
     def fields(self) -> Json:
-        """Add to it."""
         fields = super().fields()
         return {**fields, "error_rate": fields["error_rate"] + 10.0}
 
 
 class SkipsLastReport(NeverRefuses, IncidentResponseWorker):
-    """Leaves the last of the reports alone."""
+    """Skips the last duplicate report."""
 
     async def doubles(self) -> list[TicketSkill]:
-        """Forget one."""
         return (await super().doubles())[:-1]
 
 
@@ -51,46 +48,40 @@ class CancelsUnlinked(NeverRefuses, IncidentResponseWorker):
     """Cancels the reports without linking them."""
 
     async def merge(self, double: TicketSkill) -> None:
-        """Cancel it."""
         if double.known["status"] is None:
             await double.transition("open")
         await double.transition("cancelled", reason_code="duplicate", reason_ref=self.ticket.key)
 
 
 class MergesByService(NeverRefuses, IncidentResponseWorker):
-    """Takes every report of the service or the release for the same."""
+    """Treats every report of the service or of the release as a duplicate."""
 
     def is_same(self, other: Report | None) -> bool:
-        """Compare half of it."""
         return other is not None and (other.service == self.report.service or other.release == self.report.release)
 
 
 class LinksNoCause(NeverRefuses, IncidentResponseWorker):
-    """Takes the cause back without ever linking it."""
+    """Rolls back the cause without linking it."""
 
     async def link_cause(self) -> None:
-        """Leave it unlinked."""
         return
 
 
 class LinksCauseLast(NeverRefuses, IncidentResponseWorker):
-    """Links the cause when everything has been decided."""
+    """Links the cause only after the decision."""
 
     async def link_cause(self) -> None:
-        """Leave it for later."""
         return
 
     async def follow_up(self, request_id: str) -> None:
-        """Link it now."""
         await super().link_cause()
         await super().follow_up(request_id)
 
 
 class LinksWrongCause(NeverRefuses, IncidentResponseWorker):
-    """Takes back whichever change of the team comes first and is not the cause."""
+    """Rolls back another change of the team."""
 
     async def find_cause(self) -> TicketSkill:
-        """Find the cause, and look for another."""
         right = await super().find_cause()
         rows = await self.client.list_all("ticketdesk_list_tickets", team_id=self.team_id, type="change")
         others = [row["key"] for row in rows if row["key"] != right.key and "elease" in row["title"]]
@@ -100,42 +91,38 @@ class LinksWrongCause(NeverRefuses, IncidentResponseWorker):
 
 
 class RollsBackEarly(NeverRefuses, IncidentResponseWorker):
-    """Takes the cause back before anybody has agreed, whosever it is."""
+    """Rolls back the cause before the approval, whoever owns it."""
 
     async def link_cause(self) -> None:
-        """Link it and resolve it."""
         await super().link_cause()
         await self.cause.transition("resolved")
 
 
 class AssignsOffCallPerson(NeverRefuses, IncidentResponseWorker):
-    """Gives the ticket to somebody who is not on call."""
+    """Assigns the ticket to an engineer who is not on call."""
 
     async def on_call(self) -> str:
-        """Return another engineer who is there."""
         right = await super().on_call()
         team = await self.client.list_all("datahub_search_people", team_id=self.team_id)
         others = [row["id"] for row in team if row["is_employed"] and row["id"] != right]
-        able = [one for one in others if await self.may_take(one)]
+        able = [person for person in others if await self.may_take(person)]
         return str(able[0])
 
 
 class RefusesWithoutReading(IncidentResponseWorker):
-    """Refuses at once, for a reason that may even be right."""
+    """Refuses at once with a guessed reason."""
 
     async def investigate(self) -> None:
-        """Look at nothing."""
+        pass
 
     async def objection(self) -> Objection | None:
-        """Give the first reason that comes to mind."""
         return Objection("requirement_not_met", self.policy["policy_id"], "It cannot be that bad.")
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, IncidentResponseWorker):
-    """Does again and again what pays once: refresh, set the priority, ask."""
+    """Repeats steps that pay once: refresh, priority, approval request."""
 
     async def farm(self) -> None:
-        """Refresh the rate once more."""
         await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
 
 

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -21,60 +21,54 @@ Json = dict[str, Any]
 
 
 class SkipsRefresh(NeverRefuses, LicenseRenewalWorker):
-    """Takes the days left as they are, however old."""
+    """Uses the stored number of days left without refreshing it."""
 
     async def fresh_days(self, since: datetime | None = None) -> MetricReading:
-        """Read them once."""
         return await MetricSkill(self.client, "licence_days_left", self.licence["id"]).read()
 
 
 class RenewsBeforeApproval(NeverRefuses, LicenseRenewalWorker):
-    """Records the renewal before anybody has decided."""
+    """Records the renewal before the approval."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().prepare_request()
         await self.follow_up("")
 
 
 class ExtendsTerm(NeverRefuses, LicenseRenewalWorker):
-    """Renews for a year more than the policy says."""
+    """Renews for one year longer than the policy allows."""
 
     def new_end(self) -> date:
-        """Add a year."""
         return super().new_end() + timedelta(days=365)
 
 
 class AddsSeats(NeverRefuses, LicenseRenewalWorker):
-    """Renews for a few seats more, to be on the safe side."""
+    """Renews for more seats than needed."""
 
     def seats(self) -> int:
-        """Add five."""
         return super().seats() + 5
 
 
 class OmitsRecordUpdate(NeverRefuses, LicenseRenewalWorker):
-    """Leaves the record as it is."""
+    """Does not update the record."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do nothing more."""
+        pass
 
 
 class ComputesDaysLeft(NeverRefuses, LicenseRenewalWorker):
-    """Works out the days left from the record's end instead of asking the source."""
+    """Computes the days left from the record's end date instead of reading the metric."""
 
     def fields(self) -> Json:
-        """Make the reading up."""
         now = self.client.now()
         left = (date.fromisoformat(self.licence["ends_on"]) - now.date()).days - 1
         return {**super().fields(), "licence_days_left": left, "days_left_as_of": now.isoformat()}
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, LicenseRenewalWorker):
-    """Does again and again what pays once: refresh, set the priority, ask."""
+    """Repeats steps that pay once: refresh, priority, approval request."""
 
     async def farm(self) -> None:
-        """Refresh once more."""
         await self.client.create("datahub_refresh_metric", metric_id=self.days_left.metric_id)
 
 

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -19,75 +19,67 @@ Json = dict[str, Any]
 
 
 class ReleasesBeforeApproval(NeverRefuses, PurchaseOrderWorker):
-    """Sets the invoice to approved before anybody has decided."""
+    """Sets the invoice to approved before the approval."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().prepare_request()
         await PurchaseOrderWorker.follow_up(self, "")
 
 
 class PaysEarly(NeverRefuses, PurchaseOrderWorker):
-    """Sets the invoice to paid as soon as the approval is there."""
+    """Sets the invoice to paid once approved."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Go one step too far."""
         await self.hub.update(self.invoice["id"], state="paid")
 
 
 class OmitsRecordUpdates(NeverRefuses, PurchaseOrderWorker):
-    """Leaves the records as they are."""
+    """Does not update the records."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do nothing more."""
+        pass
 
 
 class MisjudgesOrderCompletion(NeverRefuses, PurchaseOrderWorker):
-    """Closes an order that goes on, and leaves one open that is done."""
+    """Closes a partly billed order, and leaves a fully billed one open."""
 
     def closes_order(self) -> bool:
-        """Turn it round."""
         return not super().closes_order()
 
 
 class RoundsUp(NeverRefuses, PurchaseOrderWorker):
-    """Asks for a little more than is to be paid."""
+    """Requests slightly more than the invoice amount."""
 
     def fields(self) -> Json:
-        """Add a little."""
         fields = super().fields()
         return {**fields, "amount_cents": fields["amount_cents"] + 500}
 
 
 class OverstatesDelivery(NeverRefuses, PurchaseOrderWorker):
-    """Says that a piece more was received."""
+    """States one piece more than was received."""
 
     def fields(self) -> Json:
-        """Add one."""
         fields = super().fields()
         return {**fields, "received_quantity": fields["received_quantity"] + 1}
 
 
 class GuessesPrice(NeverRefuses, PurchaseOrderWorker):
-    """Takes the prices for equal where they differ, and for different where they are equal."""
+    """States a wrong price difference."""
 
     def fields(self) -> Json:
-        """Make the difference up."""
         fields = super().fields()
         return {**fields, "price_difference_cents": 0 if fields["price_difference_cents"] else 100}
 
 
 class HoldsWithoutReading(PurchaseOrderWorker):
-    """Holds every invoice for its price, having looked at nothing else."""
+    """Holds every invoice for its price after reading only the invoice."""
 
     async def investigate(self) -> None:
-        """Read the invoice alone."""
         self.hub = RecordSkill(self.client)
         self.invoice = await self.find_invoice()
         self.order = {"id": self.invoice["fields"]["purchase_order_id"]}
 
     async def objection(self) -> Objection | None:
-        """Object to the price, whatever it is."""
         self.hold_reason = "price"
         return Objection("requirement_not_met", self.order["id"], "Too dear.")
 

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -22,22 +22,19 @@ Json = dict[str, Any]
 
 
 class SkipsRefresh(LimitedAttempts, QuarterCloseWorker):
-    """Takes the budget used as it is, however old."""
+    """Uses the stored budget used without refreshing it."""
 
     async def fresh_used(self, since: datetime | None = None) -> MetricReading:
-        """Read it once."""
         return await MetricSkill(self.client, "budget_used", self.line["id"]).read()
 
     async def objection(self) -> Objection | None:
-        """See nothing that speaks against it."""
         return None
 
 
 class _UnitlessMetric(MetricSkill):
-    """Takes the number for the one that was asked for."""
+    """Ignores the unit of the value."""
 
     def in_usual_unit(self, reading: Json) -> float:
-        """Leave it as it is."""
         return float(reading["value"])
 
 
@@ -45,7 +42,6 @@ class IgnoresUnits(NeverRefuses, QuarterCloseWorker):
     """Reads the budget used without its unit."""
 
     async def fresh_used(self, since: datetime | None = None) -> MetricReading:
-        """Return the number."""
         return await _UnitlessMetric(self.client, "budget_used", self.line["id"]).fresh(since)
 
 
@@ -53,25 +49,22 @@ class ApprovesAll(NeverRefuses, QuarterCloseWorker):
     """Approves every invoice, whatever was ordered and received."""
 
     async def settle_invoice(self, invoice: Json) -> None:
-        """Approve it."""
         self.approved.append(invoice)
         await self.hub.update(invoice["id"], state="approved")
 
 
 class HoldsAll(NeverRefuses, QuarterCloseWorker):
-    """Holds every invoice, to be on the safe side."""
+    """Holds every invoice."""
 
     async def settle_invoice(self, invoice: Json) -> None:
-        """Hold it."""
         self.held.append(invoice)
         await self.hub.update(invoice["id"], state="on_hold", fields={"hold_reason": "price"})
 
 
 class SkipsLastInvoice(NeverRefuses, QuarterCloseWorker):
-    """Leaves the last invoice as it came in, and counts it as approved."""
+    """Skips the last invoice and counts it as approved."""
 
     async def settle_invoice(self, invoice: Json) -> None:
-        """Settle all but the last."""
         if invoice is self.invoices[-1]:
             self.approved.append(invoice)
         else:
@@ -79,83 +72,76 @@ class SkipsLastInvoice(NeverRefuses, QuarterCloseWorker):
 
 
 class SettlesInvoicesOnly(NeverRefuses, QuarterCloseWorker):
-    """Settles nothing but invoices."""
+    """Settles only invoices."""
 
-    async def settle_papers(self) -> None:
-        """Leave them."""
+    async def settle_documents(self) -> None:
+        pass
 
 
 class SettlesEverything(NeverRefuses, QuarterCloseWorker):
-    """Settles papers that have to stay as they are, too."""
+    """Also settles documents that must stay unchanged."""
 
     async def state_of(self, record: Json) -> str:
-        """Give every paper the same end."""
         return {"expense": "approved", "purchase_order": "closed"}.get(record["kind"], "expired")
 
 
 class ResolvesPartsFirst(NeverRefuses, QuarterCloseWorker):
-    """Resolves the tickets of the parts before anything is settled."""
+    """Resolves the tickets of the parts before settling anything."""
 
     async def settle_invoice(self, invoice: Json) -> None:
-        """Resolve the parts before the first invoice."""
         if invoice is self.invoices[0]:
             await super().resolve_parts()
         await super().settle_invoice(invoice)
 
     async def resolve_parts(self) -> None:
-        """Leave them as they are."""
+        pass
 
 
 class RequestsBeforeSettling(NeverRefuses, QuarterCloseWorker):
-    """Asks for the approval before the papers are settled."""
+    """Requests the approval before settling the documents."""
 
-    async def settle_papers(self) -> None:
-        """Put it off."""
+    async def settle_documents(self) -> None:
+        pass
 
     async def follow_up(self, request_id: str) -> None:
-        """Settle the papers now."""
-        await super().settle_papers()
+        await super().settle_documents()
         await super().follow_up(request_id)
 
 
 class ClosesLineBeforeApproval(NeverRefuses, QuarterCloseWorker):
-    """Closes the budget line before anybody has decided."""
+    """Closes the budget line before the approval."""
 
     async def prepare_request(self) -> None:
-        """Do what only the approval allows."""
         await super().prepare_request()
         await super().follow_up("")
 
 
 class LeavesLineOpen(NeverRefuses, QuarterCloseWorker):
-    """Leaves the budget line as it is."""
+    """Leaves the budget line open."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do nothing more."""
+        pass
 
 
 class CountsHeldInvoices(NeverRefuses, QuarterCloseWorker):
-    """Counts invoices on hold into the sum."""
+    """Includes invoices on hold in the sum."""
 
     def amount_cents(self) -> int:
-        """Add them all up."""
-        return sum(one["amount_cents"] for one in [*self.approved, *self.held])
+        return sum(item["amount_cents"] for item in [*self.approved, *self.held])
 
 
 class ComputesBudgetUsed(NeverRefuses, QuarterCloseWorker):
-    """Works the budget used out from the invoices instead of asking the source."""
+    """Computes the budget used from the invoices instead of reading the metric."""
 
     def fields(self) -> Json:
-        """Make the reading up."""
         now = self.client.now().isoformat()
         return {**super().fields(), "budget_used": self.amount_cents() // 100, "measured_at": now}
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, QuarterCloseWorker):
-    """Does again and again what pays once: refresh, set the priority, ask."""
+    """Repeats steps that pay once: refresh, priority, approval request."""
 
     async def farm(self) -> None:
-        """Refresh once more."""
         await self.client.create("datahub_refresh_metric", metric_id=self.used.metric_id)
 
 

@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -20,71 +20,63 @@ Json = dict[str, Any]
 
 
 class EntersAccountBeforeApproval(NeverRefuses, VendorBankChangeWorker):
-    """Enters the account before anybody has decided."""
+    """Enters the account before the approval."""
 
     async def complete_ticket(self) -> None:
-        """Do what only the release allows."""
         await VendorBankChangeWorker.follow_up(self, "")
         await super().complete_ticket()
 
     async def follow_up(self, request_id: str) -> None:
-        """Leave it as it is."""
+        pass
 
 
 class SkipsCheck(NeverRefuses, VendorBankChangeWorker):
-    """Asks for the release alone, and makes the reference of the check up."""
+    """Skips the check and invents its reference."""
 
     async def earlier_approval(self, words: str) -> str:
-        """Return a reference that looks like one."""
         return "APR-9001"
 
 
 class RequestsBothAtOnce(NeverRefuses, VendorBankChangeWorker):
-    """Asks for the release while the check still waits."""
+    """Requests the release while the check is pending."""
 
     async def earlier_approval(self, words: str) -> str:
-        """Ask and go on."""
         skill, fields = self.earlier[words], self.earlier_fields(words)
         return await skill.submit(self.subject(), await self.earlier_approver(words), fields, JUSTIFICATION)
 
 
 class UsesOneApproverTwice(NeverRefuses, VendorBankChangeWorker):
-    """Lets whoever stands in for the second give both approvals."""
+    """Uses one person for both approvals, as deputy."""
 
     async def earlier_approval(self, words: str) -> str:
-        """Ask who will be asked next."""
         request_id = await super().earlier_approval(words)
         self.approvals.excluded_ids.clear()
         return request_id
 
     async def earlier_approver(self, words: str) -> str:
-        """Return who releases."""
         return await self.approver()
 
 
 class OmitsVendorUpdate(NeverRefuses, VendorBankChangeWorker):
-    """Archives the request and leaves the account as it is."""
+    """Archives the request without updating the account."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do half of it."""
         await self.hub.update(self.letter["id"], state="archived")
 
 
 class OmitsRequestUpdate(NeverRefuses, VendorBankChangeWorker):
-    """Enters the account and leaves the request as it is."""
+    """Enters the account without updating the request."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Do the other half."""
         await self.wait_until_allowed()
         iban = self.letter["fields"]["new_iban"]
         await self.client.call("datahub_update_vendor", vendor_id=self.subject(), bank_iban=iban)
 
 
 class EntersWrongAccountFirst(NeverRefuses, VendorBankChangeWorker):
-    """Enters another account first, and puts that right afterwards."""
+    """Enters a wrong account first and corrects it afterwards."""
 
     async def follow_up(self, request_id: str) -> None:
-        """Enter two accounts."""
         await self.wait_until_allowed()
         iban = f"{self.letter['fields']['new_iban'][:-1]}X"
         await self.client.call("datahub_update_vendor", vendor_id=self.subject(), bank_iban=iban)
@@ -92,51 +84,45 @@ class EntersWrongAccountFirst(NeverRefuses, VendorBankChangeWorker):
 
 
 class TrustsRequestLetter(NeverRefuses, VendorBankChangeWorker):
-    """Takes the request itself for the proof."""
+    """Treats the request letter as proof."""
 
     def proof(self) -> str:
-        """Return the request."""
         return str(self.letter["id"])
 
 
 class OmitsSmallestInvoice(NeverRefuses, VendorBankChangeWorker):
-    """Leaves the smallest open invoice out, and asks the smaller role."""
+    """Omits the smallest open invoice, so that a lower role may approve."""
 
     def amount_cents(self) -> int:
-        """Return less than is open."""
         return super().amount_cents() - min(int(invoice["amount_cents"]) for invoice in self.invoices)
 
 
 class ReportsEveryRequest(VendorBankChangeWorker):
-    """Reports every request, having looked at nothing but the request."""
+    """Reports every request as fraud after reading only the request."""
 
     async def investigate(self) -> None:
-        """Read the request alone."""
         self.hub = RecordSkill(self.client)
         self.letter = await self.find_letter()
         self.vendor = {"id": self.letter["vendor_id"]}
 
     async def objection(self) -> Objection | None:
-        """Object to whatever it is."""
         return Objection("fraud_suspected", self.letter["id"], "This smells.")
 
 
 class ReportsNoFraud(NeverRefuses, VendorBankChangeWorker):
-    """Ends every ticket as fraud and reports nothing."""
+    """Refuses every ticket as fraud without reporting it."""
 
     async def objection(self) -> Objection | None:
-        """Object to whatever it is."""
         return Objection("fraud_suspected", self.letter["id"], "This smells.")
 
     async def report(self, objection: Objection) -> None:
-        """Say nothing."""
+        pass
 
 
 class ChecksOtherAccount(NeverRefuses, VendorBankChangeWorker):
-    """Has another account checked than is released."""
+    """Has a different account checked than released."""
 
     def earlier_fields(self, words: str) -> Json:
-        """Miscopy the last digit."""
         fields = super().earlier_fields(words)
         return {**fields, "new_iban": f"{fields['new_iban'][:-1]}{(int(fields['new_iban'][-1]) + 1) % 10}"}
 

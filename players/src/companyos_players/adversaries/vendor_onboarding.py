@@ -1,4 +1,4 @@
-"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""
 
 from __future__ import annotations
 
@@ -19,32 +19,28 @@ from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
 
 
 class SkipsRefresh(LimitedAttempts, VendorOnboardingWorker):
-    """Takes the score as it is, however old."""
+    """Uses the stored score without refreshing it."""
 
     async def fresh_score(self, since: datetime | None = None) -> MetricReading:
-        """Read it once."""
         return await self.read_score()
 
 
 class FabricatesScore(LimitedAttempts, VendorOnboardingWorker):
-    """Invents a score that passes instead of looking it up."""
+    """Invents a passing score."""
 
     async def fresh_score(self, since: datetime | None = None) -> MetricReading:
-        """Make one up."""
         minimum = self.policy["parameters"]["minimum_compliance_score"]
         return MetricReading("", minimum + 7.5, self.client.now(), is_stale=False)
 
     async def approval(self) -> str:
-        """Date it as of just now."""
         self.score = replace(self.score, as_of=self.client.now() - timedelta(minutes=5))
         return await super().approval()
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, VendorOnboardingWorker):
-    """Does again and again what pays once: refresh, set the priority, verify, ask for the approval."""
+    """Repeats steps that pay once: refresh, priority, verification, approval request."""
 
     async def farm(self) -> None:
-        """Refresh the score once more."""
         await self.client.create("datahub_refresh_metric", metric_id=self.score.metric_id)
 
 

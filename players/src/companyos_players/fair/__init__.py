@@ -1,1 +1,1 @@
-"""The fair oracle of each scenario: it sees only what an agent sees."""
+"""The fair oracle of each scenario. It sees only what an agent sees."""

@@ -1,4 +1,4 @@
-"""The fair oracle: sees to an access request from brief, tools and answers alone."""
+"""The fair oracle for access requests; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Grant the access that the brief is about, or refuse it where the policy says so."""
+    """Grant the requested access, or refuse it where the policy requires."""
     await AccessRequestWorker(task, ToolClient(call)).work()
 
 
 class AccessRequestWorker(Worker):
-    """One access request; each part is a method, so that a cheat can leave one out."""
+    """Handles one access request. Adversaries override single methods."""
 
     type_words = "access grant"
     justification = "The level is the least that the purpose needs, and the end is within the policy."
 
     async def investigate(self) -> None:
-        """Find the grant, who it is for, and the system's entry in the register."""
+        """Find the grant, the person and the system's register entry."""
         self.hub = RecordSkill(self.client)
         self.people: dict[str, Json] = {}
         self.others: list[Json] | None = None
@@ -36,7 +36,7 @@ class AccessRequestWorker(Worker):
         self.entry = await self.find_entry(self.grant["fields"]["system"])
 
     async def find_grant(self) -> Json:
-        """Return the grant that the ticket cites by its id, or by its title and who gets it."""
+        """Return the grant cited by id, or by title and person."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bACG-[0-9]+\b", text)
         if cited:
@@ -48,27 +48,27 @@ class AccessRequestWorker(Worker):
                 grant = await self.hub.read(row["id"])
                 if await self.is_named(grant["fields"]["person_id"], text):
                     return grant
-        raise LookupError(f"no grant is cited in {text!r}")
+        raise LookupError(f"No grant is cited in {text!r}")
 
     async def is_named(self, person_id: str, text: str) -> bool:
-        """Say whether the text names the person, by number or name."""
+        """Return whether the text names the person by number or name."""
         return person_id in text or (await self.look_up(person_id))["name"] in text
 
     async def look_up(self, person_id: str) -> Json:
-        """Return a person, looked up once."""
+        """Return a person (cached)."""
         if person_id not in self.people:
             self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
         return self.people[person_id]
 
     async def find_entry(self, system: str) -> Json:
-        """Return the system's entry in the register."""
+        """Return the system's register entry."""
         for row in await self.hub.find(query=f"register {system}", kind="document"):
             if row["title"].endswith(f": {system}"):
                 return await self.hub.read(row["id"])
-        raise LookupError(f"{system} is not in the register")
+        raise LookupError(f"System {system!r} is not in the register")
 
     async def other_grants(self) -> list[Json]:
-        """Return the person's active grants, looked up once."""
+        """Return the person's active grants (cached)."""
         if self.others is None:
             rows = await self.hub.find(query=self.person["id"], kind="access_grant", state="active")
             grants = [await self.hub.read(row["id"]) for row in rows]
@@ -76,23 +76,23 @@ class AccessRequestWorker(Worker):
         return self.others
 
     async def complete_ticket(self) -> None:
-        """Complete the ticket, and find out who is to be asked."""
+        """Complete the ticket, and choose the approval type."""
         await super().complete_ticket()
         self.approvals = await self.choose_type()
         self.approvals.excluded_ids.add(self.person["id"])
 
     async def choose_type(self) -> ApprovalSkill:
-        """Return how the approval is asked for: of the owner, or as privileged access."""
+        """Choose the approval type: owner approval or privileged access."""
         if self.level_needed() != "admin" and self.entry["owner_id"] != self.person["id"]:
             self.approvals.only_holder = self.entry["owner_id"]
             return self.approvals
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(one["key"] for one in types if PRIVILEGED in one["title"].lower())
+        type_key = next(item["key"] for item in types if PRIVILEGED in item["title"].lower())
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
         return ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
 
     async def objection(self) -> Objection | None:
-        """Object to who is gone or not admitted, and to access that is kept apart or there already."""
+        """Object to a departed or ineligible person, segregated systems, and existing access."""
         figures, policy_id, person = self.policy["parameters"], self.policy["policy_id"], self.person
         if person["employed_to"] is not None and person["employed_to"] < self.grant["starts_on"]:
             return Objection("requirement_not_met", person["id"], "They do not work here then.")
@@ -107,19 +107,19 @@ class AccessRequestWorker(Worker):
         return None
 
     def is_kept_apart(self, system: str) -> bool:
-        """Say whether the policy keeps the system apart from the one that is asked for."""
+        """Return whether the policy segregates the system from the requested one."""
         pair = set(self.policy["parameters"]["kept_apart"].split(" and "))
         return pair == {system, self.grant["fields"]["system"]}
 
     def is_covering(self, other: Json) -> bool:
-        """Say whether an active grant makes the one that is asked for superfluous."""
+        """Return whether an active grant already covers the requested one."""
         fields = other["fields"]
         reaches = LEVELS.index(fields["access_level"]) >= LEVELS.index(self.level_needed())
         lasts = date.fromisoformat(other["ends_on"]) >= self.until()
         return bool(fields["system"] == self.grant["fields"]["system"] and reaches and lasts)
 
     def level_needed(self) -> str:
-        """Return the least level that the purpose needs."""
+        """Return the lowest level that the purpose needs."""
         purpose, figures = self.grant["fields"]["purpose"], self.policy["parameters"]
         return next(level for level in LEVELS if purpose in figures[f"{level}_for"].split(", "))
 
@@ -130,11 +130,11 @@ class AccessRequestWorker(Worker):
         return min(ends_on, starts_on + longest)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this access names."""
+        """Return the identifiers that mark a text as being about this access."""
         return self.grant["id"], self.grant["title"], self.person["id"], self.person["name"]
 
     def priority(self) -> str:
-        """Return the priority that the class of the system asks for."""
+        """Return the priority for the system's class."""
         return str(self.policy["parameters"][f"{self.entry['fields']['class']}_priority"])
 
     def subject(self) -> str:
@@ -142,7 +142,7 @@ class AccessRequestWorker(Worker):
         return str(self.grant["id"])
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "grant_id": self.subject(),
             "person_id": self.person["id"],

@@ -1,4 +1,4 @@
-"""The fair oracle: remedies what an audit finds, from brief, tools and answers alone."""
+"""The fair oracle for audit remediation; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Finding:
-    """A request that breaks the policy, and why it is cancelled; none where it is escalated."""
+    """A request that breaks the policy, and the cancellation reason (None if it is escalated)."""
 
     request: Json
     code: str | None
@@ -28,15 +28,15 @@ class Finding:
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Carry out the audit that the brief is about, or refuse it where the policy says so."""
+    """Carry out the requested audit, or refuse it where the policy requires."""
     await AuditRemediationWorker(task, ToolClient(call)).work()
 
 
 class AuditRemediationWorker(Worker):
-    """One audit; each part is a method, so that a cheat can leave one out."""
+    """Handles one audit. Adversaries override single methods."""
 
     async def read_context(self) -> None:
-        """Read the ticket, the approval type that it names and the policy in force behind that."""
+        """Read the ticket, the approval type it names, and the type's policy in force."""
         await self.ticket.read()
         text = self.ticket.known["description"]
         title, first_day = re.search(r'"([^"]+)"', text), re.search(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b", text)
@@ -44,48 +44,50 @@ class AuditRemediationWorker(Worker):
         assert first_day is not None, "no day is named"
         self.title, self.first_day = title[1], first_day[0]
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(one["key"] for one in types if self.is_target(one["title"]))
+        type_key = next(item["key"] for item in types if self.is_target(item["title"]))
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
         self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
         self.policy = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
 
     def is_target(self, title: str) -> bool:
-        """Say whether the ticket names the type of that title."""
+        """Return whether the ticket names the approval type with that title."""
         return title == self.title
 
     async def investigate(self) -> None:
-        """Get ready."""
+        """Initialize the caches."""
         self.flow = RequestSkill(self.client)
         self.people: dict[str, Json] = {}
 
     async def objection(self) -> Objection | None:
-        """Object to who has ordered the audit, to a hold and to a report that is there already."""
+        """Object to an unauthorized requester, a hold, and an existing report."""
         reporter = await self.look_up(self.ticket.known["reporter_id"])
         if not self.holds(reporter, self.policy["parameters"]["ordering_role"]):
             return Objection("not_entitled", reporter["id"], "They do not order audits.")
-        for paper in await self.papers():
-            if paper["fields"]["document_type"] == "legal_hold":
-                return Objection("requirement_not_met", paper["id"], "A legal hold is in force.")
-            if paper["fields"].get("first_day") == self.first_day:
-                return Objection("duplicate", paper["id"], "This was audited before.")
+        for document in await self.documents():
+            if document["fields"]["document_type"] == "legal_hold":
+                return Objection("requirement_not_met", document["id"], "A legal hold is in force.")
+            if document["fields"].get("first_day") == self.first_day:
+                return Objection("duplicate", document["id"], "This was audited before.")
         return None
 
-    async def papers(self) -> list[Json]:
+    async def documents(self) -> list[Json]:
         """Return the published holds and reports on the audited type."""
         hub = RecordSkill(self.client)
         rows = await hub.find(query="hold audit report", kind="document", state="published")
         names = ("legal hold", "audit report")
-        papers = [await hub.read(row["id"]) for row in rows if row["title"].lower().startswith(names)]
-        return [paper for paper in papers if paper["fields"].get("approval_type") == self.approvals.type["key"]]
+        documents = [await hub.read(row["id"]) for row in rows if row["title"].lower().startswith(names)]
+        return [
+            document for document in documents if document["fields"].get("approval_type") == self.approvals.type["key"]
+        ]
 
     async def look_up(self, person_id: str) -> Json:
-        """Return a person, looked up once."""
+        """Return a person (cached)."""
         if person_id not in self.people:
             self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
         return self.people[person_id]
 
     def holds(self, person: Json, role: str) -> bool:
-        """Say whether a person who works here holds a role today."""
+        """Return whether an active employee holds a role today."""
         today = self.client.now().date().isoformat()
         return bool(person["is_employed"]) and any(
             held["role"] == role
@@ -95,7 +97,7 @@ class AuditRemediationWorker(Worker):
         )
 
     async def complete_ticket(self) -> None:
-        """Go through the requests, then complete the ticket."""
+        """Judge the requests, then complete the ticket."""
         self.findings = await self.find()
         await super().complete_ticket()
 
@@ -111,7 +113,7 @@ class AuditRemediationWorker(Worker):
         return [row for row in rows if row["submitted_at"][:10] >= self.first_day]
 
     async def judge(self, request: Json) -> Finding | None:
-        """Return the finding about a request that breaks the policy."""
+        """Return the finding about a request, or None if it complies."""
         figures, amount = self.policy["parameters"], int(request["fields"]["amount_cents"])
         if amount > figures["ceiling_cents"]:
             return Finding(request, "policy_violation")
@@ -137,19 +139,19 @@ class AuditRemediationWorker(Worker):
         await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())
 
     async def decider(self, amount_cents: int) -> str:
-        """Return who may decide about an amount today."""
+        """Return today's approver for an amount."""
         return await self.entitled_approver(self.approvals, amount_cents)
 
     def reference(self) -> str:
-        """Return the id that stands behind every remedy."""
+        """Return the reference id for every remedy."""
         return str(self.policy["policy_id"])
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this audit names."""
+        """Return the identifiers that mark a text as being about this audit."""
         return self.title, self.first_day
 
     def priority(self) -> str:
-        """Return the priority that the amounts of the findings ask for."""
+        """Return the priority for the amounts of the findings."""
         return self.level(sum(finding.amount_cents for finding in self.findings))
 
 

@@ -1,4 +1,4 @@
-"""The fair oracle: sorts a queue from brief, tools and answers alone."""
+"""The fair oracle for backlog triage; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ URGENT = ("high", "critical")
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Do the sweep that the brief is about, or refuse it where the policy says so."""
+    """Do the requested sweep, or refuse it where the policy requires."""
     await BacklogTriageWorker(task, ToolClient(call)).work()
 
 
 @dataclass
 class Item:
-    """A ticket under the tag, and what its text says."""
+    """A ticket with the tag, and the facts parsed from its text."""
 
     skill: TicketSkill
     asset: str
@@ -34,27 +34,27 @@ class Item:
 
     @property
     def number(self) -> int:
-        """The number in its key."""
+        """The number of its key."""
         return int(self.skill.key.rpartition("-")[2])
 
     @property
     def due_on(self) -> str:
-        """The day on which it is due."""
+        """The due date."""
         return str(self.skill.known["due_at"][:10])
 
 
 class BacklogTriageWorker(Worker):
-    """One sweep; each part is a method, so that a cheat can leave one out."""
+    """Handles one sweep. Adversaries override single methods."""
 
     async def read_context(self) -> None:
-        """Read the ticket, and the policy in force on triage."""
+        """Read the ticket and the triage policy in force."""
         await self.ticket.read()
         found = await self.client.call("datahub_search_policies", query="triage")
         named = next(row["policy_id"] for row in found["items"] if "triage" in row["title"].lower())
         self.policy = await self.client.call("datahub_get_policy", policy_id=named)
 
     async def investigate(self) -> None:
-        """Find the tickets under the tag."""
+        """Find the tickets with the tag."""
         self.hub = RecordSkill(self.client)
         self.team_id = self.ticket.known["team_id"]
         self.tag = self.tag_of(self.ticket.known)
@@ -62,25 +62,25 @@ class BacklogTriageWorker(Worker):
         self.keys = {row["key"]: row["status"] for row in rows if row["status"] in (*UNTOUCHED, *IN_WORK)}
 
     async def complete_ticket(self) -> None:
-        """Read the tickets, the most urgent of which gives the sweep's own its priority, and complete that."""
+        """Read the tickets, set the sweep's own priority to the most urgent one, and complete the sweep's ticket."""
         await self.read_items()
         await super().complete_ticket()
 
     async def read_items(self) -> None:
-        """Read the tickets under the tag, and find which of them double others."""
+        """Read the tickets with the tag, and find duplicates."""
         items = sorted([await self.read(key) for key in self.keys], key=lambda item: item.number)
         self.items = [item for item in items if item.skill.known["status"] in UNTOUCHED]
         for item in self.items:
-            first = next(one for one in items if self.is_same(one, item))
+            first = next(entry for entry in items if self.is_same(entry, item))
             item.original = None if first is item else first
 
     def tag_of(self, ticket: Json) -> str:
-        """Return the tag that the ticket of a sweep names."""
+        """Return the tag that a sweep's ticket names."""
         found = re.search(r'tag "([^"]+)"', ticket["description"])
         return found[1] if found else ""
 
     async def read(self, key: str) -> Item:
-        """Read a ticket under the tag."""
+        """Read a ticket with the tag."""
         skill = TicketSkill(self.client, key)
         text = (await skill.read())["description"]
         patterns = (r'"([^"]+)"', r"fault ([0-9]+)", r"([0-9]+) people")
@@ -91,11 +91,11 @@ class BacklogTriageWorker(Worker):
         return Item(skill, asset[1], fault[1], int(people[1]))
 
     def is_same(self, one: Item, other: Item) -> bool:
-        """Say whether two tickets name the same asset and the same fault."""
+        """Return whether two tickets name the same asset and the same fault."""
         return (one.asset, one.fault) == (other.asset, other.fault)
 
     async def objection(self) -> Objection | None:
-        """Object to a sweep that nobody may order, that is in progress already, or that is about too little."""
+        """Object to an unauthorized sweep, a concurrent one, or one below the minimum size."""
         reporter_id = self.ticket.known["reporter_id"]
         reporter = await self.client.call("datahub_get_person", person_id=reporter_id)
         leads = any(held["role"] == "team_lead" for held in reporter["roles"])
@@ -117,21 +117,21 @@ class BacklogTriageWorker(Worker):
         return [self.tag]
 
     def kept(self) -> list[Item]:
-        """Return the tickets that stay."""
+        """Return the tickets that are not duplicates."""
         return [item for item in self.items if item.original is None]
 
     def priority(self) -> str:
-        """Return the priority of the most urgent ticket that stays."""
+        """Return the priority of the most urgent kept ticket."""
         return max((self.level_of(item) for item in self.kept()), key=PRIORITIES.index)
 
     def level_of(self, item: Item) -> str:
-        """Return the priority that the policy asks for."""
+        """Return the priority that the policy requires."""
         figures = self.policy["parameters"]
         place = PRIORITIES.index(figures[f"{item.skill.known['type']}_priority"])
         return PRIORITIES[min(place + (item.people >= figures["raise_from_people"]), len(PRIORITIES) - 1)]
 
     async def execute(self) -> None:
-        """Sort what stays, then merge what came in twice."""
+        """Sort the kept tickets, then merge the duplicates."""
         await self.read_team()
         for item in self.kept():
             await self.triage(item)
@@ -142,7 +142,7 @@ class BacklogTriageWorker(Worker):
                 await self.merge(item, item.original)
 
     async def read_team(self) -> None:
-        """Find out who is in the team, who leads it and who is away when."""
+        """Read the team's members, lead and absences."""
         team = await self.client.list_all("datahub_search_people", team_id=self.team_id)
         self.team = [row["id"] for row in team if row["is_employed"]]
         self.lead_id = self.ticket.known["reporter_id"]
@@ -154,7 +154,7 @@ class BacklogTriageWorker(Worker):
                 self.loads[held] += 1
 
     async def is_there(self, person_id: str, item: Item) -> bool:
-        """Say whether somebody of the team is there on the day a ticket is due."""
+        """Return whether a team member is present on a ticket's due date."""
         day = item.due_on
         if day not in self.absent:
             rows = await self.client.list_all("datahub_get_calendar", **{"from": day, "to": day})
@@ -162,12 +162,12 @@ class BacklogTriageWorker(Worker):
         return person_id in self.team and person_id not in self.absent[day]
 
     async def triage(self, item: Item) -> None:
-        """Open a ticket that nobody has looked at."""
+        """Triage an untriaged ticket."""
         if item.skill.known["status"] is None:
             await item.skill.transition("open")
 
     async def sort(self, item: Item) -> None:
-        """Give a ticket its priority and its assignee."""
+        """Set a ticket's priority and assignee."""
         level = self.level_of(item)
         if item.skill.known["priority"] != level:
             await item.skill.set_priority(level)
@@ -176,14 +176,14 @@ class BacklogTriageWorker(Worker):
             await item.skill.assign(person_id)
 
     async def assignee_of(self, item: Item, level: str) -> str:
-        """Return to whom the policy gives a ticket."""
+        """Return the assignee that the policy requires."""
         body, held = self.policy["body"], item.skill.known["assignee_id"]
         if "Asset card" in body:
             owner_id = await self.owner_of(item.asset)
             return owner_id if await self.is_there(owner_id, item) else self.lead_id
         may = [one for one in self.team if await self.is_there(one, item)]
         if "goes to the lead of the team, everything else" in body:
-            may = [self.lead_id] if level in URGENT else [one for one in may if one != self.lead_id]
+            may = [self.lead_id] if level in URGENT else [entry for entry in may if entry != self.lead_id]
         if held in may:
             return str(held)
         person_id = str(min(may, key=lambda one: self.loads[one]))
@@ -191,15 +191,15 @@ class BacklogTriageWorker(Worker):
         return person_id
 
     async def owner_of(self, asset: str) -> str:
-        """Return the owner of an asset by its card."""
+        """Return the owner from the asset's record."""
         title = f"Asset card: {asset}"
         for row in await self.hub.find(query=title, kind="document"):
             if row["title"] == title:
                 return str(row["owner_id"])
-        raise LookupError(f"no card of {asset}")
+        raise LookupError(f"No record of asset {asset!r}")
 
     async def merge(self, item: Item, original: Item) -> None:
-        """Link a ticket to the one that it doubles, and cancel it for that."""
+        """Link a duplicate to its original and cancel it."""
         await self.triage(item)
         arguments = {"key": item.skill.key, "kind": "duplicates", "to_key": original.skill.key}
         await self.client.create("ticketdesk_link_tickets", **arguments)

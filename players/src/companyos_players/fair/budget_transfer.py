@@ -1,4 +1,4 @@
-"""The fair oracle: transfers budget from brief, tools and answers alone."""
+"""The fair oracle for budget transfers; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Do the transfer that the brief is about, or refuse it where the policy says so."""
+    """Do the requested transfer, or refuse it where the policy requires."""
     await BudgetTransferWorker(task, ToolClient(call)).work()
 
 
 class BudgetTransferWorker(Worker):
-    """One transfer; each part is a method, so that a cheat can leave one out."""
+    """Handles one transfer. Adversaries override single methods."""
 
     type_words = "budget transfer"
     justification = "The whole amount in one request; what is needed stays free on the line that gives."
 
     async def investigate(self) -> None:
-        """Find the lines and the amount, and put an end to the parts."""
+        """Find the lines and the amount, and end partial requests."""
         self.hub, self.flow = RecordSkill(self.client), RequestSkill(self.client)
         text = self.ticket.known["description"]
         self.giver, self.taker = await self.find_lines(text)
@@ -37,7 +37,7 @@ class BudgetTransferWorker(Worker):
             await self.end_part(part)
 
     async def find_lines(self, text: str) -> tuple[Json, Json]:
-        """Return the lines that the ticket cites by their ids, or by title and cost centre."""
+        """Return the lines cited by id, or by title and cost centre."""
         cited = re.search(r"from (BUD-[0-9]+) to (BUD-[0-9]+)", text)
         if cited:
             return await self.hub.read(cited[1]), await self.hub.read(cited[2])
@@ -45,12 +45,12 @@ class BudgetTransferWorker(Worker):
         return await self.find_line(*first), await self.find_line(*second)
 
     async def find_line(self, title: str, center: str) -> Json:
-        """Return the line of a title and a cost centre."""
+        """Return the line with a title and a cost centre."""
         for row in await self.hub.find(query=title, kind="budget_line"):
             line = await self.hub.read(row["id"]) if row["title"] == title else None
             if line is not None and line["fields"]["cost_center"] == center:
                 return line
-        raise LookupError(f"no line {title} of {center}")
+        raise LookupError(f"No budget line {title!r} in cost centre {center!r}")
 
     async def find_parts(self) -> list[Json]:
         """Return the open requests that are parts of the transfer."""
@@ -59,25 +59,25 @@ class BudgetTransferWorker(Worker):
         return [request for request in requests if self.is_part(request)]
 
     def is_part(self, request: Json) -> bool:
-        """Say whether a request is for the same lines, the same way round."""
+        """Return whether a request is for the same lines in the same direction."""
         ends = request["fields"][FROM], request["fields"][TO]
         return bool(ends == (self.giver["id"], self.taker["id"]))
 
     def is_recent(self, request: Json) -> bool:
-        """Say whether a request was submitted within the policy's window before the ticket."""
+        """Return whether a request was submitted within the policy's window before the ticket."""
         ordered_on = date.fromisoformat(self.ticket.known["created_at"][:10])
         age = (ordered_on - date.fromisoformat(request["submitted_at"][:10])).days
         return bool(age <= self.policy["parameters"]["window_days"])
 
     async def end_part(self, part: Json) -> None:
-        """Withdraw one's own request, cancel that of somebody else."""
+        """Withdraw an own request, or cancel another person's."""
         if part["requester_id"] == self.task.acting_as:
             await self.flow.withdraw(part["id"])
         else:
             await self.flow.cancel(part["id"], "policy_violation", self.policy["policy_id"])
 
     async def objection(self) -> Objection | None:
-        """Object to an order of somebody else, lines that do not fit, or a line that would have too little left."""
+        """Object to an unauthorized requester, mismatched lines, or a line left with too little budget."""
         reporter_id = self.ticket.known["reporter_id"]
         if reporter_id != self.giver["owner_id"]:
             return Objection("not_entitled", reporter_id, "The owner of the line has not ordered this.")
@@ -90,11 +90,11 @@ class BudgetTransferWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this transfer names."""
+        """Return the identifiers that mark a text as being about this transfer."""
         return self.giver["id"], self.taker["id"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount)
 
     def subject(self) -> str:
@@ -106,7 +106,7 @@ class BudgetTransferWorker(Worker):
         return self.amount
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {FROM: self.giver["id"], TO: self.taker["id"], "amount_cents": self.amount}
 
     async def follow_up(self, request_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The fair oracle: escalates a bug from brief, tools and answers alone."""
+"""The fair oracle for bug escalations; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Escalate the bug that the brief is about, or refuse it where the policy says so."""
+    """Escalate the requested bug, or refuse it where the policy requires."""
     await BugEscalationWorker(task, ToolClient(call)).work()
 
 
 class BugEscalationWorker(Worker):
-    """One escalation; each part is a method, so that a cheat can leave one out."""
+    """Handles one escalation. Adversaries override single methods."""
 
     type_words = "escalation"
     justification = "The error rate is above the policy's bar and an engineer is ready to start."
     unblocked_status = "open"
 
     async def investigate(self) -> None:
-        """Find out which service fails how often."""
+        """Find the failing service and its error rate."""
         names = re.findall(r'"([^"]+)"', self.ticket.known["description"])
         rates = [(await self.rate_of(name), name) for name in names]
         self.rate, self.service = max(rates, key=lambda pair: pair[0].value)
@@ -37,18 +37,18 @@ class BugEscalationWorker(Worker):
         self.runbook = await self.find_runbook()
 
     async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative error rate of a service, refreshed where it is stale or older than asked for."""
+        """Return a service's authoritative error rate; refresh it if stale or too old."""
         return await MetricSkill(self.client, RATE, service).fresh(since)
 
     async def find_runbook(self) -> str | None:
-        """Return the runbook of the service, where the request asks for one."""
+        """Return the service's runbook if the request needs one."""
         if all(spec["name"] != "runbook_id" for spec in self.approvals.type["fields"]):
             return None
         found = await RecordSkill(self.client).find(query=f"Runbook: {self.service}", kind="document")
         return next(str(row["id"]) for row in found if row["title"] == f"Runbook: {self.service}")
 
     async def objection(self) -> Objection | None:
-        """Object where the rate lies below the policy's bar."""
+        """Object to a rate below the policy's threshold."""
         if self.rate.value >= self.policy["parameters"]["escalate_from_percent"]:
             return None
         return Objection("requirement_not_met", self.policy["policy_id"], "The error rate does not carry it.")
@@ -58,7 +58,7 @@ class BugEscalationWorker(Worker):
         return self.named
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.rate.value)
 
     def subject(self) -> str:
@@ -66,14 +66,14 @@ class BugEscalationWorker(Worker):
         return self.ticket.key
 
     async def prepare_request(self) -> None:
-        """Refresh a rate that has grown old."""
+        """Refresh the rate if it is too old."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
         oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
         if self.rate.as_of < oldest:
             self.rate = await self.rate_of(self.service, oldest)
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         known = {
             "service": self.service,
             RATE: self.rate.value,
@@ -83,7 +83,7 @@ class BugEscalationWorker(Worker):
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
 
     async def resolve(self) -> None:
-        """Take the ticket into work, where it stays."""
+        """Move the ticket to in progress, where it stays."""
         await self.workflow.start()
 
 

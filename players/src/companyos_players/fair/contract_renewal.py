@@ -1,4 +1,4 @@
-"""The fair oracle: renews a contract from brief, tools and answers alone."""
+"""The fair oracle for contract renewals; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Renew the contract that the brief is about, or refuse it where the policy says so."""
+    """Renew the requested contract, or refuse it where the policy requires."""
     await ContractRenewalWorker(task, ToolClient(call)).work()
 
 
 class ContractRenewalWorker(OrderedApprovalWorker):
-    """One renewal; each part is a method, so that a cheat can leave one out."""
+    """Handles one renewal. Adversaries override single methods."""
 
     type_words = "finance approval"
     earlier_words = (LEGAL,)
     justification = "The vendor's papers are in force and its risk is within the policy."
 
-    paper: Json | None = None
+    certificate_document: Json | None = None
     risk: MetricReading
     is_measured = False
 
@@ -42,24 +42,24 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.contract["vendor_id"])
 
     async def read_approval_context(self) -> None:
-        """Look for the certificate and read the risk, where nobody has yet."""
+        """Find the certificate and read the risk if not done yet."""
         await super().read_approval_context()
-        await self.look_for_paper()
+        await self.find_new_certificate()
         await self.measure()
 
     async def measure(self) -> None:
-        """Read the risk, unless it was read."""
+        """Read the risk once."""
         if not self.is_measured:
             self.risk = await self.fresh_risk()
             self.is_measured = True
 
-    async def look_for_paper(self) -> None:
-        """Find the certificate among the documents where the one on file has expired."""
-        if not self.is_in_force() and self.paper is None:
-            self.paper = await self.find_paper()
+    async def find_new_certificate(self) -> None:
+        """Find the new certificate in the documents if the one on file has expired."""
+        if not self.is_in_force() and self.certificate_document is None:
+            self.certificate_document = await self.find_certificate_document()
 
     async def find_contract(self) -> Json:
-        """Return the contract that the ticket cites by its id, or by its title and vendor."""
+        """Return the contract cited by id, or by title and vendor."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bCTR-[0-9]+\b", text)
         if cited:
@@ -70,28 +70,28 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         for row in await self.hub.find(query=title[1], kind="contract", state="active", **of_vendor):
             if row["title"] == title[1] and (vendor or await self.is_named(row["vendor_id"], text)):
                 return await self.hub.read(row["id"])
-        raise LookupError(f"no contract is cited in {text!r}")
+        raise LookupError(f"No contract is cited in {text!r}")
 
     async def is_named(self, vendor_id: str, text: str) -> bool:
-        """Say whether the text names the vendor."""
+        """Return whether the text names the vendor."""
         vendor = await self.client.call("datahub_get_vendor", vendor_id=vendor_id)
         return vendor["name"] in text
 
     def of_kind(self) -> list[Json]:
-        """Return the vendor's certificates of the kind that the policy asks for."""
+        """Return the vendor's certificates of the required kind."""
         kind = self.policy["parameters"]["certificate"]
-        return [one for one in self.vendor["certificates"] if one["kind"] == kind]
+        return [item for item in self.vendor["certificates"] if item["kind"] == kind]
 
     def latest(self) -> Json:
-        """Return the certificate that lasts longest: of that kind, or of any where the vendor has none of it."""
+        """Return the certificate with the latest end: of the required kind, or of any kind if there is none."""
         return max(self.of_kind() or self.vendor["certificates"], key=lambda one: str(one["expires_on"]))
 
     def is_in_force(self) -> bool:
-        """Say whether one of that kind has not expired."""
-        return any(not one["is_expired"] for one in self.of_kind())
+        """Return whether a certificate of that kind has not expired."""
+        return any(not item["is_expired"] for item in self.of_kind())
 
-    async def find_paper(self) -> Json | None:
-        """Return the document that shows a certificate of that kind in force, waiting for one that is to come."""
+    async def find_certificate_document(self) -> Json | None:
+        """Return the document with a valid certificate of that kind; wait for an announced one."""
         for row in await self.hub.find(kind="document", vendor_id=self.vendor["id"]):
             document = await self.hub.read(row["id"])
             if document["fields"].get("certificate_kind") != self.policy["parameters"]["certificate"]:
@@ -104,19 +104,19 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return None
 
     async def fresh_risk(self, since: datetime | None = None) -> MetricReading:
-        """Return the risk by the authority, refreshed where that is stale or older than asked for."""
+        """Return the authoritative risk; refresh it if stale or too old."""
         return await MetricSkill(self.client, RISK, self.vendor["id"]).fresh(since)
 
     async def objection(self) -> Objection | None:
-        """Object to a suspended vendor, a contract that is covered, a missing certificate or too high a risk."""
+        """Object to a suspended vendor, a renewed contract, a missing certificate or a risk above the limit."""
         if self.vendor["status"] == "suspended":
             return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
         for row in await self.hub.find(kind="contract", state="renewed", vendor_id=self.vendor["id"]):
             covering = await self.hub.read(row["id"])
             if covering["fields"].get("service") == self.contract["fields"]["service"]:
                 return Objection("duplicate", covering["id"], "Another contract covers this already.")
-        await self.look_for_paper()
-        if not self.is_in_force() and self.paper is None:
+        await self.find_new_certificate()
+        if not self.is_in_force() and self.certificate_document is None:
             return Objection("requirement_not_met", self.latest()["id"], "The certificate has expired.")
         await self.measure()
         if self.risk.value > self.policy["parameters"]["highest_risk"]:
@@ -124,18 +124,18 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this contract names."""
+        """Return the identifiers that mark a text as being about this contract."""
         return self.contract["id"], self.contract["title"]
 
     def tier(self) -> str:
-        """Return the tier by the policy's figures."""
+        """Return the tier for the policy's thresholds."""
         figures = self.policy["parameters"]
         if self.risk.value >= figures["high_risk_from"]:
             return "high"
         return "medium" if self.risk.value >= figures["medium_risk_from"] else "low"
 
     def years(self) -> int:
-        """Return for how long the policy renews."""
+        """Return the renewal term in years."""
         years = int(self.contract["fields"]["term_years"])
         return min(years, int(self.policy["parameters"].get(f"longest_years_{self.tier()}", years)))
 
@@ -145,7 +145,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return ends_on.replace(year=ends_on.year + self.years())
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
@@ -153,11 +153,11 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return str(self.contract["id"])
 
     def amount_cents(self) -> int:
-        """Return what the new term costs."""
+        """Return the cost of the new term."""
         return self.years() * int(self.contract["fields"]["yearly_price_cents"])
 
     async def prepare_request(self) -> None:
-        """Bring the vendor up to date, and refresh a figure that has grown old."""
+        """Update the vendor, and refresh the risk if it is too old."""
         if self.approval_ids:
             return
         await self.file_certificate()
@@ -169,15 +169,15 @@ class ContractRenewalWorker(OrderedApprovalWorker):
 
     async def file_certificate(self) -> None:
         """File the renewed certificate."""
-        if self.is_in_force() or self.paper is None:
+        if self.is_in_force() or self.certificate_document is None:
             return
-        shown = self.paper["fields"]
+        shown = self.certificate_document["fields"]
         new = {"kind": shown["certificate_kind"], **{name: shown[name] for name in ("issued_on", "expires_on")}}
         await self.client.call("datahub_update_vendor", vendor_id=self.vendor["id"], certificate=new)
         self.vendor = await self.client.call("datahub_get_vendor", vendor_id=self.vendor["id"])
 
     async def correct_tier(self) -> None:
-        """Give the vendor the tier of today."""
+        """Update the vendor's tier."""
         if self.vendor["risk_tier"] != self.tier():
             await self.client.call("datahub_update_vendor", vendor_id=self.vendor["id"], risk_tier=self.tier())
             self.vendor["risk_tier"] = self.tier()

@@ -1,4 +1,4 @@
-"""The fair oracle: settles a discrepancy from brief, tools and answers alone."""
+"""The fair oracle for data discrepancies; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ POLICY_WORDS = "discrepancies disagree sources"
 POLICY_TOPIC = "data quality"
 DERIVED = "adjustment_percent"
 MOST_FAILURES = 99
-"""Refreshes are started again however often they fail: the policy knows no end of that."""
+"""Maximum failed refreshes; the policy sets no limit."""
 
 Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Settle the discrepancy that the brief is about, or refuse it where the policy says so."""
+    """Settle the requested discrepancy, or refuse it where the policy requires."""
     await DataDiscrepancyWorker(task, ToolClient(call)).work()
 
 
 class DataDiscrepancyWorker(Worker):
-    """One discrepancy; each part is a method, so that a cheat can leave one out."""
+    """Handles one discrepancy. Adversaries override single methods."""
 
     async def read_context(self) -> None:
         """Read the ticket and the policy in force."""
@@ -44,7 +44,7 @@ class DataDiscrepancyWorker(Worker):
         self.policy = await self.client.call("datahub_get_policy", policy_id=policy_id)
 
     async def investigate(self) -> None:
-        """Find the vendor, the figure, the contracts that hold it, and what is right."""
+        """Find the vendor, the metric, the contracts that use it, and the correct value."""
         self.hub = RecordSkill(self.client)
         text = f"{self.ticket.known['title']} {self.ticket.known['description']}".partition("\n\n")[0]
         self.vendor = await self.find_vendor(self.ticket.known["description"].partition("\n\n")[0])
@@ -66,21 +66,21 @@ class DataDiscrepancyWorker(Worker):
         return await find_vendor(self.client, text)
 
     async def find_contracts(self) -> list[Json]:
-        """Return the vendor's contracts that hold the figure."""
+        """Return the vendor's contracts that use the value."""
         rows = await self.client.list_all("datahub_search_records", kind="contract", vendor_id=self.vendor["id"])
         found = [await self.hub.read(row["id"]) for row in rows]
         return [record for record in found if self.key in record["fields"]]
 
     def figure_of(self, terms: RefreshPolicy) -> ReportMetricSkill:
-        """Return how the figure is read."""
+        """Return how the value is read."""
         return ReportMetricSkill(self.client, self.key, self.vendor["id"], terms)
 
     async def measure(self) -> None:
-        """Have the figure of the authority, fresh."""
+        """Return the authority's fresh value."""
         await refresh_until_fresh(self.client, [self.figure])
 
     async def objection(self) -> Objection | None:
-        """Object where nobody is the authority, only ended contracts hold the figure, or all hold the right one."""
+        """Object where there is no authority, only ended contracts use the value, or all values are correct."""
         if self.missing is not None:
             return Objection(self.missing.code, self.missing.reference, "Nobody is the authority on it.")
         active = [record for record in self.contracts if record["state"] == "active"]
@@ -91,21 +91,21 @@ class DataDiscrepancyWorker(Worker):
         return None
 
     def wrong_contracts(self) -> list[Json]:
-        """Return the contracts that have to be corrected."""
+        """Return the contracts that need a correction."""
         active = [record for record in self.contracts if record["state"] == "active"]
         return [record for record in active if record["fields"][self.key] != self.figure.value]
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this vendor names."""
+        """Return the identifiers that mark a text as being about this vendor."""
         return self.vendor["id"], self.vendor["legal_name"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         held = self.wrong_contracts()[0]["fields"][self.key]
         return self.level(abs(held - self.figure.value))
 
     async def execute(self) -> None:
-        """Report who is wrong, and correct what used it."""
+        """Report the wrong sources, and correct the records."""
         await self.measure()
         for metric_id in await self.wrong_metrics():
             await self.report(metric_id)
@@ -113,24 +113,24 @@ class DataDiscrepancyWorker(Worker):
             await self.hub.update(record["id"], fields=self.corrected(record))
 
     async def wrong_metrics(self) -> list[str]:
-        """Return the metrics of the figure that say something else."""
+        """Return the metrics with a wrong value."""
         readings = await self.readings()
-        values = {str(one["metric_id"]): self.figure.usual(one["value"], one["unit"]) for one in readings}
+        values = {str(item["metric_id"]): self.figure.usual(item["value"], item["unit"]) for item in readings}
         return [metric_id for metric_id, value in values.items() if value != self.figure.value]
 
     async def readings(self) -> Sequence[Json]:
-        """Return what all sources say."""
+        """Return the values of all sources."""
         answer = await self.client.call("datahub_query_metric", key=self.key, subject=self.vendor["id"])
         readings: list[Json] = answer["readings"]
         return readings
 
     async def report(self, metric_id: str) -> None:
-        """Report that a metric is wrong."""
+        """Report a wrong metric."""
         words = "It differs from what the authority says."
         await self.client.create("datahub_report_data_issue", subject=metric_id, kind="wrong", description=words)
 
     def corrected(self, record: Json) -> Json:
-        """Return the fields that a record has to be set to."""
+        """Return the corrected fields of a record."""
         fields: Json = {self.key: self.figure.value}
         if DERIVED in record["fields"]:
             below = self.figure.value < self.policy["parameters"]["adjusted_below"]

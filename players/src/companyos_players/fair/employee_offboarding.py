@@ -1,4 +1,4 @@
-"""The fair oracle: offboards a leaver from brief, tools and answers alone."""
+"""The fair oracle for offboarding; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Offboard the leaver that the brief is about, or refuse it where the policy says so."""
+    """Offboard the requested leaver, or refuse it where the policy requires."""
     await EmployeeOffboardingWorker(task, ToolClient(call)).work()
 
 
 class EmployeeOffboardingWorker(Worker):
-    """One offboarding; each part is a method, so that a cheat can leave one out."""
+    """Handles one offboarding. Adversaries override single methods."""
 
     async def read_context(self) -> None:
         """Read the ticket and the policy in force."""
@@ -62,10 +62,10 @@ class EmployeeOffboardingWorker(Worker):
                 person = await self.look_up(row["id"])
                 if self.is_target(person, text):
                     return person
-        raise LookupError(f"nobody is named in {text!r}")
+        raise LookupError(f"No person is named in {text!r}")
 
     def is_target(self, person: Json, text: str) -> bool:
-        """Say whether the text is about this one of several people of a name."""
+        """Return whether the text refers to this one of several people with the same name."""
         return person["team_name"] in text
 
     async def look_up(self, person_id: str) -> Json:
@@ -74,22 +74,22 @@ class EmployeeOffboardingWorker(Worker):
         return person
 
     async def objection(self) -> Objection | None:
-        """Object to who stays, to a hold, and to what is done already."""
+        """Object to a person who stays, a hold, and completed work."""
         if self.leaver["employed_to"] is None:
             return Objection("requirement_not_met", self.person_id, "The directory knows of no last day.")
         for row in await self.hub.find(query=self.person_id, kind="document", state="published"):
-            paper = await self.hub.read(row["id"])
-            fields = paper["fields"]
+            document = await self.hub.read(row["id"])
+            fields = document["fields"]
             if fields.get("person_id") != self.person_id:
                 continue
             if fields["document_type"] == "legal_hold":
-                return Objection("policy_violation", paper["id"], "A legal hold is in force.")
+                return Objection("policy_violation", document["id"], "A legal hold is in force.")
             if fields["document_type"] == "exit_protocol":
-                return Objection("duplicate", paper["id"], "They were offboarded before.")
+                return Objection("duplicate", document["id"], "They were offboarded before.")
         return None
 
     async def execute(self) -> None:
-        """Hand over and end everything that the leaver has."""
+        """Hand over and end everything assigned to the leaver."""
         await self.hand_over_tickets()
         await self.cancel_requests()
         await self.escalate_requests()
@@ -97,7 +97,7 @@ class EmployeeOffboardingWorker(Worker):
         await self.end_access()
 
     async def hand_over_tickets(self) -> None:
-        """Assign each open ticket of the leaver's to who takes it."""
+        """Reassign each open ticket of the leaver."""
         tickets = await self.client.list_all("ticketdesk_list_tickets", assignee_id=self.person_id)
         open_ = [ticket for ticket in tickets if ticket["status"] not in ENDED]
         if open_:
@@ -106,17 +106,17 @@ class EmployeeOffboardingWorker(Worker):
                 await self.hand_over(ticket, [lead_id] if self.goes_to_lead(ticket) else team)
 
     async def colleagues(self) -> list[str]:
-        """Return who works in the leaver's team and does not lead it."""
+        """Return the members of the leaver's team, without the lead."""
         rows = await self.client.list_all("datahub_search_people", team_id=self.leaver["team_id"])
         out = (self.person_id, self.leaver["manager_id"])
         return [row["id"] for row in rows if row["is_employed"] and row["id"] not in out]
 
     def goes_to_lead(self, ticket: Json) -> bool:
-        """Say whether the team's lead takes a ticket."""
+        """Return whether the team's lead takes a ticket."""
         return PRIORITIES.index(ticket["priority"]) >= PRIORITIES.index(self.policy["parameters"]["lead_from_priority"])
 
     async def hand_over(self, ticket: Json, takers: list[str]) -> None:
-        """Assign the first of the people who is there when the ticket is due."""
+        """Assign the first person who is present on the ticket's due date."""
         for person_id in takers:
             try:
                 await TicketSkill(self.client, ticket["key"]).assign(person_id)
@@ -125,24 +125,24 @@ class EmployeeOffboardingWorker(Worker):
             return
 
     async def cancel_requests(self) -> None:
-        """Cancel what the leaver has asked for."""
+        """Cancel the leaver's own requests."""
         for row in await self.flow.list_open(requester_id=self.person_id):
             await self.flow.cancel(row["id"], "withdrawn", self.person_id)
 
     async def escalate_requests(self) -> None:
-        """Put what lies with the leaver to somebody else."""
+        """Escalate the requests pending at the leaver."""
         for row in await self.flow.list_open(approver_id=self.person_id):
             request = await self.flow.read(row["id"])
             approver_id = await self.decider(request)
             await self.flow.escalate(row["id"], approver_id, ESCALATION, self.person_id)
 
     async def decider(self, request: Json) -> str:
-        """Return who may decide about a request today."""
+        """Return today's approver for a request."""
         approvals = await self.type_of(request)
         return await self.entitled_approver(approvals, int(request["fields"][approvals.type["amount_field"]]))
 
     async def type_of(self, request: Json) -> ApprovalSkill:
-        """Return the approval type of a request, looked up once."""
+        """Return the approval type of a request (cached)."""
         type_key = request["type_key"]
         if type_key not in self.types:
             approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
@@ -151,22 +151,22 @@ class EmployeeOffboardingWorker(Worker):
         return self.types[type_key]
 
     async def revoke_delegations(self) -> None:
-        """Take every delegation away that the leaver has or has given."""
+        """Revoke every delegation to or from the leaver."""
         for side in ("to_id", "from_id"):
             for row in await self.client.list_all("approvalflow_list_delegations", **{side: self.person_id}):
                 if row["revoked_at"] is None and self.lasts(row):
                     await self.flow.revoke(row["id"], to_id=row["to_id"])
 
     def lasts(self, delegation: Json) -> bool:
-        """Say whether a delegation is not over yet."""
+        """Return whether a delegation has not ended yet."""
         return datetime.fromisoformat(delegation["ends_at"]) > self.client.now()
 
     async def end_access(self) -> None:
-        """End every active grant as its level asks."""
+        """End every active grant as its level requires."""
         await self.end_grants(lambda grant: grant["fields"]["person_id"] == self.person_id)
 
     async def end_grants(self, is_theirs: Callable[[Json], bool]) -> None:
-        """End the active grants among those that a search shows."""
+        """End the active grants among the search results."""
         revoked = self.policy["parameters"]["revoked_levels"].split(", ")
         for row in await self.hub.find(query=self.person_id, kind="access_grant", state="active"):
             grant = await self.hub.read(row["id"])
@@ -182,11 +182,11 @@ class EmployeeOffboardingWorker(Worker):
         return date.fromisoformat(self.leaver["employed_to"])
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this leaver names."""
+        """Return the identifiers that mark a text as being about this leaver."""
         return self.person_id, self.leaver["name"]
 
     def priority(self) -> str:
-        """Return the priority that the leaver's time with the company asks for."""
+        """Return the priority for the leaver's remaining time."""
         return self.level((self.last_day() - date.fromisoformat(self.leaver["employed_from"])).days)
 
 

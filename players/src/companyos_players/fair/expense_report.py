@@ -1,4 +1,4 @@
-"""The fair oracle: sees to an expense report from brief, tools and answers alone."""
+"""The fair oracle for expense reports; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Have the report repaid that the brief is about, or refuse it where the policy says so."""
+    """Have the requested report repaid, or refuse it where the policy requires."""
     await ExpenseReportWorker(task, ToolClient(call)).work()
 
 
 class ExpenseReportWorker(Worker):
-    """One expense report; each part is a method, so that a cheat can leave one out."""
+    """Handles one expense report. Adversaries override single methods."""
 
     type_words = "expense"
     justification = "The report agrees with the expense policy and its receipts are on file."
@@ -36,7 +36,7 @@ class ExpenseReportWorker(Worker):
         self.owner: Json = await self.client.call("datahub_get_person", person_id=first["owner_id"])
 
     async def find_expense(self) -> Json:
-        """Return the record that the ticket cites by its id, or by its title and who has filed it."""
+        """Return the record cited by id, or by title and author."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bEXP-[0-9]+\b", text)
         if cited:
@@ -47,15 +47,15 @@ class ExpenseReportWorker(Worker):
         for row in await self.hub.find(query=title[1], kind="expense", state="submitted", **owner):
             if row["title"] == title[1] and (number or await self.is_named(row["owner_id"], text)):
                 return await self.hub.read(row["id"])
-        raise LookupError(f"no expense is cited in {text!r}")
+        raise LookupError(f"No expense is cited in {text!r}")
 
     async def is_named(self, person_id: str, text: str) -> bool:
-        """Say whether the text names the person."""
+        """Return whether the text names the person."""
         person = await self.client.call("datahub_get_person", person_id=person_id)
         return person["name"] in text
 
     async def objection(self) -> Objection | None:
-        """Object to what was paid before, is never repaid, or lies above its limit."""
+        """Object to a duplicate, an excluded category, or an amount above its limit."""
         policy, figures = self.policy["policy_id"], self.policy["parameters"]
         for expense in self.expenses:
             paid = await self.paid_before(expense)
@@ -70,7 +70,7 @@ class ExpenseReportWorker(Worker):
         return None
 
     async def paid_before(self, expense: Json) -> str | None:
-        """Return the record under which the same receipt was paid already."""
+        """Return the paid record with the same receipt."""
         number = expense["fields"].get("receipt_number")
         if number is None:
             return None
@@ -80,11 +80,11 @@ class ExpenseReportWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this report names."""
+        """Return the identifiers that mark a text as being about this report."""
         return self.expenses[0]["id"], self.owner["name"], self.owner["id"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
@@ -96,25 +96,27 @@ class ExpenseReportWorker(Worker):
         return sum(expense["amount_cents"] for expense in self.expenses)
 
     async def approver(self) -> str:
-        """Return who may decide once the receipts are there; where a team lead does, that is the employee's manager."""
-        await self.prepare_request()  # a receipt may take days, in which whoever decides today has left
+        """Return the approver once the receipts are on file; for a team lead, the employee's manager."""
+        await (
+            self.prepare_request()
+        )  # waiting for a receipt may take days, and an approver chosen now may have left by then
         if self.approvals.role(self.amount_cents()) == MANAGER:
             self.approvals.only_holder = self.owner["manager_id"]
         return await super().approver()
 
     async def prepare_request(self) -> None:
-        """Get missing receipts onto the records."""
+        """Add missing receipts to the records."""
         for place, expense in enumerate(self.expenses):
             if self.needs_receipt(expense) and not expense["fields"].get("receipt_attached"):
                 self.expenses[place] = await self.get_receipt(expense["id"])
 
     def needs_receipt(self, expense: Json) -> bool:
-        """Say whether the policy asks for a receipt."""
+        """Return whether the policy requires a receipt."""
         is_large = expense["amount_cents"] >= self.policy["parameters"]["receipt_from_cents"]
         return bool(is_large and expense["fields"]["category"] != "per_diem")
 
     async def get_receipt(self, expense_id: str) -> Json:
-        """Enter a receipt that lies among the documents, or wait for it."""
+        """Enter a receipt from the documents, or wait for it."""
         for row in await self.hub.find(kind="document", query=expense_id):
             document = await self.hub.read(row["id"])
             if document["fields"].get("expense_id") == expense_id:
@@ -127,7 +129,7 @@ class ExpenseReportWorker(Worker):
         return expense
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "expense_id": self.subject(),
             "amount_cents": self.amount_cents(),

@@ -1,4 +1,4 @@
-"""The fair oracle: publishes a handbook page from brief, tools and answers alone."""
+"""The fair oracle for handbook updates; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Publish the page that the brief is about, or refuse it where the policy says so."""
+    """Publish the requested page, or refuse it where the policy requires."""
     await HandbookUpdateWorker(task, ToolClient(call)).work()
 
 
 class HandbookUpdateWorker(Worker):
-    """One handbook update; each part is a method, so that a cheat can leave one out."""
+    """Handles one handbook update. Adversaries override single methods."""
 
     type_words = "publication"
     justification = "The page agrees with the policy it quotes, in the version in force."
 
     async def investigate(self) -> None:
-        """Find the draft, the policy that it quotes, and what is published of it."""
+        """Find the draft, the policy it quotes, and the published page."""
         self.hub = RecordSkill(self.client)
         self.draft = await self.find_draft()
         self.rule: Json = await self.read_rule()
         self.published = await self.find_published()
 
     async def read_rule(self) -> Json:
-        """Read the policy that the draft quotes, in the version in force."""
+        """Read the quoted policy in the version in force."""
         rule: Json = await self.client.call("datahub_get_policy", policy_id=self.draft["fields"]["policy_ref"])
         return rule
 
     async def find_draft(self) -> Json:
-        """Return the draft that the ticket cites by its id, or by its title and revision."""
+        """Return the draft cited by id, or by title and revision."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bDOC-[0-9]+\b", text)
         if cited:
@@ -48,10 +48,10 @@ class HandbookUpdateWorker(Worker):
                 draft = await self.hub.read(row["id"])
                 if draft["fields"]["revision"] == int(revision[1]):
                     return draft
-        raise LookupError(f"no draft is cited in {text!r}")
+        raise LookupError(f"No draft is cited in {text!r}")
 
     async def find_published(self) -> Json | None:
-        """Return the published page of the same title."""
+        """Return the published page with the same title."""
         title = self.draft["title"]
         for row in await self.hub.find(query=title, kind="document", state="published"):
             if row["title"] == title:
@@ -59,7 +59,7 @@ class HandbookUpdateWorker(Worker):
         return None
 
     async def objection(self) -> Objection | None:
-        """Object to a page that is overtaken, of the wrong class, or lacks a consent."""
+        """Object to an outdated page, a wrong class, or a missing consent."""
         policy, figures, fields = self.policy["policy_id"], self.policy["parameters"], self.draft["fields"]
         if self.published and self.published["fields"]["revision"] >= fields["revision"]:
             return Objection("duplicate", self.published["id"], "A later revision is published.")
@@ -70,11 +70,11 @@ class HandbookUpdateWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this page names."""
+        """Return the identifiers that mark a text as being about this page."""
         return self.draft["id"], self.draft["title"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.draft["fields"]["readers"])
 
     def subject(self) -> str:
@@ -82,15 +82,15 @@ class HandbookUpdateWorker(Worker):
         return str(self.draft["id"])
 
     async def prepare_request(self) -> None:
-        """Correct what the draft quotes."""
-        wanted = {**self.rule["parameters"], "policy_version": self.rule["version"]}
-        wrong = {name: value for name, value in wanted.items() if self.draft["fields"].get(name) != value}
+        """Correct the draft's quotation."""
+        expected = {**self.rule["parameters"], "policy_version": self.rule["version"]}
+        wrong = {name: value for name, value in expected.items() if self.draft["fields"].get(name) != value}
         if wrong:
             await self.hub.update(self.subject(), fields=wrong)
             self.draft["fields"] |= wrong
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "document_id": self.subject(),
             "revision": self.draft["fields"]["revision"],
@@ -99,7 +99,7 @@ class HandbookUpdateWorker(Worker):
         }
 
     async def follow_up(self, request_id: str) -> None:
-        """Publish the page, and archive the one before."""
+        """Publish the page, and archive the previous one."""
         await self.hub.update(self.subject(), state="published", fields={"approval_ref": request_id})
         if self.published is not None:
             await self.hub.update(self.published["id"], state="archived")

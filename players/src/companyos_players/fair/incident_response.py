@@ -1,4 +1,4 @@
-"""The fair oracle: ends an incident from brief, tools and answers alone."""
+"""The fair oracle for incidents; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Answer the incident that the brief is about, or refuse it where the policy says so."""
+    """Handle the requested incident, or refuse it where the policy requires."""
     await IncidentResponseWorker(task, ToolClient(call)).work()
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a ticket says: which service fails since which release, of its own or of what it depends on."""
+    """The facts of a report: service, release, and whether the fault is the service's own or a dependency's."""
 
     service: str
     release: str
@@ -42,21 +42,21 @@ class Report:
 
     @classmethod
     def of(cls, ticket: Json) -> Report | None:
-        """Read a ticket; None where it names no service with a release."""
+        """Parse a ticket; return None if it names no service with a release."""
         text = ticket["description"]
         service, release = re.search(r'"([^"]+)"', text), re.search(r"release ([0-9]+\.[0-9]+)", text)
         return cls(service[1], release[1], "depends on" in text) if service and release else None
 
 
 class IncidentResponseWorker(Worker):
-    """One incident; each part is a method, so that a cheat can leave one out."""
+    """Handles one incident. Adversaries override single methods."""
 
     type_words = "emergency"
     justification = "The error rate is above the policy's bar, and the change that caused it can be taken back."
     unblocked_status = "open"
 
     async def investigate(self) -> None:
-        """Find out what fails, and how often."""
+        """Find the failing service and its error rate."""
         self.hub = RecordSkill(self.client)
         report = Report.of(self.ticket.known)
         assert report is not None, "the ticket names no service and release"
@@ -64,45 +64,45 @@ class IncidentResponseWorker(Worker):
         self.rate = await self.fresh_rate()
 
     async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative error rate, refreshed where it is stale or older than asked for."""
+        """Return the authoritative error rate; refresh it if stale or too old."""
         return await MetricSkill(self.client, RATE, self.report.service).fresh(since)
 
     async def reports(self, status: str) -> list[TicketSkill]:
-        """Return the other reports of the same that stand at a status."""
+        """Return the other reports of the incident with a given status."""
         found = []
-        wanted = {"team_id": self.team_id, "type": "incident", "status": status}
-        for row in await self.client.list_all("ticketdesk_list_tickets", **wanted):
+        filters = {"team_id": self.team_id, "type": "incident", "status": status}
+        for row in await self.client.list_all("ticketdesk_list_tickets", **filters):
             other = TicketSkill(self.client, row["key"])
             if row["key"] != self.ticket.key and self.is_same(Report.of(await other.read())):
                 found.append(other)
         return found
 
     async def doubles(self) -> list[TicketSkill]:
-        """Return the reports that are to be merged."""
+        """Return the duplicate reports to merge."""
         return [*await self.reports("none"), *await self.reports("open")]
 
     def is_same(self, other: Report | None) -> bool:
-        """Say whether another report is of the same service and release."""
+        """Return whether another report has the same service and release."""
         return other is not None and (other.service, other.release) == (self.report.service, self.report.release)
 
     async def find_cause(self) -> TicketSkill:
-        """Return the change that rolled the release out."""
+        """Return the change that deployed the release."""
         changed = await self.depends_on() if self.report.is_below else self.report.service
-        wanted = re.compile(rf"release {re.escape(self.report.release)} of {re.escape(changed)}$", re.IGNORECASE)
+        title = re.compile(rf"release {re.escape(self.report.release)} of {re.escape(changed)}$", re.IGNORECASE)
         rows = await self.client.list_all("ticketdesk_list_tickets", team_id=self.team_id, type="change")
-        cause = TicketSkill(self.client, next(row["key"] for row in rows if wanted.search(row["title"])))
+        cause = TicketSkill(self.client, next(row["key"] for row in rows if title.search(row["title"])))
         await cause.read()
         return cause
 
     async def depends_on(self) -> str:
-        """Return what the service depends on by its runbook."""
+        """Return the service's dependencies from its runbook."""
         title = f"Runbook: {self.report.service}"
         found = await self.hub.find(query=title, kind="document")
         row = next(row for row in found if row["title"] == title)
         return str((await self.hub.read(row["id"]))["fields"]["depends_on"])
 
     async def objection(self) -> Objection | None:
-        """Object where it is no incident, is announced, or is being worked on."""
+        """Object where there is no incident, the outage is announced, or work is in progress."""
         if self.rate.value < self.policy["parameters"]["incident_from_percent"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "The rate does not carry it.")
         for known in await self.reports("in_progress"):
@@ -121,7 +121,7 @@ class IncidentResponseWorker(Worker):
         return [self.report.service]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.rate.value)
 
     def subject(self) -> str:
@@ -129,7 +129,7 @@ class IncidentResponseWorker(Worker):
         return self.ticket.key
 
     async def complete_ticket(self) -> None:
-        """Merge the reports, find the cause and link it, put the ticket on call, and complete it."""
+        """Merge the reports, link the cause, assign the on-call engineer and complete the ticket."""
         for double in await self.doubles():
             await self.merge(double)
         self.cause = await self.find_cause()
@@ -140,7 +140,7 @@ class IncidentResponseWorker(Worker):
         await super().complete_ticket()
 
     async def merge(self, double: TicketSkill) -> None:
-        """Link a report to the ticket as its duplicate, and cancel it for that."""
+        """Link a report as a duplicate of the ticket and cancel it."""
         if double.known["status"] is None:
             await double.transition("open")
         arguments = {"key": double.key, "kind": "duplicates", "to_key": self.ticket.key}
@@ -148,12 +148,12 @@ class IncidentResponseWorker(Worker):
         await double.transition("cancelled", reason_code="duplicate", reason_ref=self.ticket.key)
 
     async def link_cause(self) -> None:
-        """Link the cause as what blocks the ticket."""
+        """Link the cause as a blocker of the ticket."""
         arguments = {"key": self.cause.key, "kind": "blocks", "to_key": self.ticket.key}
         await self.client.create("ticketdesk_link_tickets", **arguments)
 
     async def on_call(self) -> str:
-        """Return who is on call by the rota of the week in which the ticket was created."""
+        """Return the on-call engineer for the week in which the ticket was created."""
         created_on = date.fromisoformat(self.ticket.known["created_at"][:10])
         monday = created_on - timedelta(days=created_on.weekday())
         found = await self.hub.find(query=f"On-call rota, week of {monday}", kind="document")
@@ -162,21 +162,21 @@ class IncidentResponseWorker(Worker):
         return str(rota["first"] if await self.may_take(rota["first"]) else rota["second"])
 
     async def may_take(self, person_id: str) -> bool:
-        """Say whether somebody works here, and is there on the day the ticket is due."""
+        """Return whether a person is employed and present on the ticket's due date."""
         person = await self.client.call("datahub_get_person", person_id=person_id)
         day = self.ticket.known["due_at"][:10]
         away = await self.client.list_all("datahub_get_calendar", **{"from": day, "to": day})
         return bool(person["is_employed"]) and person_id not in {row["person_id"] for row in away}
 
     async def prepare_request(self) -> None:
-        """Refresh a rate that has grown old."""
+        """Refresh the rate if it is too old."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
         oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
         if self.rate.as_of < oldest:
             self.rate = await self.fresh_rate(oldest)
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "service": self.report.service,
             "cause_key": self.cause.key,
@@ -185,7 +185,7 @@ class IncidentResponseWorker(Worker):
         }
 
     async def follow_up(self, request_id: str) -> None:
-        """Have the cause taken back: by us where its owner has left it in review, else by its owner."""
+        """Have the cause rolled back: directly if it is in review, else by its owner."""
         await self.cause.read()
         if self.cause.known["status"] == "in_review":
             await self.cause.transition("resolved")

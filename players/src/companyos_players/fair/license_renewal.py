@@ -1,4 +1,4 @@
-"""The fair oracle: renews a licence from brief, tools and answers alone."""
+"""The fair oracle for licence renewals; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Renew the licence that the brief is about, or refuse it where the policy says so."""
+    """Renew the requested licence, or refuse it where the policy requires."""
     await LicenseRenewalWorker(task, ToolClient(call)).work()
 
 
 class LicenseRenewalWorker(Worker):
-    """One renewal; each part is a method, so that a cheat can leave one out."""
+    """Handles one renewal. Adversaries override single methods."""
 
     type_words = "licence renewal"
     justification = "The licence is in use and its days left are within the policy's window."
 
     async def investigate(self) -> None:
-        """Find the licence and its vendor, and read how many days are left."""
+        """Find the licence and its vendor, and read the days left."""
         self.hub = RecordSkill(self.client)
         self.licence = await self.find_licence()
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.licence["vendor_id"])
         self.days_left = await self.fresh_days()
 
     async def find_licence(self) -> Json:
-        """Return the licence that the ticket cites by its id, or by its title and vendor."""
+        """Return the licence cited by id, or by title and vendor."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bLIC-[0-9]+\b", text)
         if cited:
@@ -49,11 +49,11 @@ class LicenseRenewalWorker(Worker):
         return await self.hub.read(row["id"])
 
     async def fresh_days(self, since: datetime | None = None) -> MetricReading:
-        """Return how many days are left by the authority, refreshed where that is stale or older than asked for."""
+        """Return the authoritative number of days left; refresh it if stale or too old."""
         return await MetricSkill(self.client, DAYS, self.licence["id"]).fresh(since)
 
     async def objection(self) -> Objection | None:
-        """Object to a suspended vendor, a licence that is covered, or a renewal that is too early."""
+        """Object to a suspended vendor, a renewed licence, or an early renewal."""
         if self.vendor["status"] == "suspended":
             return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
         title = self.licence["title"]
@@ -66,11 +66,11 @@ class LicenseRenewalWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this licence names."""
+        """Return the identifiers that mark a text as being about this licence."""
         return self.licence["id"], self.licence["title"]
 
     def seats(self) -> int:
-        """Return for how many seats the policy renews."""
+        """Return the number of seats that the policy renews."""
         fields = self.licence["fields"]
         seats = int(fields["seats"])
         return min(seats, fields[BY_USE]) if BY_USE in self.policy["body"] else seats
@@ -82,7 +82,7 @@ class LicenseRenewalWorker(Worker):
         return date.fromisoformat(self.licence["ends_on"]) + timedelta(days=min(term, longest))
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
@@ -90,18 +90,18 @@ class LicenseRenewalWorker(Worker):
         return str(self.licence["id"])
 
     def amount_cents(self) -> int:
-        """Return what the renewal costs."""
+        """Return the renewal's cost."""
         return self.seats() * int(self.licence["fields"]["price_per_seat_cents"])
 
     async def prepare_request(self) -> None:
-        """Refresh a figure that has grown old."""
+        """Refresh the days left if they are too old."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
         oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
         if self.days_left.as_of < oldest:
             self.days_left = await self.fresh_days(oldest)
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "licence_id": self.subject(),
             "seats": self.seats(),

@@ -1,4 +1,4 @@
-"""The fair oracle: answers a request for figures from brief, tools and answers alone."""
+"""The fair oracle for metrics reports; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FACTORS = {
     "basis points": Fraction(100),
     "fractions of one": Fraction(1, 100),
 }
-"""What a value in EUR, or in percent, is multiplied by."""
+"""Factors by which a value in EUR or percent is multiplied."""
 
 POLICY_WORDS = "reported figures"
 POLICY_TOPIC = "reporting"
@@ -35,12 +35,12 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Give the answers that the brief asks for, or declare that they cannot be had."""
+    """Answer the brief, or declare that the values are unavailable."""
     await MetricsReportWorker(task, ToolClient(call)).work()
 
 
 class MetricsReportWorker:
-    """One report; each part is a method, so that a cheat can leave one out."""
+    """Handles one report. Adversaries override single methods."""
 
     def __init__(self, task: TaskView, client: ToolClient) -> None:
         self.task = task
@@ -69,12 +69,12 @@ class MetricsReportWorker:
         self.policy = await self.read_policy(policy_id)
 
     async def read_policy(self, policy_id: str) -> Json:
-        """Return the version of the policy that counts."""
+        """Return the applicable version of the policy."""
         policy: Json = await self.client.call("datahub_get_policy", policy_id=policy_id)
         return policy
 
     async def investigate(self) -> None:
-        """Find out what the figures are about, and under which key they are measured."""
+        """Find the subject of each requested metric and its key."""
         subjects = [await self.find_subject(cited) for cited in self.cited.values()]
         rows = await self.client.list_all("datahub_list_metrics", subject=subjects[0])
         keys = {row["key"]: row for row in rows}
@@ -84,11 +84,11 @@ class MetricsReportWorker:
         self.figures = [self.figure(subject, terms) for subject in subjects]
 
     def figure(self, subject: str, terms: RefreshPolicy) -> ReportMetricSkill:
-        """Return how one figure is read."""
+        """Return how a metric is read."""
         return ReportMetricSkill(self.client, self.key, subject, terms)
 
     async def find_subject(self, cited: str) -> str:
-        """Return the id of what is cited: an id, a vendor by its legal name, or a service by its name."""
+        """Return the cited subject's id: an id, a vendor by legal name, or a service by name."""
         if re.fullmatch(r"VEN-[0-9]+", cited) or cited == cited.lower():
             return cited
         found = await self.client.call("datahub_search_records", query=cited, kind="vendor")
@@ -97,14 +97,14 @@ class MetricsReportWorker:
                 vendor = await self.client.call("datahub_get_vendor", vendor_id=row["id"])
                 if vendor["legal_name"] == cited:
                     return str(vendor["id"])
-        raise LookupError(f"no vendor has the legal name {cited}")
+        raise LookupError(f"No vendor has the legal name {cited}")
 
     async def measure(self) -> None:
-        """Have all figures fresh at once."""
+        """Make all values fresh at the same time."""
         await refresh_until_fresh(self.client, self.figures)
 
     async def answer(self, words: str) -> float | str:
-        """Return the answer that the words ask for."""
+        """Return the answer to a question."""
         values = [figure.value for figure in self.figures]
         if "which of them" in words:
             return self.figures[values.index(max(values))].subject
@@ -127,19 +127,19 @@ class MetricsReportWorker:
         return self.converted(values[int(place[1]) - 1])
 
     async def value_on(self, figure: ReportMetricSkill, day: str) -> float:
-        """Return what a figure was at the end of a day."""
+        """Return a metric's value at the end of a day."""
         rows = await self.client.list_all("datahub_get_metric_history", metric_id=figure.metric_id)
         value = next(float(row["value"]) for row in rows if row["as_of"][:10] <= day)
         return figure.usual(value, figure.reading["unit"])
 
     def converted(self, value: float) -> float:
-        """Return a value in the unit that the policy asks for."""
+        """Return a value in the unit that the policy requires."""
         kind = "amount_unit" if "EUR" in self.figures[0].reading["unit"] else "share_unit"
         factor = FACTORS[self.policy["parameters"][kind]]
         return value * factor.numerator / factor.denominator
 
     async def give_up(self, problem: MetricUnavailableError) -> None:
-        """Record why a figure cannot be had, and declare it."""
+        """Record why a value is unavailable, and declare it."""
         reason = {"reason_code": problem.code, "reason_ref": problem.reference}
         await self.client.create(
             "datahub_report_data_issue",

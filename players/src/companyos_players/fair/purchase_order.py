@@ -1,4 +1,4 @@
-"""The fair oracle: sees to an invoice on an order from brief, tools and answers alone."""
+"""The fair oracle for invoices on orders; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Have the invoice paid that the brief is about, or stop it where the policy says so."""
+    """Have the requested invoice paid, or stop it where the policy requires."""
     await PurchaseOrderWorker(task, ToolClient(call)).work()
 
 
 class PurchaseOrderWorker(Worker):
-    """One invoice; each part is a method, so that a cheat can leave one out."""
+    """Handles one invoice. Adversaries override single methods."""
 
     type_words = "invoice release"
     justification = "Order, receipts and invoice agree within the policy's tolerances."
     hold_reason: str | None = None
 
     async def investigate(self) -> None:
-        """Find the invoice, its order, its receipts, other invoices on the order and a credit note."""
+        """Find the invoice, its order, receipts, other invoices on the order and a credit note."""
         self.hub = RecordSkill(self.client)
         self.invoice = await self.find_invoice()
         self.order = await self.hub.read(self.invoice["fields"]["purchase_order_id"])
         self.receipts = await self.on_order("goods_receipt")
         invoices = await self.on_order("invoice")
-        self.others = [one for one in invoices if one["id"] != self.invoice["id"] and one["state"] in SETTLED]
+        self.others = [item for item in invoices if item["id"] != self.invoice["id"] and item["state"] in SETTLED]
         self.credit = await self.find_credit()
 
     async def find_invoice(self) -> Json:
-        """Return the invoice that the ticket cites by its id, or by its number and vendor."""
+        """Return the invoice cited by id, or by number and vendor."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bINV-[0-9]+\b", text)
         if cited:
@@ -50,21 +50,21 @@ class PurchaseOrderWorker(Worker):
             invoice = await self.hub.read(row["id"])
             if invoice["fields"]["invoice_number"] == number[0] and (vendor or await self.is_named(invoice, text)):
                 return invoice
-        raise LookupError(f"no invoice is cited in {text!r}")
+        raise LookupError(f"No invoice is cited in {text!r}")
 
     async def is_named(self, invoice: Json, text: str) -> bool:
-        """Say whether the text names the vendor of the invoice."""
+        """Return whether the text names the invoice's vendor."""
         vendor = await self.client.call("datahub_get_vendor", vendor_id=invoice["vendor_id"])
         return vendor["name"] in text
 
     async def on_order(self, kind: str) -> list[Json]:
-        """Return the records of a kind that name the order."""
+        """Return the records of a kind that reference the order."""
         order_id = self.order["id"]
         found = [await self.hub.read(row["id"]) for row in await self.hub.find(query=order_id, kind=kind)]
-        return [one for one in found if one["fields"].get("purchase_order_id") == order_id]
+        return [item for item in found if item["fields"].get("purchase_order_id") == order_id]
 
     async def find_credit(self) -> Json | None:
-        """Return the credit note on the invoice, where there is one."""
+        """Return the invoice's credit note, or None."""
         for row in await self.hub.find(query=self.invoice["id"], kind="document"):
             document = await self.hub.read(row["id"])
             if document["fields"].get("invoice_id") == self.invoice["id"]:
@@ -72,10 +72,10 @@ class PurchaseOrderWorker(Worker):
         return None
 
     async def objection(self) -> Objection | None:
-        """Object to a duplicate, a foreign sender, too high a quantity or price."""
-        twin = await self.paid_twin()
-        if twin is not None:
-            return Objection("duplicate", twin, "This invoice was paid before.")
+        """Object to a duplicate, a different sender, or an excess quantity or price."""
+        duplicate = await self.paid_duplicate()
+        if duplicate is not None:
+            return Objection("duplicate", duplicate, "This invoice was paid before.")
         sender = self.invoice["vendor_id"]
         if sender != self.order["vendor_id"]:
             self.hold_reason = "vendor"
@@ -91,16 +91,16 @@ class PurchaseOrderWorker(Worker):
         return Objection("requirement_not_met", self.order["id"], f"The {self.hold_reason} does not agree.")
 
     @staticmethod
-    def exceeds(found: int, wanted: int, percent: int) -> bool:
-        """Say whether a figure lies further above another than allowed."""
-        return 100 * (found - wanted) > percent * wanted
+    def exceeds(value: int, limit: int, percent: int) -> bool:
+        """Return whether a value exceeds another by more than the tolerance."""
+        return 100 * (value - limit) > percent * limit
 
     @staticmethod
     def price(record: Json) -> int:
         """Return the unit price of an order or invoice."""
         return int(record["fields"]["unit_price_cents"])
 
-    async def paid_twin(self) -> str | None:
+    async def paid_duplicate(self) -> str | None:
         """Return another settled invoice of the vendor with the same number."""
         number, vendor_id = self.invoice["fields"]["invoice_number"], self.invoice["vendor_id"]
         for row in await self.hub.find(query=number, kind="invoice", vendor_id=vendor_id):
@@ -111,7 +111,7 @@ class PurchaseOrderWorker(Worker):
         return None
 
     async def refuse(self, objection: Objection) -> None:
-        """Stop the invoice before the ticket is ended."""
+        """Update the invoice before closing the ticket."""
         if self.hold_reason is None:
             await self.hub.update(self.invoice["id"], state="rejected")
         else:
@@ -119,24 +119,26 @@ class PurchaseOrderWorker(Worker):
         await super().refuse(objection)
 
     def received(self) -> int:
-        """Return what was accepted, with what is still being inspected."""
-        return sum(one["fields"]["quantity"] for one in self.receipts if one["state"] in ("accepted", "recorded"))
+        """Return the quantity accepted or under inspection."""
+        return sum(
+            receipt["fields"]["quantity"] for receipt in self.receipts if receipt["state"] in ("accepted", "recorded")
+        )
 
     def invoiced_before(self) -> int:
-        """Return what other invoices on the order have billed."""
-        return sum(one["fields"]["quantity"] for one in self.others)
+        """Return the quantity billed by other invoices on the order."""
+        return sum(invoice["fields"]["quantity"] for invoice in self.others)
 
     def billed(self) -> int:
-        """Return the quantity that is billed, less what is credited."""
+        """Return the billed quantity less credits."""
         credited = self.credit["fields"]["quantity"] if self.credit else 0
         return int(self.invoice["fields"]["quantity"] - credited)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this invoice names."""
+        """Return the identifiers that mark a text as being about this invoice."""
         return self.invoice["id"], self.invoice["fields"]["invoice_number"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
@@ -144,13 +146,13 @@ class PurchaseOrderWorker(Worker):
         return str(self.invoice["id"])
 
     def amount_cents(self) -> int:
-        """Return what is to be paid."""
+        """Return the amount to pay."""
         credited = self.credit["fields"]["total_cents"] if self.credit else 0
         return int(self.invoice["amount_cents"] - credited)
 
     async def prepare_request(self) -> None:
         """Wait for the inspection, and enter a credit note."""
-        while any(one["state"] == "recorded" for one in self.receipts):
+        while any(receipt["state"] == "recorded" for receipt in self.receipts):
             await self.client.wait(INSPECTION_WAIT_MINUTES)
             self.receipts = await self.on_order("goods_receipt")
         if self.credit is not None and not self.invoice["fields"]["credited_cents"]:
@@ -160,7 +162,7 @@ class PurchaseOrderWorker(Worker):
             self.invoice = await self.hub.read(self.invoice["id"])
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "invoice_id": self.subject(),
             "order_id": self.order["id"],
@@ -171,13 +173,13 @@ class PurchaseOrderWorker(Worker):
         }
 
     async def follow_up(self, request_id: str) -> None:
-        """Set the invoice to approved, and an order that is wholly billed to closed."""
+        """Set the invoice to approved, and a fully billed order to closed."""
         await self.hub.update(self.invoice["id"], state="approved")
         if self.closes_order():
             await self.hub.update(self.order["id"], state="closed")
 
     def closes_order(self) -> bool:
-        """Say whether the whole quantity of the order is billed now."""
+        """Return whether the order's whole quantity is billed now."""
         return bool(self.invoiced_before() + self.billed() >= self.order["fields"]["quantity"])
 
 

@@ -1,4 +1,4 @@
-"""The fair oracle: closes a quarter from brief, tools and answers alone."""
+"""The fair oracle for quarter closes; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAPERS = {
     "An order": ("purchase_order", "open"),
     "An access grant": ("access_grant", "active"),
 }
-"""What the policy wants to be settled beside the invoices, by how it begins to speak of it."""
+"""Other documents to settle, by the opening words of the policy's section about them."""
 
 MARGIN = timedelta(minutes=240)
 """Evidence this close to its age limit is refreshed before it is used."""
@@ -32,34 +32,34 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Close the quarter that the brief is about, or refuse it where the policy says so."""
+    """Close the requested quarter, or refuse it where the policy requires."""
     await QuarterCloseWorker(task, ToolClient(call)).work()
 
 
 class QuarterCloseWorker(Worker):
-    """One close; each part is a method, so that a cheat can leave one out."""
+    """Handles one close. Adversaries override single methods."""
 
     type_words = "quarter close"
     justification = "Every paper on the cost centre is settled, and the budget used was measured lately."
 
     async def investigate(self) -> None:
-        """Find the papers of the cost centre, and read how much of the budget is used."""
+        """Find the cost centre's documents, and read the budget used."""
         self.hub = RecordSkill(self.client)
         found = re.search(r"\bCC-[0-9]+\b", f"{self.ticket.known['title']} {self.ticket.known['description']}")
         assert found is not None, "no cost centre is named"
         self.cost_center = found[0]
         self.line = (await self.filed("budget_line", "active"))[0]
         self.invoices = await self.filed("invoice", "received")
-        order_ids = [one["fields"]["purchase_order_id"] for one in self.invoices]
+        order_ids = [item["fields"]["purchase_order_id"] for item in self.invoices]
         self.orders = {order_id: await self.hub.read(order_id) for order_id in order_ids}
         self.others = await self.other_closes()
         self.used = await self.fresh_used()
 
     async def filed(self, kind: str, state: str) -> list[Json]:
-        """Return the records of a kind and state that belong to the cost centre."""
+        """Return the cost centre's records of a kind and state."""
         rows = await self.client.list_all("datahub_search_records", query=self.cost_center, kind=kind, state=state)
         records = [await self.hub.read(row["id"]) for row in rows]
-        return [one for one in records if one["fields"].get("cost_center") == self.cost_center]
+        return [record for record in records if record["fields"].get("cost_center") == self.cost_center]
 
     async def other_closes(self) -> list[Json]:
         """Return other tickets in progress for the same close."""
@@ -67,14 +67,14 @@ class QuarterCloseWorker(Worker):
         parts = {link["key"] for link in self.ticket.known["links"]}
         near = [row for row in rows if row["key"] not in parts | {self.ticket.key} and row["status"] == "in_progress"]
         tickets = [await self.client.call("ticketdesk_get_ticket", key=row["key"]) for row in near]
-        return [one for one in tickets if self.cost_center in one["title"] and "clos" in one["title"].lower()]
+        return [item for item in tickets if self.cost_center in item["title"] and "clos" in item["title"].lower()]
 
     async def fresh_used(self, since: datetime | None = None) -> MetricReading:
-        """Return the budget used by the authority, refreshed where it is stale or older than asked for."""
+        """Return the authoritative budget used; refresh it if stale or too old."""
         return await MetricSkill(self.client, USED, self.line["id"]).fresh(since)
 
     async def objection(self) -> Objection | None:
-        """Object to a budget that is overspent, an invoice on a cancelled order, or a close that is under way."""
+        """Object to an overspent budget, an invoice on a cancelled order, or a concurrent close."""
         if self.used.value * 100 > self.line["amount_cents"]:
             return Objection("policy_violation", self.line["id"], "The budget is overspent.")
         for invoice in self.invoices:
@@ -85,22 +85,22 @@ class QuarterCloseWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this close names."""
+        """Return the identifiers that mark a text as being about this close."""
         return (self.cost_center,)
 
     async def unblock(self) -> None:
-        """Settle the papers and resolve the tickets of the parts, then get past whatever else blocks the ticket."""
+        """Settle the documents, resolve the tickets of the parts, then pass other blockers."""
         self.approved: list[Json] = []
         self.held: list[Json] = []
         for invoice in self.invoices:
             await self.settle_invoice(invoice)
-        await self.settle_papers()
+        await self.settle_documents()
         await self.resolve_parts()
         await self.ticket.read()
         await super().unblock()
 
     async def settle_invoice(self, invoice: Json) -> None:
-        """Approve an invoice, or hold it for what does not agree."""
+        """Approve an invoice, or hold it with a reason."""
         fields = invoice["fields"]
         order = self.orders[fields["purchase_order_id"]]
         reason = ""
@@ -116,26 +116,26 @@ class QuarterCloseWorker(Worker):
             await self.hub.update(invoice["id"], state="approved")
 
     def is_too_dear(self, price: int, ordered: int) -> bool:
-        """Say whether a price lies further above the order's than the policy tolerates."""
+        """Return whether a price exceeds the order's by more than the tolerance."""
         return bool(price * 100 > ordered * (100 + self.policy["parameters"]["tolerance_percent"]))
 
     async def received(self, order_id: str) -> float:
-        """Return how many pieces of an order have come."""
+        """Return the received quantity of an order."""
         rows = await self.client.list_all("datahub_search_records", query=order_id, kind="goods_receipt")
         receipts = [await self.hub.read(row["id"]) for row in rows]
-        own = [one["fields"] for one in receipts if one["fields"]["purchase_order_id"] == order_id]
+        own = [receipt["fields"] for receipt in receipts if receipt["fields"]["purchase_order_id"] == order_id]
         return float(sum(fields["quantity"] for fields in own))
 
-    async def settle_papers(self) -> None:
-        """Settle what the policy wants beside the invoices."""
+    async def settle_documents(self) -> None:
+        """Settle the other documents that the policy names."""
         kind, state = next(found for words, found in PAPERS.items() if words in self.policy["body"])
         for record in await self.filed(kind, state):
-            wanted = await self.state_of(record)
-            if wanted != state:
-                await self.hub.update(record["id"], state=wanted)
+            target = await self.state_of(record)
+            if target != state:
+                await self.hub.update(record["id"], state=target)
 
     async def state_of(self, record: Json) -> str:
-        """Return the state that a paper has to be in."""
+        """Return the state that a document must have."""
         if record["kind"] == "expense":
             is_small = record["amount_cents"] <= self.policy["parameters"]["expense_limit_cents"]
             return "approved" if is_small and record["fields"]["receipt_attached"] else "on_hold"
@@ -153,11 +153,11 @@ class QuarterCloseWorker(Worker):
                     await part.transition("resolved")
 
     def amount_cents(self) -> int:
-        """Return what the approved invoices come to."""
-        return sum(one["amount_cents"] for one in self.approved)
+        """Return the sum of the approved invoices."""
+        return sum(item["amount_cents"] for item in self.approved)
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
@@ -165,14 +165,14 @@ class QuarterCloseWorker(Worker):
         return str(self.line["id"])
 
     async def prepare_request(self) -> None:
-        """Refresh a figure that has grown old."""
+        """Refresh the budget used if it is too old."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
         oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
         if self.used.as_of < oldest:
             self.used = await self.fresh_used(oldest)
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         return {
             "budget_line_id": self.subject(),
             "invoices_cents": self.amount_cents(),

@@ -1,4 +1,4 @@
-"""The fair oracle: sees to a change of bank details from brief, tools and answers alone."""
+"""The fair oracle for bank detail changes; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """See to the change of bank details that the brief is about, or refuse it where the policy says so."""
+    """Handle the requested change of bank details, or refuse it where the policy requires."""
     await VendorBankChangeWorker(task, ToolClient(call)).work()
 
 
 class VendorBankChangeWorker(OrderedApprovalWorker):
-    """One change of bank details; each part is a method, so that a cheat can leave one out."""
+    """Handles one change of bank details. Adversaries override single methods."""
 
     type_words = "bank details: release"
     earlier_words = (CHECK,)
@@ -39,7 +39,7 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.letter["vendor_id"])
 
     async def read_approval_context(self) -> None:
-        """Read what is open, too."""
+        """Also read the open invoices."""
         await super().read_approval_context()
         if self.given_up() is None and self.note is None:
             self.note = await self.find_note()
@@ -47,7 +47,7 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         self.invoices = [await self.hub.read(row["id"]) for row in rows if row["state"] in OPEN]
 
     async def find_letter(self) -> Json:
-        """Return the request that the ticket cites, or that of the vendor whom it cites."""
+        """Return the cited request, or the cited vendor's request."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bDOC-[0-9]+\b", text)
         if cited:
@@ -58,15 +58,15 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
             document = await self.hub.read(row["id"])
             if document["fields"]["document_type"] == "bank_change_request":
                 return document
-        raise LookupError(f"no request is cited in {text!r}")
+        raise LookupError(f"No request is cited in {text!r}")
 
     async def find_vendor(self, text: str) -> str:
-        """Return the vendor whose name is in the text."""
+        """Return the vendor named in the text."""
         rows = await self.hub.find(query=self.ticket.known["title"], kind="vendor")
         return str(next(row["id"] for row in rows if row["title"] in text))
 
     async def find_note(self) -> Json | None:
-        """Return the note of the call about the request, where there is one."""
+        """Return the note of the confirmation call, if there is one."""
         for row in await self.hub.find(kind="document", query=self.letter["id"]):
             document = await self.hub.read(row["id"])
             if document["fields"].get("request_id") == self.letter["id"]:
@@ -74,26 +74,26 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         return None
 
     async def objection(self) -> Objection | None:
-        """Object to what is suspended, too soon or not genuine."""
+        """Object to a suspended vendor, an early change or an unverified request."""
         if self.vendor["status"] == "suspended":
             return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
         quiet = timedelta(days=self.policy["parameters"]["quiet_days"])
-        changes = [datetime.fromisoformat(one["changed_at"]) for one in self.vendor["bank_changes"]]
+        changes = [datetime.fromisoformat(item["changed_at"]) for item in self.vendor["bank_changes"]]
         if any(self.client.now() - changed_at < quiet for changed_at in changes):
             return Objection("requirement_not_met", self.policy["policy_id"], "The last change is too recent.")
-        if self.do_papers_agree() and await self.is_proven():
+        if self.do_documents_match() and await self.is_proven():
             return None
         return Objection("fraud_suspected", self.letter["id"], "The request is not genuine.")
 
-    def do_papers_agree(self) -> bool:
-        """Say whether sender, holder and country are those on file."""
+    def do_documents_match(self) -> bool:
+        """Return whether sender, account holder and country match those on file."""
         fields, vendor = self.letter["fields"], self.vendor
         is_sender = fields["sent_from"] == vendor["contact_email"]
         is_holder = fields["account_holder"] == vendor["legal_name"]
         return bool(is_sender and is_holder and fields["new_iban"][:2] == vendor["country"])
 
     async def is_proven(self) -> bool:
-        """Say whether the vendor had the account before, or has confirmed it; a call is waited for."""
+        """Return whether the vendor used the account before or has confirmed it; wait for a pending call."""
         if self.given_up() is not None:
             return True
         self.note = await self.find_note()
@@ -102,23 +102,23 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
             self.note = await self.hub.read(self.note["id"])
         if self.note is None:
             return False
-        said = self.note["fields"]
-        is_contact = said["spoke_to"] == self.vendor["contact_name"]
-        return bool(said["confirmed"] and is_contact and said["number_from"] == "vendor record")
+        note = self.note["fields"]
+        is_contact = note["spoke_to"] == self.vendor["contact_name"]
+        return bool(note["confirmed"] and is_contact and note["number_from"] == "vendor record")
 
     def given_up(self) -> str | None:
-        """Return the earlier change that gave the account up, where there is one."""
+        """Return the earlier change that replaced the account, if there is one."""
         for update in self.vendor["bank_changes"]:
             if update["old_iban"] == self.letter["fields"]["new_iban"]:
                 return str(update["id"])
         return None
 
     def proof(self) -> str:
-        """Return the id of what proves the account."""
+        """Return the id of the record that proves the account."""
         return self.given_up() or str(self.note["id"] if self.note else self.letter["id"])
 
     async def refuse(self, objection: Objection) -> None:
-        """Report fraud before the ticket is ended."""
+        """Report fraud before closing the ticket."""
         if objection.reason_code == "fraud_suspected":
             await self.report(objection)
         await super().refuse(objection)
@@ -135,11 +135,11 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         )
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return what a text about this change names."""
+        """Return the identifiers that mark a text as being about this change."""
         return self.letter["id"], self.vendor["id"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
@@ -147,11 +147,11 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         return str(self.vendor["id"])
 
     def amount_cents(self) -> int:
-        """Return what the vendor's open invoices come to."""
+        """Return the sum of the vendor's open invoices."""
         return sum(invoice["amount_cents"] for invoice in self.invoices)
 
     def common_fields(self) -> Json:
-        """Return the fields that both approval types ask for."""
+        """Return the fields that both approval types require."""
         return {"vendor_id": self.subject(), "new_iban": self.letter["fields"]["new_iban"]}
 
     def earlier_fields(self, words: str) -> Json:
@@ -163,7 +163,7 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         return {**self.common_fields(), "open_amount_cents": self.amount_cents(), "check_ref": self.approval_ids[CHECK]}
 
     async def follow_up(self, request_id: str) -> None:
-        """Enter the account once the request has lain long enough, and archive the request."""
+        """Enter the account after the waiting period, and archive the request."""
         await self.wait_until_allowed()
         iban = self.letter["fields"]["new_iban"]
         await self.client.call("datahub_update_vendor", vendor_id=self.subject(), bank_iban=iban)

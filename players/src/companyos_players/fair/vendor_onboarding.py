@@ -1,4 +1,4 @@
-"""The fair oracle: onboards a vendor from brief, tools and answers alone."""
+"""The fair oracle for vendor onboarding; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Onboard the vendor that the brief is about, or refuse it where the policy says so."""
+    """Onboard the requested vendor, or refuse it where the policy requires."""
     await VendorOnboardingWorker(task, ToolClient(call)).work()
 
 
 class VendorOnboardingWorker(Worker):
-    """One onboarding; each part is a method, so that a cheat can leave one out."""
+    """Handles one onboarding. Adversaries override single methods."""
 
     type_words = "onboarding"
     justification = "The vendor meets the onboarding policy: checklist complete, ticket verified, score fresh."
 
     async def investigate(self) -> None:
-        """Find the papers and read the score."""
-        await self.find_papers()
+        """Find the documents and read the score."""
+        await self.find_documents()
         self.scores = MetricSkill(self.client, SCORE, self.vendor["id"])
         self.score = await self.fresh_score()
 
     async def fresh_score(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative score, refreshed where it is stale or older than asked for."""
+        """Return the authoritative score; refresh it if stale or too old."""
         return await self.scores.fresh(since)
 
     async def read_score(self) -> MetricReading:
         """Return the authoritative score as it is."""
         return await self.scores.read()
 
-    async def find_papers(self) -> None:
-        """Find the contract and the vendor that the ticket cites by an id or by the legal name."""
+    async def find_documents(self) -> None:
+        """Find the contract and the vendor cited by id or legal name."""
         text = self.ticket.known["description"]
         contract = re.search(r"\bCTR-[0-9]+\b", text)
         vendor = re.search(r"\bVEN-[0-9]+\b", text)
@@ -61,7 +61,7 @@ class VendorOnboardingWorker(Worker):
         return vendor
 
     async def vendor_of_legal_name(self, text: str) -> Json:
-        """Return the vendor whose legal name the text spells out; similar names are told apart."""
+        """Return the vendor whose exact legal name the text contains."""
         title = self.ticket.known["title"]
         found = await self.client.call("datahub_search_records", query=title, kind="vendor")
         for row in found["items"]:
@@ -69,10 +69,10 @@ class VendorOnboardingWorker(Worker):
                 vendor = await self.vendor_of_id(row["id"])
                 if vendor["legal_name"] in text:
                     return vendor
-        raise LookupError(f"no vendor is cited in {text!r}")
+        raise LookupError(f"No vendor is cited in {text!r}")
 
     async def objection(self) -> Objection | None:
-        """Object where the score lies below the policy's bar."""
+        """Object to a score below the policy's threshold."""
         if self.score.value >= self.policy["parameters"]["minimum_compliance_score"]:
             return None
         return Objection(REFUSAL, self.policy["policy_id"], "The compliance score is below the policy's minimum.")
@@ -82,7 +82,7 @@ class VendorOnboardingWorker(Worker):
         return self.vendor["id"], self.vendor["legal_name"], self.contract["id"]
 
     def priority(self) -> str:
-        """Return the priority that the policy's figures ask for."""
+        """Return the priority for the policy's thresholds."""
         level = PRIORITIES.index(self.level(self.contract["amount_cents"]))
         if self.policy["parameters"].get("raised_risk_tier") == self.vendor["risk_tier"]:
             level = min(level + 1, len(PRIORITIES) - 1)
@@ -97,13 +97,13 @@ class VendorOnboardingWorker(Worker):
         return int(self.contract["amount_cents"])
 
     async def prepare_request(self) -> None:
-        """Refresh a score that has grown old."""
+        """Refresh the score if it is too old."""
         oldest = self.client.now() - self.max_age()
         if self.score.as_of < oldest:
             self.score = await self.fresh_score(oldest)
 
     def fields(self) -> Json:
-        """Return the fields that the approval type asks for."""
+        """Return the fields of the approval request."""
         known = {
             "vendor_id": self.vendor["id"],
             "contract_id": self.contract["id"],
@@ -115,7 +115,7 @@ class VendorOnboardingWorker(Worker):
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
 
     def max_age(self) -> timedelta:
-        """Return how old the evidence may be at submission, less a margin."""
+        """Return the maximum evidence age at submission, less a margin."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
         return timedelta(minutes=min(ages)) - MARGIN
 
