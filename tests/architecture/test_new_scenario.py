@@ -110,8 +110,8 @@ def test_the_documents_tell_of_it(seen: dict[str, Any]) -> None:
 
 @pytest.mark.timeout(600)
 def test_the_proof_verifies_it(copy: Path) -> None:
+    rows = [argument for row in "ABC" for argument in ("--row", row)]
     sizes = ("--size", "smoke", "--seeds", "1", "--cheat-seeds", "1", "--levels", f"1,{LEVEL}", "--processes", "1")
-    rows = [argument for row in "C" for argument in ("--row", row)]
     done = _run(copy, "-m", "verification.proof", "--scenario", NAME, *rows, *sizes)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert NAME in done.stdout
+    assert "yes A both oracles succeed in every instance" in done.stdout
