@@ -1,4 +1,4 @@
-"""Every scenario has its scripted players, and they know the gateway's kinds of chaos."""
+"""Every scenario has scripted players, and they use the chaos kinds of the gateway."""
 
 from __future__ import annotations
 

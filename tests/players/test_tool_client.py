@@ -1,4 +1,4 @@
-"""Steady hands: what fails on the wire is tried again, and nothing is done twice."""
+"""Tool client: transport failures are retried, and nothing is applied twice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _problem(code: str, status: int = 503) -> StepView:
 
 
 class ScriptedCall:
-    """A line to a world that answers what it was told to, in order."""
+    """Returns prepared responses in order."""
 
     def __init__(self, *answers: StepView) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []

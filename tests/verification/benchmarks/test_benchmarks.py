@@ -1,4 +1,4 @@
-"""`make bench` runs and says what it promises; how fast is nobody's business here."""
+"""`make bench` runs and prints the expected measurements, whatever their values."""
 
 from __future__ import annotations
 

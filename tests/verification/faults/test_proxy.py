@@ -21,7 +21,7 @@ REQUEST = b"POST /tickets HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"
 
 @dataclass
 class Service:
-    """A service that answers every request with the same bytes and remembers when each came."""
+    """A service that returns fixed bytes and records the time of each request."""
 
     port: int
     received: list[Message] = field(default_factory=list)
@@ -48,7 +48,7 @@ async def service_and_proxy() -> AsyncIterator[tuple[Service, FaultProxy]]:
 
 
 async def send_request(wire: FaultProxy, request: bytes = REQUEST) -> bytes:
-    """Return every byte that comes back before the connection ends or a whole answer is there."""
+    """Return the bytes received until the connection ends or the response is complete."""
     reader, writer = await asyncio.open_connection(HOST, wire.port)
     writer.write(request)
     found = b""

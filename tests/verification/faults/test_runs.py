@@ -1,4 +1,4 @@
-"""The suite from end to end: what it prints and keeps, and that it can fail."""
+"""The fault suite end to end: its output, its files, and that it can fail."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_run_that_is_stopped_has_not_passed_and_says_how_far_it_came() -> None
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_promise_that_is_broken_on_purpose_shows() -> None:
+def test_every_sabotage_is_detected() -> None:
     command = [sys.executable, "-m", "verification.faults", "--prove"]
     response = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert response.returncode == 0, response.stdout + response.stderr

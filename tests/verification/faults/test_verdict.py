@@ -1,4 +1,4 @@
-"""The verdict sees what is wrong: a real house whose databases are tampered with."""
+"""The verdict on real processes whose databases are modified by the test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def deployment_and_reference(
 
 
 async def opened_player(deployment_and_reference: tuple[Deployment, Reference], name: str) -> tuple[Player, Path]:
-    """Return a player six steps into an episode, and where TicketDesk keeps it."""
+    """Return a player six steps into an episode, and its TicketDesk database."""
     deployment, reference = deployment_and_reference
     player = Player(deployment, name, reference, Findings(), SEED)
     await player.open()
@@ -50,7 +50,7 @@ async def opened_player(deployment_and_reference: tuple[Deployment, Reference], 
 
 
 def tamper(database: Path, statement: str, *values: str) -> None:
-    """Write to a live database behind its triggers, so that no change is recorded."""
+    """Write to a live database without its triggers, so that no change is recorded."""
     with closing(sqlite3.connect(database)) as db:
         triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:

@@ -1,4 +1,4 @@
-"""The manifest of the environment: what it declares is what the code has."""
+"""The manifest matches the code."""
 
 from __future__ import annotations
 

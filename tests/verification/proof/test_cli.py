@@ -1,4 +1,4 @@
-"""The proof on the command line: lines are printed and written, what does not hold is text by the status."""
+"""The command line of the proof: printed lines, written pages and exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code mutants: every change is one, stands in for its module for a while, and leaves nothing behind."""
+"""Code mutants: each changes one place, replaces its module temporarily, and is undone."""
 
 from __future__ import annotations
 

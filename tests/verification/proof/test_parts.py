@@ -1,4 +1,4 @@
-"""Parts of the proof by themselves: what is drawn, bent and counted."""
+"""Parts of the proof in isolation: sampling, mutations and tallies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from verification.proof.sizes import FULL, SMOKE
 
 
 class Calls:
-    """Notes every call and answers the same to each."""
+    """Records every call and returns the same response."""
 
     def __init__(self, answer: StepView) -> None:
         self.answer = answer

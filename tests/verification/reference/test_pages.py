@@ -1,4 +1,4 @@
-"""The generated pages: they hold what a newcomer looks for, and solve no instance."""
+"""The generated pages contain the required information and no solution."""
 
 from __future__ import annotations
 

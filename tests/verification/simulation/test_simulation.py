@@ -1,4 +1,4 @@
-"""The simulation plays a seed the same way twice, finds nothing, and finds a planted defect."""
+"""The simulation repeats a seed exactly, finds no violation, and finds planted defects."""
 
 from __future__ import annotations
 
