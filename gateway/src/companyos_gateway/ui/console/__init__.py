@@ -1,1 +1,1 @@
-"""The console of whoever runs the house: what is played, what can be played, and a way to start it."""
+"""The trainer's console: episodes, runs and scenarios in a browser."""
