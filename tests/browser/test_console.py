@@ -157,15 +157,15 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: st
     play(runtime, over)
     name = "episodes/vendor_onboarding-0-c4-worker2"
     views = {
-        "list": ("", "Running, and over"),
+        "list": ("", "Running and finished episodes"),
         "live": (f"/episodes/{live['episode_id']}#step-{LOOKED_AT}", f"Step {LOOKED_AT}"),
         "over": (f"/episodes/{over['episode_id']}", "Reward by part"),
         "steps": (f"/episodes/{live['episode_id']}/steps", "Verdict so far"),
         "results": ("/results", "three-policies"),
-        "run": ("/results/three-policies", "Mean return by level of chaos"),
-        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "rescored"),
-        "scenarios": ("/scenarios", "What there is to do"),
-        "scenario": (f"/scenarios/{SCENARIO}", "How it varies"),
+        "run": ("/results/three-policies", "Mean return by chaos level"),
+        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "judged again"),
+        "scenarios": ("/scenarios", "Description"),
+        "scenario": (f"/scenarios/{SCENARIO}", "Variation"),
     }
     faults = []
     for view, (path, text) in views.items():

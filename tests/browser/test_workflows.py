@@ -23,7 +23,7 @@ def test_a_workflow_that_is_only_clicked_ends_in_success(
     visitor = visit(javascript=javascript, **options)
     replay_writes(visitor, writes)
     visitor.open("")
-    assert "with success" in visitor.text_of("notice")
+    assert "Outcome: success" in visitor.text_of("notice")
     assert visitor.state["success"] is True
     assert {one.tool.partition("_")[0] for one in writes} >= {"ticketdesk", "datahub", "approvalflow"}
 

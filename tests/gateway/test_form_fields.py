@@ -77,5 +77,5 @@ def test_what_is_left_empty_is_left_out() -> None:
 )
 def test_what_does_not_fit_is_named(name: str, text: str) -> None:
     raw = tuple(text if one == name else None for one in NAMES)
-    with pytest.raises(InvalidFieldError, match=f"^{name}: "):
+    with pytest.raises(InvalidFieldError, match=f"^{name} must be"):
         parse_arguments(parse_fields(SCHEMA), raw)

@@ -113,9 +113,10 @@ async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(ga
                 await _call(client, "notes_list_notes")
             assert refused.value.error.data == {
                 "type": "about:blank",
-                "title": "The call names no episode",
+                "title": "Episode id required",
                 "status": 422,
                 "code": "no-episode",
+                "detail": "Pass the episode in the path or in the header X-CompanyOS-Episode.",
             }
             assert len(await client.list_tools()) == len(gateway.runtime.engine().toolbox)
 
@@ -150,12 +151,12 @@ async def test_each_service_is_a_server_of_its_own(gateway: NotesGateway, base: 
                 elsewhere = await _call(client, "wait", minutes=1)
     assert served == [tool.name for tool in gateway.runtime.engine().toolbox]
     assert (elsewhere.is_error, elsewhere.meta) == (True, None)
-    assert _text(elsewhere)["error"]["message"] == "tool-elsewhere: The server notes has no wait."
+    assert _text(elsewhere)["error"]["message"] == "tool-elsewhere: The server notes has no tool wait."
     assert (await gateway.state("mine"))["step_count"] == 1
 
 
 async def test_a_server_that_is_not_there_says_which_there_are(gateway: NotesGateway) -> None:
-    with pytest.raises(McpError, match="unknown-service: The servers are notes, gateway"):
+    with pytest.raises(McpError, match="unknown-service: server must be one of notes, gateway"):
         async with mcp_client(gateway.app, "/v1/mcp/nobody"):
             pass
 

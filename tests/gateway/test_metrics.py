@@ -136,7 +136,7 @@ async def test_a_gateway_is_ready_where_nothing_is_amiss(gateway: NotesGateway) 
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
-    [({"min_free_bytes": 2**60}, "the disk is full")],
+    [({"min_free_bytes": 2**60}, "too little disk space is free")],
 )
 async def test_a_gateway_without_room_is_not_ready(
     open_gateway: OpenGateway, settings: dict[str, Any], reason: str
@@ -152,12 +152,12 @@ async def test_a_gateway_that_has_few_descriptors_left_is_not_ready(
     gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = (await gateway.http.get("/readyz")).json()["descriptors"]["open"]
-    monkeypatch.setattr("companyos_shared.file_descriptors.limit", lambda: held + 10)
-    assert "few descriptors are left" in (await gateway.http.get("/readyz")).json()["reasons"]
+    monkeypatch.setattr("companyos_shared.descriptors.limit", lambda: held + 10)
+    assert "too few file descriptors are free" in (await gateway.http.get("/readyz")).json()["reasons"]
 
 
 async def test_a_gateway_whose_services_were_not_found_is_not_ready() -> None:
     app = create_app(GatewayRuntime(Settings()))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g") as http:
         reasons = (await http.get("/readyz")).json()["reasons"]
-    assert reasons == ["a service is not ready", "the tools are not known"]
+    assert reasons == ["a service is not ready", "the tools are not loaded"]

@@ -45,7 +45,7 @@ async def _open(browser: Browser, way: str = "") -> None:
 
 async def test_an_episode_is_started_on_the_console_and_played_at_its_desk(browser: Browser) -> None:
     await _open(browser)
-    assert "Nothing is played at present." in browser.page.text
+    assert "No episodes are running." in browser.page.text
     await browser.submit("start", scenario="handbook_update", seed__int="7", chaos__int="0")
     assert browser.page.status_code == 200
     assert browser.text_of("brief")
@@ -68,7 +68,7 @@ async def test_an_episode_is_ended_on_the_console_and_stays_in_the_list(browser:
     episode_id = (await browser.client.post("/reset", json={})).json()["episode_id"]
     await _open(browser)
     await browser.submit(f"end-form-{episode_id}")
-    assert "Nothing is played at present." in browser.page.text
+    assert "No episodes are running." in browser.page.text
     assert f'data-testid="view-{episode_id}"' in browser.page.text
     assert "Closed" in browser.page.text
     gone = await browser.client.post("/console/-/end", data={"episode_id": episode_id})
@@ -141,7 +141,7 @@ async def test_the_list_is_filtered_and_cut_into_pages(open_browser: OpenBrowser
         assert "1 of 1 episodes" in browser.page.text
         for query in ("?page=99", "?page=-1", "?page=x", "?scenario=%3Cscript%3E"):
             await _open(browser, query)
-        assert "No episode fits." in browser.page.text
+        assert "No matching episodes." in browser.page.text
         assert "<script>" not in browser.page.text.replace('<script src="', "")
 
 
@@ -177,7 +177,7 @@ async def test_a_run_is_shown_with_its_figures_and_every_episode_opens(
         assert "1 of 1 runs shown" in browser.page.text
         await _open(browser, "/results/first")
         figures = browser.page.text.partition('data-testid="figures"')[2].partition("</table>")[0]
-        assert "100.0 %" in figures
+        assert "100.0%" in figures
         assert "0 of 1" in figures
         assert browser.page.text.count("<polyline") == 4
         await _open(browser, "/results/first?policy=noop")
@@ -200,7 +200,7 @@ async def test_a_run_is_shown_with_its_figures_and_every_episode_opens(
 async def test_a_house_without_runs_says_how_one_is_made(open_browser: OpenBrowser, tmp_path: Path) -> None:
     async with open_browser(runs=tmp_path / "nowhere") as browser:
         await _open(browser, "/results")
-        assert "No run lies below" in browser.page.text
+        assert "No runs in" in browser.page.text
 
 
 async def test_the_catalogue_says_what_there_is_to_play_and_gives_no_test_task_away(browser: Browser) -> None:
@@ -209,7 +209,7 @@ async def test_the_catalogue_says_what_there_is_to_play_and_gives_no_test_task_a
     for name in ("vendor_onboarding", "quarter_close"):
         await _open(browser, f"/scenarios/{name}")
         assert "<strong>Success:</strong>" in browser.page.text
-        assert "Never strikes here" in browser.page.text
+        assert "Not applicable" in browser.page.text
         assert f"train.{name}.0.00" in browser.page.text
     await _open(browser, "/scenarios/vendor_onboarding?split=test")
     assert "test.vendor_onboarding" not in browser.page.text

@@ -1,4 +1,4 @@
-"""Request bodies and response envelopes of reset and step over plain HTTP."""
+"""Request and response models of `reset` and `step` over HTTP."""
 
 from __future__ import annotations
 
@@ -17,71 +17,71 @@ from companyos_gateway.engine.json_schemas import make_nullable
 StepModel = TypeVar("StepModel", bound="StepBody")
 
 
-class StepAnswer(BaseModel):
-    """The standard envelope of a step."""
+class StepResponse(BaseModel):
+    """The response to a step."""
 
     observation: dict[str, Any]
     reward: float | None
     done: bool
 
 
-class ResetAnswer(StepAnswer):
-    """The standard envelope of a reset, and the id to step with."""
+class ResetResponse(StepResponse):
+    """The response to a reset, with the episode's id and token."""
 
     episode_id: str
-    token: str = Field(repr=False, description="The episode's token: for its agent, and for `resume`.")
+    token: str = Field(repr=False, description="The episode token. Used by the agent and by `resume`.")
 
 
 class StepBody(BaseModel):
-    """One action. With `step` the last step can be asked for again and is never taken twice."""
+    """An action. Pass `step` to make retries safe: a repeated step returns the stored response."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     action: dict[str, Any] = Field(examples=[{"tool_name": "wait", "arguments": {"minutes": 5}}])
-    step: int | None = Field(None, ge=1, description="The number of the step, from 1.")
+    step: int | None = Field(None, ge=1, description="Number of the step, from 1.")
 
 
 class StepRequest(StepBody):
-    """One action of one episode. With `step` the last step can be asked for again and is never taken twice."""
+    """An action of an episode. Pass `step` to make retries safe: a repeated step returns the stored response."""
 
     episode_id: str = Field(max_length=128)
 
 
-def parse_step(kind: type[StepModel], body: dict[str, Any]) -> StepModel:
-    """Return what a body asks for; raises InvalidActionError (422)."""
+def parse_step(model: type[StepModel], body: dict[str, Any]) -> StepModel:
+    """Return the validated body; raises InvalidActionError (422)."""
     try:
-        return kind.model_validate(body)
+        return model.model_validate(body)
     except ValidationError as error:
-        raise InvalidActionError(_named(error)) from None
+        raise InvalidActionError(_format_errors(error)) from None
 
 
 def parse_action(body: dict[str, Any]) -> CallToolAction | ListToolsAction:
     """Return the action of a body; raises InvalidActionError (422)."""
-    kind = ListToolsAction if body.get("type") == "list_tools" else CallToolAction
+    model = ListToolsAction if body.get("type") == "list_tools" else CallToolAction
     try:
-        return kind.model_validate(body)
+        return model.model_validate(body)
     except ValidationError as error:
-        raise InvalidActionError(_named(error, "action.")) from None
+        raise InvalidActionError(_format_errors(error, "action.")) from None
 
 
-def envelope(observation: Observation, **more: Any) -> bytes:
-    """Return the standard envelope as JSON, with what an answer says besides."""
+def envelope(observation: Observation, **fields: Any) -> bytes:
+    """Return the response body of a reset or a step as JSON, with additional top-level fields."""
     content = {
         "observation": observation.model_dump(exclude={"reward", "done"}),
         "reward": observation.reward,
         "done": observation.done,
-        **more,
+        **fields,
     }
     return orjson.dumps(content, option=orjson.OPT_UTC_Z)
 
 
 def json_response(content: bytes, status: int = 200, **headers: str) -> Response:
-    """Return JSON that is written already."""
+    """Return a response with content that is already serialized."""
     return Response(content, status_code=status, media_type="application/json", headers=headers)
 
 
 def request_body_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI of a body that the guard has read already; an option of a reset that is null is none."""
+    """Return the OpenAPI schema of a body that the middleware parses. Reset options may be null."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     if model is ResetOptions:
@@ -89,5 +89,5 @@ def request_body_schema(model: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": False, "content": {"application/json": {"schema": schema}}}}
 
 
-def _named(error: ValidationError, inside: str = "") -> str:
-    return "; ".join(f"{inside}{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors())
+def _format_errors(error: ValidationError, prefix: str = "") -> str:
+    return "; ".join(f"{prefix}{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())

@@ -1,7 +1,7 @@
-"""Stateful plain HTTP beside the WebSocket, at two kinds of addresses: five lines of `requests` run an episode.
+"""Episode routes over HTTP, as an alternative to the WebSocket.
 
-`/v1/episodes/{episode_id}/...` names the episode in the path; `/reset`, `/step`, `/state` and `/render`, OpenEnv's own
-names, take it with the request.
+`/v1/episodes/{episode_id}/...` takes the episode id in the path. `/reset`, `/step`, `/state` and `/render`, the names
+that OpenEnv uses, take it in the query or in the body.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from openenv.core.env_server.mcp_types import ListToolsAction
 
 from companyos.contract import CompanyOSState, ResetOptions
 from companyos_gateway.api.envelopes import (
-    ResetAnswer,
-    StepAnswer,
+    ResetResponse,
     StepBody,
     StepRequest,
+    StepResponse,
     envelope,
     json_response,
     parse_action,
@@ -42,48 +42,50 @@ _PAGE_HEADERS = {
 }
 
 _TEXT = {"schema": {"type": "string"}}
-_PICTURE = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
-_RENDERINGS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": _TEXT, "text/html": _TEXT, **_PICTURE}}}
+_IMAGE = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
+_RENDERINGS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": _TEXT, "text/html": _TEXT, **_IMAGE}}}
 
-QueriedId = Annotated[str, Query(description="The id that the reset answered.", max_length=128)]
-EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
-Form = Annotated[
+EpisodeIdQuery = Annotated[str, Query(description="Id of the episode, from the response of the reset.", max_length=128)]
+EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
+FormatQuery = Annotated[
     Format,
-    Query(description="`ansi` is `text` in colours; `html` is a page of its own; `png` the window, or else it."),
+    Query(description="Response format. `ansi` is `text` with colours, `html` a single page, `png` a screenshot."),
 ]
 
 
 def episodes_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the routes that name an episode in their path."""
+    """Return the routes with the episode id in the path."""
     router = APIRouter(prefix="/v1/episodes", responses=ERROR_RESPONSES, tags=["Episode"], dependencies=STRICT_QUERY)
 
-    @router.post("", status_code=201, response_model=ResetAnswer, openapi_extra=request_body_schema(ResetOptions))
+    @router.post("", status_code=201, response_model=ResetResponse, openapi_extra=request_body_schema(ResetOptions))
     async def create_episode(request: Request) -> Response:
-        """Start an episode: `POST /reset` at an address of its own, which `Location` names.
+        """Start an episode.
 
-        With `resume` nothing is created: the answer is 200, and tells what the live episode told last.
+        Takes the options of `POST /reset` and returns the address of the episode in the `Location` header. With
+        `resume`, no episode is created: the response has status 200 and contains the episode's last observation.
         """
         return await start_episode(runtime, request, address="/v1/episodes/{episode_id}")
 
-    @router.post("/{episode_id}/step", response_model=StepAnswer, openapi_extra=request_body_schema(StepBody))
+    @router.post("/{episode_id}/step", response_model=StepResponse, openapi_extra=request_body_schema(StepBody))
     async def step_episode(request: Request, episode_id: EpisodeId) -> Response:
-        """Take one step: call one tool.
+        """Take one step by calling a tool.
 
-        An unknown tool, arguments that do not fit and refusals of a service are steps with an answer of 200. With
-        `{"type": "list_tools"}` the tools are listed, which does not count as a step.
+        Unknown tools, invalid arguments and rejections by a service also count as steps and return 200, with the error
+        in the observation. The action `{"type": "list_tools"}` lists the tools without taking a step.
         """
         return await run_step(runtime, request, episode_id, parse_step(StepBody, request.scope[JSON_SCOPE_KEY]))
 
     @router.get("/{episode_id}/state")
     async def get_episode_state(episode_id: EpisodeId) -> CompanyOSState:
-        """Read where an episode stands, as its trainer sees it."""
+        """Get the state of an episode. Requires the trainer token."""
         return read_state(runtime, episode_id)
 
     @router.get("/{episode_id}/render", response_model=RenderedEpisode, responses=_RENDERINGS)
-    async def render_episode(request: Request, episode_id: EpisodeId, format: Form = Format.JSON) -> Response:
-        """Read an episode the way people read it: the brief, the clock, every step so far and what the last answered.
+    async def render_episode(request: Request, episode_id: EpisodeId, format: FormatQuery = Format.JSON) -> Response:
+        """Render an episode for people.
 
-        To the episode's own agent the rewards, the outcome and what the task was drawn from are left out.
+        The response contains the brief, the simulated time, all steps and the result of the last call. With an episode
+        token, it omits rewards, outcome, scenario, seed and chaos level.
         """
         return await render_episode_as(runtime, request, episode_id, format)
 
@@ -91,50 +93,51 @@ def episodes_router(runtime: GatewayRuntime) -> APIRouter:
 
 
 def openenv_http_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the routes that are told the episode; they come before the framework's own of the same paths."""
+    """Return the routes with OpenEnv's names. Include them before the framework's routes of the same paths."""
     router = APIRouter(responses=ERROR_RESPONSES, tags=["Episode"], dependencies=STRICT_QUERY)
 
-    @router.post("/reset", response_model=ResetAnswer, openapi_extra=request_body_schema(ResetOptions))
+    @router.post("/reset", response_model=ResetResponse, openapi_extra=request_body_schema(ResetOptions))
     async def reset(request: Request) -> Response:
         """Start an episode.
 
-        Every option is optional: an empty body plays the default scenario with a random seed, which
-        `GET /state` tells.
+        All options are optional. Without options, the gateway plays the default scenario with a random seed, which
+        `GET /state` returns.
         """
         return await start_episode(runtime, request)
 
-    @router.post("/step", response_model=StepAnswer, openapi_extra=request_body_schema(StepRequest))
+    @router.post("/step", response_model=StepResponse, openapi_extra=request_body_schema(StepRequest))
     async def step(request: Request) -> Response:
-        """Take one step: call one tool.
+        """Take one step by calling a tool.
 
-        An unknown tool, arguments that do not fit and refusals of a service are steps with an answer of 200. With
-        `{"type": "list_tools"}` the tools are listed, which does not count as a step.
+        Unknown tools, invalid arguments and rejections by a service also count as steps and return 200, with the error
+        in the observation. The action `{"type": "list_tools"}` lists the tools without taking a step.
         """
         step = parse_step(StepRequest, request.scope[JSON_SCOPE_KEY])
         return await run_step(runtime, request, step.episode_id, step)
 
     @router.get("/state")
-    async def state(episode_id: QueriedId) -> CompanyOSState:
-        """Read where an episode stands, as its trainer sees it."""
+    async def state(episode_id: EpisodeIdQuery) -> CompanyOSState:
+        """Get the state of an episode. Requires the trainer token."""
         return read_state(runtime, episode_id)
 
     @router.get("/render", response_model=RenderedEpisode, responses=_RENDERINGS)
     async def render(
         request: Request,
-        episode_id: QueriedId,
-        format: Form = Format.JSON,
-        mode: Annotated[Format | None, Query(deprecated=True, description="What `format` was called.")] = None,
+        episode_id: EpisodeIdQuery,
+        format: FormatQuery = Format.JSON,
+        mode: Annotated[Format | None, Query(deprecated=True, description="Former name of `format`.")] = None,
     ) -> Response:
-        """Read an episode the way people read it: the brief, the clock and every step so far."""
+        """Render an episode for people, with the brief, the simulated time and all steps."""
         return await render_episode_as(runtime, request, episode_id, mode or format)
 
     return router
 
 
 async def start_episode(runtime: GatewayRuntime, request: Request, *, address: str | None = None) -> Response:
-    """Start an episode as the body asks; where `address` is given it leads to the episode, and one is created there.
+    """Start an episode with the options in the body; raises the errors of `GatewayRuntime.reset`.
 
-    Raises what `GatewayRuntime.reset` raises.
+    With `address`, the template of the episode's path, the response has a `Location` header and status 201, or 200 for
+    a resumed episode.
     """
     options = reset_options(request.scope[JSON_SCOPE_KEY])
     episode = await runtime.reset(options)
@@ -148,7 +151,7 @@ async def start_episode(runtime: GatewayRuntime, request: Request, *, address: s
 async def run_step(runtime: GatewayRuntime, request: Request, episode_id: str, step: StepBody) -> Response:
     """Take a step of an episode, or list its tools.
 
-    Raises UnknownEpisodeError (404) and what `EpisodeEngine.step` raises.
+    Raises UnknownEpisodeError (404) and the errors of `EpisodeEngine.step`.
     """
     engine = runtime.engine()
     action = parse_action(step.action)
@@ -161,21 +164,21 @@ async def run_step(runtime: GatewayRuntime, request: Request, episode_id: str, s
 
 
 def read_state(runtime: GatewayRuntime, episode_id: str) -> CompanyOSState:
-    """Return where an episode stands, as its trainer sees it; raises UnknownEpisodeError (404)."""
+    """Return the state of an episode for its trainer; raises UnknownEpisodeError (404)."""
     return runtime.engine().store.get(episode_id).state()
 
 
-async def render_episode_as(runtime: GatewayRuntime, request: Request, episode_id: str, form: Format) -> Response:
-    """Return an episode the way people read it; its own agent is shown no rewards.
+async def render_episode_as(runtime: GatewayRuntime, request: Request, episode_id: str, format: Format) -> Response:
+    """Render an episode in one of the formats, without rewards for the episode's agent.
 
-    Raises UnknownEpisodeError (404), and for a picture what `WindowManager.render_png` raises.
+    Raises UnknownEpisodeError (404), and for PNG the errors of `WindowManager.render_png`.
     """
     episode = requested_episode(request, runtime.engine().store, episode_id)
-    shown = describe_episode(episode, with_rewards=is_trainer(request))
-    if form is Format.PNG:
-        return Response(await runtime.window_manager.render_png(episode, render_html(shown)), media_type="image/png")
-    if form is Format.JSON:
-        return Response(shown.model_dump_json(), media_type="application/json")
-    if form is Format.HTML:
-        return HTMLResponse(render_html(shown), headers=_PAGE_HEADERS)
-    return PlainTextResponse(render_terminal(shown, colour=form is Format.ANSI))
+    rendered = describe_episode(episode, with_rewards=is_trainer(request))
+    if format is Format.PNG:
+        return Response(await runtime.window_manager.render_png(episode, render_html(rendered)), media_type="image/png")
+    if format is Format.JSON:
+        return Response(rendered.model_dump_json(), media_type="application/json")
+    if format is Format.HTML:
+        return HTMLResponse(render_html(rendered), headers=_PAGE_HEADERS)
+    return PlainTextResponse(render_terminal(rendered, colour=format is Format.ANSI))

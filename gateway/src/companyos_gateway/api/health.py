@@ -1,4 +1,4 @@
-"""Health: alive without dependencies, ready with everything that an episode needs, healthy as OpenEnv asks for it."""
+"""Health routes: liveness, readiness, and the `/health` route of OpenEnv."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared import file_descriptors
 
 SPARE_DESCRIPTORS = 64
-"""So many are left for connections when the gateway calls itself ready."""
+"""Minimum number of free file descriptors for the gateway to be ready."""
 
 _NOT_READY: dict[int | str, dict[str, Any]] = {503: {"description": "Not ready", "content": {"application/json": {}}}}
 
 
 def health_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
-    """Return the health routes; they come before the framework's own."""
+    """Return the health routes. Include them before the framework's."""
     router = APIRouter(tags=["Health"])
 
     @router.get("/livez")
     async def livez() -> dict[str, str]:
-        """Say that the process answers."""
+        """Check that the process responds."""
         return {"status": "alive"}
 
     @router.get("/readyz", responses=_NOT_READY)
     async def readyz() -> JSONResponse:
-        """Say whether episodes can be played, and why not.
+        """Check that the gateway can run episodes.
 
-        Every service answers, the tools are known, disk and descriptors are left, and nobody told the gateway to end.
+        The gateway is ready if all services respond, the tools are loaded, enough disk space and file descriptors are
+        free, and no shutdown is in progress. If it is not ready, the response has status 503 and lists the reasons.
         """
         report = await _check(runtime, drain)
         status = "not ready" if report["reasons"] else "ready"
@@ -41,7 +42,7 @@ def health_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
 
     @router.get("/health", responses=_NOT_READY)
     async def health() -> JSONResponse:
-        """Say `healthy` exactly when the gateway is ready."""
+        """Check readiness in the format of OpenEnv."""
         report = await _check(runtime, drain)
         status = HealthStatus.UNHEALTHY if report["reasons"] else HealthStatus.HEALTHY
         return JSONResponse({"status": status.value, **report}, 503 if report["reasons"] else 200)
@@ -50,23 +51,23 @@ def health_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
 
 
 async def _check(runtime: GatewayRuntime, drain: DrainState) -> dict[str, Any]:
-    answers = await runtime.readiness()
-    free_bytes, held, most = _free_bytes(runtime), file_descriptors.open_count(), file_descriptors.limit()
+    is_service_ready = await runtime.readiness()
+    free_bytes, open_count, limit = _free_bytes(runtime), descriptors.open_count(), descriptors.limit()
     tools = _tools(runtime)
     problems = {
         "the gateway is shutting down": drain.is_draining,
-        "a service is not ready": not answers or not all(answers.values()),
-        "the tools are not known": not tools,
-        "the disk is full": free_bytes is not None and free_bytes < runtime.settings.min_free_bytes,
-        "few descriptors are left": held + SPARE_DESCRIPTORS > most,
+        "a service is not ready": not is_service_ready or not all(is_service_ready.values()),
+        "the tools are not loaded": not tools,
+        "too little disk space is free": free_bytes is not None and free_bytes < runtime.settings.min_free_bytes,
+        "too few file descriptors are free": open_count + SPARE_DESCRIPTORS > limit,
     }
     return {
-        "services": {name: "ready" if answers[name] else "not ready" for name in sorted(answers)},
+        "services": {name: "ready" if ready else "not ready" for name, ready in sorted(is_service_ready.items())},
         "tools": tools,
         "free_bytes": free_bytes,
-        "descriptors": {"open": held, "limit": most},
+        "descriptors": {"open": open_count, "limit": limit},
         "quarantine": _quarantine(runtime),
-        "reasons": [reason for reason, is_so in problems.items() if is_so],
+        "reasons": [reason for reason, applies in problems.items() if applies],
     }
 
 
@@ -78,7 +79,7 @@ def _tools(runtime: GatewayRuntime) -> int:
 
 
 def _quarantine(runtime: GatewayRuntime) -> dict[str, Any]:
-    """Return how many items are in quarantine and how many files are unknown; neither keeps the gateway from ready."""
+    """Return the counts of quarantined items and unknown files, which do not affect readiness."""
     try:
         quarantine = runtime.quarantine()
     except ServicesUnavailableError:
@@ -88,7 +89,7 @@ def _quarantine(runtime: GatewayRuntime) -> dict[str, Any]:
 
 
 def _free_bytes(runtime: GatewayRuntime) -> int | None:
-    """Return what the data folder can still take, None where there is no limit; a folder that is gone takes nothing."""
+    """Return the free bytes of the data folder, 0 if it is missing, None if there is no folder or no limit."""
     if runtime.data_dir is None:
         return None
     try:

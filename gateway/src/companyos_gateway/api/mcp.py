@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: which episode a request is about, and the server behind it, which the first one starts."""
+"""MCP over streamable HTTP: resolves the episode of a request and passes it to the MCP server."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _CALL = "tools/call"
 
 
 class MissingEpisodeError(UnknownEpisodeError):
-    status, code, title = 422, "no-episode", "The call names no episode"
+    status, code, title = 422, "no-episode", "Episode id required"
 
 
 class McpEndpoint:
-    """ASGI app of every MCP path. The library is imported, and its server runs, from the first request on."""
+    """ASGI app of all MCP paths. The first request imports the MCP library and starts its server."""
 
     def __init__(self, runtime: GatewayRuntime) -> None:
         self._runtime = runtime
         self._app_future: asyncio.Future[ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request. One that names an episode that is not there gets a JSON-RPC error, whatever it asks."""
+        """Serve a request. A request for an unknown episode gets a JSON-RPC error, whatever its method."""
         request = scope[JSON_SCOPE_KEY]
         try:
             target = self._target(HTTPConnection(scope), request)
@@ -45,19 +45,21 @@ class McpEndpoint:
         await app({**scope, "path": "/", "root_path": "", TARGET_SCOPE_KEY: target}, receive, send)
 
     def _target(self, connection: HTTPConnection, request: dict[str, Any]) -> McpTarget:
-        """Return what a request is about; raises a GatewayError: UnknownEpisodeError or UnknownServiceError (404),
-        MissingEpisodeError (422) or ServicesUnavailableError (503).
+        """Return the episode and the service of a request.
+
+        Raises UnknownEpisodeError or UnknownServiceError (404), MissingEpisodeError (422) or ServicesUnavailableError
+        (503).
         """
         engine = self._runtime.engine()
         episode_id = connection.path_params.get("episode_id") or connection.headers.get(EPISODE_HEADER)
         service = connection.path_params.get("service")
         if service is not None and service not in (servers := (*sorted(engine.service_clients.clients), OWN_TOOLS)):
-            raise UnknownServiceError(f"The servers are {', '.join(servers)}.")
+            raise UnknownServiceError(f'server must be one of {", ".join(servers)}; got "{service}"')
         if episode_id is not None:
             return McpTarget(requested_episode(connection, engine.store, episode_id), service)
         own_episode: Episode | None = connection.scope.get(AGENT_SCOPE_KEY)
         if own_episode is None and request.get("method") == _CALL:
-            raise MissingEpisodeError
+            raise MissingEpisodeError(f"Pass the episode in the path or in the header {EPISODE_HEADER}.")
         return McpTarget(own_episode, service)
 
     async def _app(self) -> ASGIApp:
@@ -67,25 +69,25 @@ class McpEndpoint:
         return await asyncio.shield(self._app_future)
 
     async def _serve(self, app_future: asyncio.Future[ASGIApp]) -> None:
-        """Run the server until the runtime stops, in one task: the library requires it."""
+        """Run the server until shutdown. The same task has to enter and exit its lifespan."""
         try:
             app = await asyncio.to_thread(_make_app, self._runtime)
             async with app.lifespan(app):
                 app_future.set_result(app)
                 await asyncio.Event().wait()
-        except Exception as bug:  # noqa: BLE001 - whoever waits for it is told
+        except Exception as bug:  # noqa: BLE001 - raised again in the waiting requests
             app_future.set_exception(bug)
         finally:
             app_future.cancel()
 
 
 def mcp_routes(runtime: GatewayRuntime) -> list[Route]:
-    """Return the routes; they come before the framework's own."""
+    """Return the MCP routes. Include them before the framework's."""
     endpoint = McpEndpoint(runtime)
     return [Route(path, endpoint, methods=["POST"]) for path in MCP_PATHS]
 
 
 def _make_app(runtime: GatewayRuntime) -> Any:
-    from companyos_gateway.api.mcp_server import make_app  # takes a third of a second: imported on first use
+    from companyos_gateway.api.mcp_server import make_app  # the import takes 0.3 s
 
     return make_app(runtime)

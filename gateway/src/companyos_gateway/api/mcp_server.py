@@ -1,4 +1,4 @@
-"""The MCP server: its tools are the stage's, and a call of one is a step. Importing this imports FastMCP's server."""
+"""The MCP server: lists the tools of an episode and takes a step per call. Imports FastMCP, which is slow."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from companyos_gateway.engine.toolbox import Tool
 from companyos_gateway.runtime import GatewayRuntime
 
 INSTRUCTIONS = (
-    "The tools of one episode in a simulated enterprise. Each call is a step, also one that fails. An answer holds the "
-    "result, the simulated time in `now`, the steps that are left, and `done` once the episode is over."
+    "The tools of one episode in a simulated enterprise. Each call is a step, even if it fails. A response contains "
+    "the result, the simulated time in `now`, the remaining steps in `steps_left`, and `done` once the episode is over."
 )
 
 _LIBRARIES = ("mcp", "fastmcp")
@@ -34,19 +34,19 @@ _log = logging.getLogger(__name__)
 
 
 class ToolOnOtherServerError(InvalidActionError):
-    status, code, title = 422, "tool-elsewhere", "The tool is another server's"
+    status, code, title = 422, "tool-elsewhere", "Tool not available on this server"
 
 
 class UnmodifiedTool(ServedTool):
-    """A tool exactly as OpenEnv's clients are told of it."""
+    """A tool with the schema that OpenEnv clients receive."""
 
     def to_mcp_tool(self, **overrides: Any) -> mcp.types.Tool:
-        """Return the tool without the library's own marks."""
+        """Return the tool without the metadata that FastMCP adds."""
         return mcp.types.Tool(name=self.name, description=self.description, inputSchema=self.parameters)
 
 
 class EpisodeTools(Middleware):
-    """Answers listings and calls itself, for the episode that the request is about; nothing is registered."""
+    """Middleware that lists and calls the tools of the request's episode. No tool is registered with FastMCP."""
 
     def __init__(self, runtime: GatewayRuntime) -> None:
         self._runtime = runtime
@@ -56,7 +56,7 @@ class EpisodeTools(Middleware):
         context: MiddlewareContext[mcp.types.ListToolsRequest],
         call_next: CallNext[mcp.types.ListToolsRequest, Sequence[ServedTool]],
     ) -> Sequence[ServedTool]:
-        """List the tools of the episode, or all of them; one service's if the target names it."""
+        """List the tools of the episode, or all tools without an episode, filtered by service if there is one."""
         target = _target()
         return [
             UnmodifiedTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
@@ -69,7 +69,7 @@ class EpisodeTools(Middleware):
         context: MiddlewareContext[mcp.types.CallToolRequestParams],
         call_next: CallNext[mcp.types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Take a step; where none can be taken that is the result, and an error."""
+        """Take a step; errors of the gateway become an error result."""
         message = context.message
         try:
             return _to_tool_result(await _step(self._runtime, _target(), message.name, message.arguments or {}))
@@ -78,7 +78,7 @@ class EpisodeTools(Middleware):
 
 
 def make_app(runtime: GatewayRuntime) -> StarletteWithLifespan:
-    """Make the ASGI app, which answers at `/`: without sessions, with plain JSON."""
+    """Return the ASGI app, mounted at `/`, stateless and with JSON responses."""
     _quieten_libraries()
     server: FastMCP[Any] = FastMCP(
         ENVIRONMENT_NAME,
@@ -97,18 +97,18 @@ def _target() -> McpTarget:
 
 
 async def _step(runtime: GatewayRuntime, target: McpTarget, name: str, arguments: dict[str, Any]) -> StepObservation:
-    assert target.episode is not None, "calls without an episode are rejected by McpEndpoint"
+    assert target.episode is not None, "McpEndpoint rejects calls without an episode"
     tool = runtime.engine().toolbox.tool(name)
     if tool is not None and target.service not in (None, _server_name(tool)):
-        raise ToolOnOtherServerError(f"The server {target.service} has no {name}.")
+        raise ToolOnOtherServerError(f"The server {target.service} has no tool {name}.")
     try:
         return await runtime.step(target.episode, name, arguments)
     except EpisodeDoneError:
-        raise EpisodeDoneError from None  # the outcome is hidden from agents
+        raise EpisodeDoneError from None  # hides the outcome from the model
     except GatewayError:
         raise
     except Exception as error:
-        _log.exception("a call of %s failed", name)
+        _log.exception("MCP call of %s failed", name)
         raise InternalError from error
 
 
@@ -117,24 +117,24 @@ def _server_name(tool: Tool) -> str:
 
 
 def _to_tool_result(observation: StepObservation) -> ToolResult:
-    """Return a step as the agent sees it, with its number and reward in the metadata.
+    """Return a step as a tool result, with step number and reward in the metadata, which models do not read.
 
-    The picture of a window is a content of its own.
+    A screenshot becomes an image content block.
     """
     content = observation.model_dump(exclude={"metadata", "tool_name", *(() if observation.error else ("error",))})
-    pictures = [content["screenshot"].pop("png")] if "screenshot" in content else []
+    images = [content["screenshot"].pop("png")] if "screenshot" in content else []
     result = _result(
         {**content, "done": observation.done},
         is_error=not observation.is_carried_out,
         step=observation.step,
         reward=observation.reward,
     )
-    result.content.extend(mcp.types.ImageContent(type="image", data=png, mimeType="image/png") for png in pictures)
+    result.content.extend(mcp.types.ImageContent(type="image", data=png, mimeType="image/png") for png in images)
     return result
 
 
 def _error_result(problem: GatewayError) -> ToolResult:
-    """Return that no step was taken, in the words of OpenEnv's errors."""
+    """Return the result for a call that took no step, in the format of OpenEnv's errors."""
     error = {"error_type": ToolErrorType.EXECUTION_ERROR.value, "message": str(problem)}
     return _result({"result": None, "error": error}, is_error=True)
 
@@ -145,7 +145,7 @@ def _result(content: dict[str, Any], *, is_error: bool, **meta: Any) -> ToolResu
 
 
 def _quieten_libraries() -> None:
-    """Let the libraries speak through the log of the process, and not of every request."""
+    """Send warnings of the libraries to the log of the process and drop their request logs."""
     for name in _LIBRARIES:
         logger = logging.getLogger(name)
         logger.handlers.clear()

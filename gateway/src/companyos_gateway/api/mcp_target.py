@@ -1,4 +1,4 @@
-"""The target of an MCP request: the endpoint resolves it, the server reads it from the request's scope."""
+"""The episode and service of an MCP request: set in the ASGI scope by the endpoint, read by the server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from companyos_gateway.engine.episode import Episode
 TARGET_SCOPE_KEY = "companyos.mcp"
 
 OWN_TOOLS = "gateway"
-"""What the server of the tools that belong to no service is called: `wait` and `finish`."""
+"""Name of the server with the tools `wait` and `finish`, which belong to no service."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """The target of a request: a live episode or none, and one service's tools or all."""
+    """The target of a request. Without a service, the tools of all services."""
 
     episode: Episode | None
     service: str | None

@@ -1,4 +1,4 @@
-"""`GET /metrics` for Prometheus: live objects are read when somebody asks, so that a step pays nothing for it."""
+"""`GET /metrics` for Prometheus. Values are collected per request, so that steps have no overhead."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _GATEWAY = "gateway"
 
 
 def metrics_router(runtime: GatewayRuntime, server: LimitedOpenEnvServer, drain: DrainState) -> APIRouter:
-    """Return the route; its registry belongs to this app alone."""
+    """Return the metrics route, with a registry of its own."""
     router = APIRouter(tags=["Health"])
     registry = CollectorRegistry()
     registry.register(RuntimeCollector(runtime, server, drain))
@@ -43,14 +43,14 @@ def metrics_router(runtime: GatewayRuntime, server: LimitedOpenEnvServer, drain:
 
     @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def metrics() -> Response:
-        """Read how the gateway does, in the text format of Prometheus."""
+        """Get the metrics in the text format of Prometheus."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     return router
 
 
 class RuntimeCollector(Collector):
-    """Every figure of one house, as it stands when it is asked for."""
+    """Collector that reads the metrics of a gateway at scrape time."""
 
     def __init__(self, runtime: GatewayRuntime, server: LimitedOpenEnvServer, drain: DrainState) -> None:
         self._runtime = runtime
@@ -58,16 +58,16 @@ class RuntimeCollector(Collector):
         self._drain = drain
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metrics; those of episodes only while the runtime is up."""
+        """Yield the metrics. Those of episodes require a running engine."""
         runtime, server = self._runtime, self._server
         yield InfoMetricFamily(
-            "companyos_gateway", "What runs here.", {"version": VERSION, "node": runtime.settings.node}
+            "companyos_gateway", "Version and node of the gateway.", {"version": VERSION, "node": runtime.settings.node}
         )
-        yield _gauge("slots_used", "Connections and sessions that hold a slot.", server.slots_used())
-        yield _gauge("slots_most", "Connections and sessions that may hold one.", server.slots_limit())
-        yield _gauge("sockets_open", "WebSockets that are open.", len(self._drain.sockets))
-        yield _gauge("requests_in_flight", "Requests and messages that are being answered.", self._drain.in_flight)
-        yield _gauge("draining", "1 while the gateway is about to end.", int(self._drain.is_draining))
+        yield _gauge("slots_used", "Slots in use by connections and sessions.", server.slots_used())
+        yield _gauge("slots_most", "Maximum number of slots.", server.slots_limit())
+        yield _gauge("sockets_open", "Open WebSockets.", len(self._drain.sockets))
+        yield _gauge("requests_in_flight", "Requests and messages in flight.", self._drain.in_flight)
+        yield _gauge("draining", "1 while the gateway shuts down.", int(self._drain.is_draining))
         yield from _recorded(runtime.metrics)
         try:
             engine = runtime.engine()
@@ -75,24 +75,24 @@ class RuntimeCollector(Collector):
             return
         yield from _services(engine.service_clients.clients.values())
         yield from _episodes(engine.store)
-        yield _gauge("snapshots", "Snapshots that are kept.", len(runtime.snapshots()))
-        yield _gauge("windows_open", "Windows of the browser that are open.", runtime.window_manager.open_count)
+        yield _gauge("snapshots", "Stored snapshots.", len(runtime.snapshots()))
+        yield _gauge("windows_open", "Open browser windows.", runtime.window_manager.open_count)
         starts = runtime.window_manager.starts
-        yield CounterMetricFamily("companyos_browser_starts", "How often the browser was started.", starts)
+        yield CounterMetricFamily("companyos_browser_starts", "Browser starts.", starts)
         yield from self._leaks(engine)
 
     def _leaks(self, engine: EpisodeEngine) -> Iterator[Metric]:
-        """Yield what lies or is held somewhere, and how much of it nobody accounts for."""
+        """Yield the episode folders and the leaked resources."""
         server, store = self._server, engine.store
         folders = _folders(self._runtime.data_dir, engine)
-        found = GaugeMetricFamily("companyos_episode_folders", "Episode folders that lie there.", labels=["process"])
+        folder_counts = GaugeMetricFamily("companyos_episode_folders", "Episode folders on disk.", labels=["process"])
         leaked = GaugeMetricFamily(
             "companyos_leaked",
-            "What is there and belongs to nothing that lives; 0 where nothing leaks.",
+            "Resources without an owner, by type; 0 if nothing leaks.",
             labels=["what"],
         )
         for process, count in folders.items():
-            found.add_metric([process], count)
+            folder_counts.add_metric([process], count)
             if not self._runtime.settings.keep_episodes:
                 leaked.add_metric([f"{process}_folders"], max(0, count - len(store) - len(store.remover)))
         sessions = server.get_capacity_status().active_sessions
@@ -100,33 +100,35 @@ class RuntimeCollector(Collector):
         leaked.add_metric(["sockets"], max(0, len(self._drain.sockets) - len(server.sockets)))
         held = sum(episode.holder is not None for episode in store)
         leaked.add_metric(["held_episodes"], max(0, held - server.slots_used()))
-        yield found
+        yield folder_counts
         yield leaked
 
 
 def _recorded(metrics: EngineMetrics) -> Iterator[Metric]:
-    steps = CounterMetricFamily("companyos_steps", "Steps taken, by what became of them.", labels=["outcome"])
+    steps = CounterMetricFamily("companyos_steps", "Steps, by outcome.", labels=["outcome"])
     for outcome, count in metrics.steps.items():
         steps.add_metric([outcome], count)
     yield steps
-    faults = CounterMetricFamily("companyos_planned_faults", "Planned faults that struck, by kind.", labels=["kind"])
+    faults = CounterMetricFamily("companyos_planned_faults", "Injected faults, by kind.", labels=["kind"])
     for kind, count in metrics.planned_faults.items():
         faults.add_metric([kind], count)
     yield faults
     operations = CounterMetricFamily(
-        "companyos_operations", "Resets, snapshots and the like, by result.", labels=["operation", "result"]
+        "companyos_operations", "Resets, snapshots and similar operations, by result.", labels=["operation", "result"]
     )
     for (operation, result), count in metrics.control.items():
         operations.add_metric([operation, result], count)
     yield operations
-    yield _histogram("step_seconds", "How long steps took.", "", {"": metrics.step_latency})
-    yield _histogram("operation_seconds", "How long operations took.", "operation", metrics.control_latency)
+    yield _histogram("step_seconds", "Duration of steps in seconds.", "", {"": metrics.step_latency})
+    yield _histogram("operation_seconds", "Duration of operations in seconds.", "operation", metrics.control_latency)
 
 
 def _services(clients: Iterable[ServiceClient]) -> Iterator[Metric]:
-    resends = CounterMetricFamily("companyos_service_resends", "Calls sent once more.", labels=["service"])
-    faults = CounterMetricFamily("companyos_service_faults", "Calls that failed by no plan.", labels=["service"])
-    latencies: dict[str, LatencyHistogram] = {}
+    resends = CounterMetricFamily("companyos_service_resends", "Service calls that were resent.", labels=["service"])
+    faults = CounterMetricFamily(
+        "companyos_service_faults", "Service calls that failed without an injected fault.", labels=["service"]
+    )
+    latencies: dict[str, Latency] = {}
     for client in clients:
         resends.add_metric([client.name], client.resends)
         faults.add_metric([client.name], client.faults)
@@ -134,27 +136,27 @@ def _services(clients: Iterable[ServiceClient]) -> Iterator[Metric]:
     yield resends
     yield faults
     yield _histogram(
-        "service_call_seconds", "How long calls of a service took, resends included.", "service", latencies
+        "service_call_seconds", "Duration of service calls in seconds, including resends.", "service", latencies
     )
 
 
 def _episodes(store: EpisodeStore) -> Iterator[Metric]:
-    yield _gauge("episodes_live", "Episodes that live.", len(store))
+    yield _gauge("episodes_live", "Live episodes.", len(store))
     detached = sum(episode.detached_at is not None for episode in store)
-    yield _gauge("episodes_detached", "Episodes that lost their connection.", detached)
-    yield _gauge("episodes_being_freed", "Episodes that the services are told to drop.", len(store.remover))
-    ended = CounterMetricFamily("companyos_episodes_ended", "Episodes that ended, by outcome.", labels=["outcome"])
+    yield _gauge("episodes_detached", "Live episodes without a connection.", detached)
+    yield _gauge("episodes_being_freed", "Episodes that are being removed from the services.", len(store.remover))
+    ended = CounterMetricFamily("companyos_episodes_ended", "Finished episodes, by outcome.", labels=["outcome"])
     for outcome, count in store.outcomes.items():
         ended.add_metric([outcome.value], count)
     yield ended
 
 
 def _folders(data_dir: Path | None, engine: EpisodeEngine) -> dict[str, int]:
-    """Return how many episode folders lie in each process's part of the data folder, as far as it is in reach."""
+    """Return the number of episode folders of each process whose part of the data folder exists on this machine."""
     if data_dir is None:
         return {}
     folders = {name: data_dir / name / _EPISODES for name in (_GATEWAY, *engine.service_clients.clients)}
-    return {name: sum(map(is_internal_id, os.listdir(place))) for name, place in folders.items() if place.is_dir()}
+    return {name: sum(map(is_internal_id, os.listdir(folder))) for name, folder in folders.items() if folder.is_dir()}
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

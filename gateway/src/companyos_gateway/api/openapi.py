@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the routes say of themselves, and every refusal that is said on the way to them."""
+"""The OpenAPI document: the routes with the error responses of the middleware and with examples."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from fastapi.openapi.utils import get_openapi
 from companyos.contract import ResetOptions
 from companyos_gateway.api.openapi_examples import add_examples, problem_example, problem_examples
 from companyos_gateway.engine import errors
+from companyos_gateway.middleware.auth import AgentForbiddenError, TokenRequiredError, UnknownTokenError
+from companyos_shared.web.trusted_hosts import FOREIGN_ORIGIN, UNKNOWN_HOST
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _NOT_OVER_HTTP = (errors.NotResetError, errors.InternalError)
-"""The first is sent on a socket before its first reset; the second is a bug."""
+"""The first only occurs on WebSockets before the first reset, the second is a bug."""
 
 _ERROR_TYPES: list[type[errors.GatewayError]] = [
     kind
@@ -27,25 +29,25 @@ _REFERENCE = "#/components/schemas/{model}"
 _EXAMPLE = "#/components/examples/{code}"
 
 _ErrorTable = Mapping[int, Mapping[str, str]]
-"""By status and code, the title."""
+"""Titles by status and code."""
 
 _MIDDLEWARE_ERRORS: _ErrorTable = {
-    400: {"malformed-json": "The body is not valid JSON", "unknown-host": "Unknown host name"},
-    401: {"token-required": "A token is required", "unknown-token": "The token fits nothing here"},
+    400: {"malformed-json": "The body is not valid JSON", "unknown-host": UNKNOWN_HOST.title},
+    401: {error.code: error.title for error in (TokenRequiredError, UnknownTokenError)},
     403: {
-        "agent-plane": "An episode's token does not open this",
-        "foreign-origin": "The request comes from the page of another site",
+        AgentForbiddenError.code: AgentForbiddenError.title,
+        "foreign-origin": FOREIGN_ORIGIN.title,
     },
-    422: {"invalid-request": "The request does not fit"},
+    422: {"invalid-request": "Invalid request"},
     429: {errors.RateLimitedError.code: errors.RateLimitedError.title},
 }
 _BODY_ERRORS: _ErrorTable = {
-    408: {"body-too-slow": "The body took too long"},
-    413: {"body-too-large": "The body is too large"},
+    408: {"body-too-slow": "Timeout while reading the request body"},
+    413: {"body-too-large": "Request body too large"},
 }
 _OPENENV_ERRORS: _ErrorTable = {
     400: {errors.UnknownTaskError.code: errors.UnknownTaskError.title},
-    404: {"not-found": "Nothing has that name"},
+    404: {"not-found": "Not found"},
 }
 
 
@@ -55,14 +57,14 @@ _SUMMARIES = {
     "/{env_name}/splits": "List the splits of the task set",
     "/{env_name}/tasks": "List the tasks of a split",
     "/{env_name}/num_tasks": "Count the tasks of a split",
-    "/{env_name}/task": "Read one task with its brief",
+    "/{env_name}/task": "Get a task with its brief",
     "/{env_name}/task_range": "List a range of the tasks of a split",
 }
-"""Of operations of the framework that say nothing of themselves."""
+"""Summaries of OpenEnv operations that have none."""
 
 
 def _error_response(codes: Mapping[str, str]) -> dict[str, Any]:
-    """Return one response of a status that refuses."""
+    """Return the OpenAPI response of an error status."""
     return {
         "description": "; ".join(f"`{code}`: {title}" for code, title in codes.items()),
         "content": {
@@ -75,43 +77,43 @@ def _error_response(codes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _runtime_errors() -> _ErrorTable:
-    found: dict[int, dict[str, str]] = {}
-    for kind in _ERROR_TYPES:
-        found.setdefault(kind.status, {})[kind.code] = kind.title
-    return found
+    titles: dict[int, dict[str, str]] = {}
+    for error in _ERROR_TYPES:
+        titles.setdefault(error.status, {})[error.code] = error.title
+    return titles
 
 
 _RUNTIME_ERRORS = _runtime_errors()
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: _error_response(codes) for status, codes in _RUNTIME_ERRORS.items()
 }
-"""Error responses of routes that use the runtime."""
+"""Error responses of the routes that use the gateway runtime."""
 
 
 def build_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Return the app's `openapi`: the routes' own document, what is refused on the way to them, and examples."""
+    """Return a replacement for `FastAPI.openapi` that adds error responses, summaries and examples."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            components = found.setdefault("components", {})
+            document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            components = document.setdefault("components", {})
             schemas = components.setdefault("schemas", {})
             schemas |= ResetOptions.model_json_schema(ref_template=_REFERENCE)["$defs"]
             schemas["ProblemBody"] = ProblemBody.model_json_schema()
             components["examples"] = _examples()
-            for path, operations in found["paths"].items():
+            for path, operations in document["paths"].items():
                 for operation in operations.values():
                     operation["summary"] = _summary(path, operation)
                     _add_errors(operation, is_framework=path.startswith("/{env_name}/"))
-            add_examples(found)
-            app.openapi_schema = found
+            add_examples(document)
+            app.openapi_schema = document
         return app.openapi_schema
 
     return openapi
 
 
 def _summary(path: str, operation: Mapping[str, Any]) -> str:
-    """Return what an operation does in a few words: the first sentence of its description, up to a colon."""
+    """Return the summary of an operation: the first sentence of its description, up to a colon."""
     description = operation.get("description", "").partition("\n")[0]
     return _SUMMARIES.get(path) or _SENTENCE_END.split(description)[0] or str(operation["summary"])
 
@@ -128,11 +130,11 @@ def _examples() -> dict[str, Any]:
 def _add_errors(operation: dict[str, Any], *, is_framework: bool) -> None:
     responses = operation["responses"]
     if is_framework:
-        responses.pop("422", None)  # the framework promises a body of another shape
+        responses.pop("422", None)  # FastAPI's default schema does not match the problem body
     tables = [_MIDDLEWARE_ERRORS, *([_BODY_ERRORS] if "requestBody" in operation else [])]
     tables += [_OPENENV_ERRORS] if is_framework else []
-    for status in sorted({status for one in tables for status in one}):
+    for status in sorted({status for table in tables for status in table}):
         has_runtime_errors = PROBLEM_MEDIA_TYPE in responses.get(str(status), {}).get("content", {})
         runtime = _RUNTIME_ERRORS.get(status, {}) if has_runtime_errors else {}
-        codes = {code: title for one in tables for code, title in one.get(status, {}).items()}
+        codes = {code: title for table in tables for code, title in table.get(status, {}).items()}
         responses[str(status)] = _error_response({**runtime, **codes})

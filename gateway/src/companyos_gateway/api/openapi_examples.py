@@ -1,4 +1,4 @@
-"""Examples for the OpenAPI document: a request body and its response for each operation."""
+"""Examples of requests and responses in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _MEDIA_TYPES = {"answer": _JSON, "text": _TEXT, "html": _HTML, "png": _PNG}
 
 
 def add_examples(document: dict[str, Any]) -> None:
-    """Put an example beside every body, answer and parameter that has one."""
-    known = json.loads(_FILE.read_text(encoding="utf-8"))
-    by_operation = {operation_key: example for example in known["operations"] for operation_key in example["at"]}
+    """Add the examples of bodies, responses and parameters to a document."""
+    examples = json.loads(_FILE.read_text(encoding="utf-8"))
+    by_operation = {operation_key: example for example in examples["operations"] for operation_key in example["at"]}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            _add_parameters(operation, known["parameters"])
+            _add_parameters(operation, examples["parameters"])
             _add_operation(operation, by_operation.get(f"{method.upper()} {path}", {}))
 
 
-def problem_examples(kinds: Iterable[type[GatewayError]]) -> dict[str, dict[str, Any]]:
-    """Return by code what each refusal looks like."""
-    return {kind.code: problem_example(kind.status, kind.code, kind.title) for kind in kinds}
+def problem_examples(errors: Iterable[type[GatewayError]]) -> dict[str, dict[str, Any]]:
+    """Return an example of each error by code."""
+    return {error.code: problem_example(error.status, error.code, error.title) for error in errors}
 
 
 def problem_example(status: int, code: str, title: str) -> dict[str, Any]:
-    """Return what a refusal looks like."""
+    """Return the example of an error response."""
     body = ProblemBody(type="about:blank", title=title, status=status, code=code, detail=None, errors=None)
     return {"summary": title, "value": body.model_dump(mode="json", exclude_none=True)}
 
 
-def _add_parameters(operation: dict[str, Any], known: Mapping[str, Any]) -> None:
+def _add_parameters(operation: dict[str, Any], examples: Mapping[str, Any]) -> None:
     for parameter in operation.get("parameters", ()):
-        if parameter["name"] in known:
-            parameter["example"] = known[parameter["name"]]
+        if parameter["name"] in examples:
+            parameter["example"] = examples[parameter["name"]]
 
 
 def _add_operation(operation: dict[str, Any], example: Mapping[str, Any]) -> None:
@@ -47,8 +47,8 @@ def _add_operation(operation: dict[str, Any], example: Mapping[str, Any]) -> Non
         operation["requestBody"]["content"][_JSON]["example"] = example["body"]
     responses = [response for status, response in operation["responses"].items() if status.startswith("2")]
     content: dict[str, Any] = responses[0].get("content", {}) if responses else {}
-    for word, media_type in _MEDIA_TYPES.items():
-        if word in example and media_type in content:
-            content[media_type]["example"] = example[word]
+    for key, media_type in _MEDIA_TYPES.items():
+        if key in example and media_type in content:
+            content[media_type]["example"] = example[key]
     if "answers" in example:
         content[_JSON]["examples"] = {name: {"value": value} for name, value in example["answers"].items()}

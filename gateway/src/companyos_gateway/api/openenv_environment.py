@@ -1,4 +1,4 @@
-"""The environment as OpenEnv knows it: one instance per connection, holding at most one episode."""
+"""The OpenEnv environment: one instance per connection, with at most one episode."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from companyos_gateway.tasks import TaskNotFoundError, TaskSet
 
 ENVIRONMENT_NAME = ENVIRONMENT
 DESCRIPTION = (
-    "A simulated enterprise for AI agents: TicketDesk, DataHub and ApprovalFlow as real services, tasks of office work "
-    "that are judged from what the databases hold in the end."
+    "A simulated enterprise for AI agents: office tasks in TicketDesk, DataHub and ApprovalFlow, three real services. "
+    "Episodes are evaluated from the final state of the databases."
 )
 SYNC_DEADLINE_S = 60.0
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
-    """One connection's environment. Creating one takes microseconds; nothing here blocks the event loop."""
+    """The environment of one connection. Cheap to create; its asynchronous methods do not block the event loop."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     REQUIRES_SINGLE_THREAD_EXECUTOR = True
@@ -55,7 +55,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
 
     @property
     def rubric(self) -> Rubric | None:
-        """The rubric of the episode, built on first access; None before the first reset."""
+        """The rubric of the episode, created on first access; None before the first reset."""
         if self._rubric is None and self._episode is not None:
             self._rubric = EpisodeRubric(self._episode)
             self._rubric(None, self._episode.last_observation())
@@ -66,7 +66,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         self._rubric = rubric
 
     async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
-        """Start an episode, or go on with one; raises a GatewayError, and the episode so far then goes on."""
+        """Start or resume an episode. On a GatewayError, the connection keeps its current episode."""
         options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
         previous = self._episode if self._episode is not None and self._episode.holder is self else None
         episode = await self._runtime.reset(options, previous, self)
@@ -76,15 +76,13 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         return await self._runtime.last_observation(episode)
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
-        """Take a step, or list the tools; raises NotResetError, EpisodeDoneError or EpisodeClosedError."""
+        """Take a step, or list the tools; raises NotResetError, EpisodeDoneError or EpisodeClosedError (409)."""
         engine = self._engine()
         if isinstance(action, ListToolsAction):
             done = self._episode is not None and self._episode.done
             return build_tools_observation(engine.tools(self._episode), done=done)
         if not isinstance(action, CallToolAction):
-            raise InvalidActionError(
-                f"Unsupported action type {type(action).__name__}; use CallToolAction or ListToolsAction."
-            )
+            raise InvalidActionError(f"action must be CallToolAction or ListToolsAction; got {type(action).__name__}")
         if self._episode is None:
             raise NotResetError
         if self._episode.holder is not self:
@@ -95,16 +93,16 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         return observation
 
     def reset(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
-        """Start an episode from another thread than the event loop's."""
+        """Start an episode from a thread other than the event loop's."""
         return self._wait_for(partial(self.reset_async, seed, episode_id, **kwargs))
 
     def step(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
-        """Take a step from another thread than the event loop's."""
+        """Take a step from a thread other than the event loop's."""
         return self._wait_for(partial(self.step_async, action, timeout_s, **kwargs))
 
     @property
     def state(self) -> CompanyOSState:
-        """The trainer's view; empty before the first reset."""
+        """The state of the episode for its trainer; default values before the first reset."""
         return CompanyOSState.model_validate({}) if self._episode is None else self._episode.state()
 
     def list_splits(self) -> list[dict[str, Any]]:
@@ -112,7 +110,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         return [split.model_dump(mode="json") for split in self._task_set().splits()]
 
     def num_tasks(self, split: str) -> int:
-        """Return how many tasks a split has; raises UnknownTaskError (400)."""
+        """Return the number of tasks in a split; raises UnknownTaskError (400)."""
         with _task_errors():
             return self._task_set().size(split)
 
@@ -127,18 +125,18 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
             return task_set.task(task_set.position(split, index)).model_dump(mode="json")
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
-        """Return the tasks of a slice, as Python slices, without their briefs; raises UnknownTaskError (400)."""
+        """Return a slice of the tasks, with Python's slice semantics, without briefs; raises UnknownTaskError (400)."""
         with _task_errors():
             return [
                 task.model_dump(mode="json", exclude={"brief"}) for task in self._task_set().tasks(split, start, stop)
             ]
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """Return what this environment is."""
+        """Return name, description and version of the environment."""
         return EnvironmentMetadata(name=ENVIRONMENT_NAME, description=DESCRIPTION, version=VERSION, author="CompanyOS")
 
     def close(self) -> None:
-        """Leave the episode detached; it is dropped when nobody comes back. Called from a thread of the framework."""
+        """Detach the episode, which is dropped unless a client resumes it. OpenEnv calls this from a thread."""
         episode = self._episode
         if episode is not None and not episode.closed:
             self._runtime.call_soon(lambda: self._runtime.detach(episode, self))
@@ -156,12 +154,12 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
 
 
 def reset_options(values: dict[str, Any]) -> ResetOptions:
-    """Return the validated options; raises InvalidResetError naming every place that does not fit."""
+    """Return the validated options; raises InvalidResetError (422) with all invalid fields."""
     try:
         return ResetOptions.model_validate({name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
-        errors = [{"place": _field_path(found["loc"]), "reason": found["msg"]} for found in error.errors()]
-        detail = "; ".join(f"{error['place']}: {error['reason']}" for error in errors)
+        errors = [{"place": _field_path(item["loc"]), "reason": item["msg"]} for item in error.errors()]
+        detail = "; ".join(f"{item['place']}: {item['reason']}" for item in errors)
         raise InvalidResetError(detail, errors=errors) from None
 
 
@@ -178,47 +176,47 @@ def _field_path(location: tuple[int | str, ...]) -> str:
 
 
 class CheckRubric(Rubric):
-    """One check of the evidence so far: 1 if it holds, else 0."""
+    """Rubric of a single condition: 1 if it holds in the current evidence, else 0."""
 
     def __init__(self, holds: Callable[[], bool]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._holds = holds
 
     def forward(self, action: Any, observation: Any) -> float:
-        """Look once more."""
+        """Return the current value of the condition."""
         return float(self._holds())
 
 
 class CheckRubrics(RubricDict):
-    """Findings by name; its own score is the share of them that hold."""
+    """Rubrics of conditions by name. The score is the share of conditions that hold."""
 
-    def __init__(self, findings: Mapping[str, Callable[[], bool]]) -> None:
-        super().__init__({name: CheckRubric(holds) for name, holds in findings.items()})
+    def __init__(self, conditions: Mapping[str, Callable[[], bool]]) -> None:
+        super().__init__({name: CheckRubric(holds) for name, holds in conditions.items()})
 
     def forward(self, action: Any, observation: Any) -> float:
-        """Look at each."""
-        scores = [finding(action, observation) for finding in self.children()]
+        """Return the share of conditions that hold, 1 if there are none."""
+        scores = [rubric(action, observation) for rubric in self.children()]
         return sum(scores) / len(scores) if scores else 1.0
 
 
 class EpisodeRubric(Rubric):
-    """The reward of an episode's last step; `checks`, `milestones` and `undamaged` say what it rests on.
+    """Rubric whose score is the reward of the last step; `checks`, `milestones` and `undamaged` are its parts.
 
-    Nothing is judged here: the scores below are read from the episode's verdict, whenever there is a new one.
+    It evaluates nothing itself: its parts read the episode's verdict whenever it changes.
     """
 
     def __init__(self, episode: Episode) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._episode = episode
         self._last_verdict: Verdict | None = None
-        self.checks = CheckRubrics({check.id: self._passed(at) for at, check in enumerate(self._verdict.checks)})
+        self.checks = CheckRubrics({check.id: self._passed(index) for index, check in enumerate(self._verdict.checks)})
         self.milestones = CheckRubrics(
             {milestone.id: self._reached(milestone) for milestone in episode.task.instance.rubric.milestones}
         )
         self.undamaged = CheckRubric(lambda: not self._verdict.damage)
 
     def forward(self, action: Any, observation: Any) -> float:
-        """Return what the step paid."""
+        """Return the reward of the step."""
         if self._last_verdict is not self._verdict:
             self._last_verdict = self._verdict
             for part in self.children():
@@ -229,8 +227,8 @@ class EpisodeRubric(Rubric):
     def _verdict(self) -> Verdict:
         return self._episode.progress.verdict
 
-    def _passed(self, at: int) -> Callable[[], bool]:
-        return lambda: self._verdict.checks[at].passed
+    def _passed(self, index: int) -> Callable[[], bool]:
+        return lambda: self._verdict.checks[index].passed
 
     def _reached(self, milestone: Milestone) -> Callable[[], bool]:
         return lambda: milestone.is_reached(self._episode.evidence)

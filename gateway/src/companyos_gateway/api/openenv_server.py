@@ -1,7 +1,7 @@
-"""OpenEnv's server with slots of our own: sessions without a socket have a cap and an idle limit for themselves.
+"""OpenEnv's server with separate limits for WebSockets and for sessions without a WebSocket.
 
-`openenv/session/create` over plain HTTP opens a session that no connection holds. It costs its maker nothing, so such
-sessions must not take the place of sockets, and the ones that nobody uses have to go by themselves.
+`openenv/session/create` over HTTP opens a session without a connection. Such sessions cost the client nothing, so they
+must not use the slots of WebSockets, and idle ones are closed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class LimitedOpenEnvServer(HTTPEnvServer):
-    """The framework's server. Its own limits are never reached, and its reaper, on the wall clock, never runs."""
+    """OpenEnv server with its own limits and reaper; those of the framework are disabled."""
 
     def __init__(
         self,
@@ -48,16 +48,16 @@ class LimitedOpenEnvServer(HTTPEnvServer):
         self._create_lock = asyncio.Lock()
 
     def slots_used(self) -> int:
-        """Return how many connections and sessions there are."""
+        """Return the number of connections and sessions."""
         return len(self.sockets) + len(self._sessions_without_socket())
 
     def slots_limit(self) -> int:
-        """Return how many connections and sessions there may be."""
+        """Return the maximum number of connections and sessions."""
         return self.sockets.limit + self._max_sessions
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Reap while entered, and stop the framework's threads at the end."""
+        """Run the reaper inside the context and stop the framework's threads on exit."""
         reaping = asyncio.create_task(self._reap_forever())
         try:
             yield
@@ -70,7 +70,7 @@ class LimitedOpenEnvServer(HTTPEnvServer):
                     pool.shutdown(wait=False)
 
     async def reap(self) -> None:
-        """Close what was idle for too long."""
+        """Close sockets and sessions that exceed the idle limit."""
         await self.sockets.reap()
         now = time.monotonic()
         for session_id, used_at in self._sessions_without_socket().items():
@@ -98,7 +98,7 @@ class LimitedOpenEnvServer(HTTPEnvServer):
         super()._update_session_activity(session_id, increment_step)
 
     async def _evict_idle_session(self) -> None:
-        """Close the longest idle session without a socket where there are too many; raises SessionCapacityError."""
+        """Close the longest idle session without a socket if the limit is reached; raises SessionCapacityError."""
         sessions = self._sessions_without_socket()
         if len(sessions) < self._max_sessions:
             return
@@ -109,7 +109,7 @@ class LimitedOpenEnvServer(HTTPEnvServer):
         await self._destroy_session(oldest)
 
     def _sessions_without_socket(self) -> dict[str, float]:
-        """Return when each session that no socket opened was used last; the framework may have closed some."""
+        """Return the time of last use of each open session without a socket."""
         self._used_at = {name: at for name, at in self._used_at.items() if name in self._sessions}
         return dict(self._used_at)
 
@@ -118,5 +118,5 @@ class LimitedOpenEnvServer(HTTPEnvServer):
             await asyncio.sleep(REAP_INTERVAL_S)
             try:
                 await self.reap()
-            except Exception:  # noqa: BLE001 - a session that cannot be closed keeps no other one
-                _log.exception("reaping")
+            except Exception:  # noqa: BLE001 - the other sessions still have to be closed
+                _log.exception("closing idle sessions failed")

@@ -1,4 +1,4 @@
-"""A demonstration: the oracle at work on an episode of its own, slowly enough to be watched."""
+"""Demonstrations: the oracle policy plays an episode at a speed that viewers can follow."""
 
 from __future__ import annotations
 
@@ -29,32 +29,35 @@ STEP_PAUSE_S = 0.7
 
 
 class DemonstrationOptions(BaseModel):
-    """Options of a demonstration, all optional."""
+    """The task to demonstrate. All fields are optional."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     scenario: str = Field(DEFAULT_SCENARIO, max_length=64)
-    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn when missing.")
+    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Random by default.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS)
 
 
 class Demonstration(BaseModel):
-    """A demonstration that has begun; `GET /render` shows how far it is."""
+    """A running demonstration. Follow it with `GET /render`."""
 
     episode_id: str
 
 
 def oracle_demo_router(runtime: GatewayRuntime, *, pause_s: float = STEP_PAUSE_S) -> APIRouter:
-    """Return the route that begins a demonstration, one step every `pause_s` seconds."""
+    """Return the route that starts a demonstration with one step every `pause_s` seconds."""
     router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
     slots = asyncio.Semaphore(MAX_CONCURRENT_DEMOS)
 
     @router.post("/demonstrations", status_code=202, responses=ERROR_RESPONSES)
     async def begin(body: DemonstrationOptions | None = None) -> Demonstration:
-        """Let the oracle solve a fresh episode, to be watched; without a word about it, one of the default scenario."""
+        """Start a demonstration.
+
+        The oracle policy solves a new episode, by default of the default scenario. Follow it with `GET /render`.
+        """
         options = ResetOptions(**(body or DemonstrationOptions()).model_dump())
         if slots.locked():
-            raise OracleDemoLimitError(f"{MAX_CONCURRENT_DEMOS} demonstrations are running.")
+            raise OracleDemoLimitError(f"At most {MAX_CONCURRENT_DEMOS} demonstrations run at a time.")
         oracle = _load_oracle()
         await slots.acquire()
         try:
@@ -74,7 +77,7 @@ def _load_oracle() -> Policy:
     try:
         return load_policy("oracle")
     except UnknownPolicyError as error:
-        raise OracleNotInstalledError("Install companyos-players to watch demonstrations.") from error
+        raise OracleNotInstalledError("Demonstrations require the package companyos-players.") from error
 
 
 async def _demonstrate(oracle: Policy, engine: EpisodeEngine, episode: Episode, pause_s: float) -> None:

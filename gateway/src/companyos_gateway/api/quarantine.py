@@ -1,4 +1,4 @@
-"""The quarantine over HTTP: what the gateway could not go on from, listed, restored and removed. For trainers only."""
+"""Quarantine routes: list, restore and delete files that a start could not use. For trainers only."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def quarantine_router(runtime: GatewayRuntime) -> APIRouter:
 
     @router.get("")
     async def list_quarantine() -> list[QuarantineItem]:
-        """List what is in quarantine, the oldest first."""
+        """List the items in quarantine, oldest first."""
         return runtime.quarantine().items()
 
     @router.get("/{item_id}")
     async def get_quarantine_item(item_id: ItemId) -> QuarantineItem:
-        """Read why something is in quarantine."""
+        """Get an item in quarantine with the reason."""
         return runtime.quarantine().get(item_id)
 
     @router.post("/{item_id}/restore")
     async def restore_quarantine_item(item_id: ItemId) -> QuarantineItem:
-        """Move an item back to where it came from. The next start of the gateway reads it again."""
+        """Move an item back to its original location. The gateway reads it at the next start."""
         return await runtime.quarantine().restore(item_id)
 
     @router.delete("/{item_id}", status_code=204)
     async def remove_quarantine_item(item_id: ItemId) -> None:
-        """Delete an item for good, with its databases."""
+        """Delete an item permanently, including its databases."""
         item = runtime.quarantine().get(item_id)
         await runtime.quarantine().remove(item_id)
         await runtime.snapshots().forget_sources(item.internal_id or item_id, item.sources)

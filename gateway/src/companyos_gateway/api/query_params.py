@@ -1,4 +1,4 @@
-"""Query parameters: unknown names are rejected, as they are in request bodies."""
+"""Dependency that rejects unknown query parameters, as unknown fields of a body are rejected."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ async def reject_unknown_query_params(request: Request) -> None:
     """Raise RequestValidationError for query parameters that the route does not declare."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)
-    known = {one.alias for one in get_flat_params(route.dependant) if isinstance(one.field_info, Query)}
+    known = {param.alias for param in get_flat_params(route.dependant) if isinstance(param.field_info, Query)}
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        words = (
-            f"unknown parameter; accepted: {', '.join(sorted(known))}"
-            if known
-            else "unknown parameter; none is accepted"
-        )
+        accepted = f"must be one of {', '.join(sorted(known))}" if known else "this route has no query parameters"
         raise RequestValidationError(
-            [{"type": "extra_forbidden", "loc": ("query", one), "msg": words} for one in unknown]
+            [{"type": "extra_forbidden", "loc": ("query", name), "msg": f"unknown; {accepted}"} for name in unknown]
         )
 
 
 STRICT_QUERY = [Depends(reject_unknown_query_params)]
-"""Dependency of every API route."""
+"""Dependencies of every API route."""

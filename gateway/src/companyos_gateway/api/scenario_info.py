@@ -1,4 +1,4 @@
-"""Public information on a scenario: purpose, variants and tools, nothing that solves an instance."""
+"""Public information about scenarios: purpose, structures and tools, but no solutions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLDERS = Path(scenarios_package.__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioDetails:
-    """One scenario as its own page and the documents tell of it."""
+    """The content of a scenario's page in the console and in the documentation."""
 
     name: str
     summary: str
@@ -30,16 +30,16 @@ class ScenarioDetails:
     structures: tuple[str, ...]
     held_out: tuple[str, ...]
     always: tuple[Kind, ...]
-    """What is in the way from level 1 on."""
+    """Chaos kinds present from level 1 on."""
     never: tuple[Kind, ...]
     tools: tuple[str, ...]
-    """Those that may be needed."""
+    """Tools that a solution may need."""
     distractors: tuple[str, ...]
     max_steps: int | None
 
 
 def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
-    """Return what may be told of a scenario; an instance of it is planned for its structures."""
+    """Return the details of a scenario. Builds an instance to list the structures."""
     readme = FOLDERS / name / "README.md"
     is_ticket_scenario = isinstance(scenario, TicketScenario)
     module = vars(import_module(type(scenario).__module__))
@@ -61,19 +61,19 @@ def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
 
 
 def scenario_summary(scenario: Scenario) -> str:
-    """Return what a scenario is about: the first line of its own documentation."""
+    """Return the first line of the scenario's docstring."""
     return (inspect.getdoc(scenario) or "").partition("\n")[0]
 
 
 def readme_paragraphs(readme: str) -> list[str]:
     """Return the paragraphs of a scenario's README between its title and its first table or heading."""
     body = readme.partition("\n\n")[2]
-    variant = re.split(r"\n\n(?=\||#|```)", body, maxsplit=1)[0]
-    return [part for part in variant.split("\n\n") if part.strip()]
+    introduction = re.split(r"\n\n(?=\||#|```)", body, maxsplit=1)[0]
+    return [part for part in introduction.split("\n\n") if part.strip()]
 
 
 def scenario_variants(scenario: Scenario) -> tuple[str, ...]:
-    """Return the variants of a scenario: the values of the enum that one of its cases is told by."""
+    """Return the values of the enum from which a case of the scenario takes its variant."""
     if not isinstance(scenario, TicketScenario):
         return ()
     case = scenario.build(0, profile_for(0), {}).case

@@ -1,4 +1,4 @@
-"""Episodes as a trainer holds them: snapshotted, restored, forked, compared, copied. No agent is given these."""
+"""Trainer routes: list, end, snapshot, restore, fork and compare episodes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from companyos_gateway.runtime import GatewayRuntime
 MAX_FORKS = 64
 SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
 
-EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
-SnapshotId = Annotated[str, Path(description="The id of a snapshot.", pattern=SNAPSHOT_ID)]
-ServiceName = Annotated[str, Path(description="The name of a service.", max_length=64)]
+EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
+SnapshotId = Annotated[str, Path(description="Id of the snapshot.", pattern=SNAPSHOT_ID)]
+ServiceName = Annotated[str, Path(description="Name of the service.", max_length=64)]
 
 
 class ForkRequest(BaseModel):
@@ -40,7 +40,7 @@ class ForkRequest(BaseModel):
 
 
 def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the routes of live episodes that are the trainer's alone."""
+    """Return the episode routes that require the trainer token."""
     router = APIRouter(prefix="/v1/episodes", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
 
     @router.get("")
@@ -50,23 +50,29 @@ def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
 
     @router.get("/{episode_id}")
     async def get_episode(episode_id: EpisodeId) -> CompanyOSState:
-        """Read where an episode stands."""
+        """Get the state of an episode."""
         return runtime.engine().store.get(episode_id).state()
 
     @router.delete("/{episode_id}", status_code=204)
     async def delete_episode(episode_id: EpisodeId) -> None:
-        """End an episode and free what is held of it. Its snapshots stay."""
+        """Delete an episode and free its resources. Its snapshots are kept."""
         store = runtime.engine().store
         store.free(store.get(episode_id))
 
     @router.post("/{episode_id}/snapshots", status_code=201)
     async def take_snapshot(episode_id: EpisodeId) -> SnapshotInfo:
-        """Keep the episode as it stands: three databases, score, clock, and where its chaos is."""
+        """Take a snapshot of an episode.
+
+        It contains the databases, the score, the simulated time and the state of the chaos.
+        """
         return await runtime.snapshots().take(runtime.engine().store.get(episode_id))
 
     @router.post("/{episode_id}/restore")
     async def restore_episode(episode_id: EpisodeId, body: InjectedState) -> CompanyOSState:
-        """Let the episode stand where one of its snapshots was taken, or one of an episode that it was forked from."""
+        """Restore an episode to a snapshot.
+
+        The snapshot must be of this episode or of one that it was forked from.
+        """
         episode = runtime.engine().store.get(episode_id)
         await runtime.snapshots().restore(episode, body.snapshot)
         return episode.state()
@@ -74,10 +80,12 @@ def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
     @router.get("/{episode_id}/diff")
     async def diff_episode(
         episode_id: EpisodeId,
-        first: Annotated[int, Query(alias="from", ge=0, description="A step; 0 is the start.")] = 0,
-        last: Annotated[int | None, Query(alias="to", ge=0, description="A later step; without it, now.")] = None,
+        first: Annotated[int, Query(alias="from", ge=0, description="Number of the first step; 0 is the start.")] = 0,
+        last: Annotated[
+            int | None, Query(alias="to", ge=0, description="Number of the last step; default: current.")
+        ] = None,
     ) -> EpisodeDiff:
-        """Compare two steps of an episode, row by row."""
+        """Compare the databases of an episode at two steps, row by row."""
         return compute_diff(runtime.engine().store.get(episode_id), first, last)
 
     @router.get(
@@ -86,7 +94,7 @@ def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
         responses={200: {"content": {SQLITE_MEDIA_TYPE: {}}, "description": "A SQLite database."}},
     )
     async def copy_database(episode_id: EpisodeId, service: ServiceName) -> Response:
-        """Copy the database of the episode in one service, as it stands between two steps."""
+        """Download the current database of the episode in a service."""
         engine = runtime.engine()
         content = await inspection.copy_database(engine.service_clients, engine.store.get(episode_id), service)
         return Response(content, media_type=SQLITE_MEDIA_TYPE)
@@ -95,27 +103,27 @@ def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
 
 
 def snapshots_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the routes of snapshots."""
+    """Return the snapshot routes."""
     router = APIRouter(prefix="/v1/snapshots", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
 
     @router.get("")
     async def list_snapshots() -> list[SnapshotInfo]:
-        """List the snapshots, the oldest first."""
+        """List the snapshots, oldest first."""
         return runtime.snapshots().list_all()
 
     @router.get("/{snapshot_id}")
     async def get_snapshot(snapshot_id: SnapshotId) -> SnapshotInfo:
-        """Read what a snapshot is of."""
+        """Get the details of a snapshot."""
         return runtime.snapshots().info(snapshot_id)
 
     @router.delete("/{snapshot_id}", status_code=204)
     async def delete_snapshot(snapshot_id: SnapshotId) -> None:
-        """Forget a snapshot. Episodes that began from it go on."""
+        """Delete a snapshot. Episodes started from it continue."""
         await runtime.snapshots().delete(snapshot_id)
 
     @router.post("/{snapshot_id}/fork", status_code=201)
     async def fork_snapshot(snapshot_id: SnapshotId, body: ForkRequest) -> list[OpenedEpisode]:
-        """Begin episodes where a snapshot was taken, all of them or none."""
+        """Start episodes from a snapshot. Either all of them start or none."""
         episodes = await runtime.snapshots().fork(snapshot_id, body.count)
         charge_episode(episodes[0].id)
         return [OpenedEpisode(episode_id=episode.id, token=episode.token) for episode in episodes]

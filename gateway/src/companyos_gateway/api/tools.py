@@ -1,4 +1,4 @@
-"""The tools: listed over HTTP, in the formats of model APIs, MCP and the chat templates of transformers."""
+"""Tool routes: list tools in the formats of model APIs, MCP and the chat templates of transformers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companyos_gateway.runtime import GatewayRuntime
 
 
 class ToolFormat(StrEnum):
-    """Format of a tool list."""
+    """Formats of the tool list."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -27,17 +27,17 @@ class ToolFormat(StrEnum):
 
 
 class FunctionSpec(BaseModel):
-    """A function as a chat model is offered it."""
+    """The function of a chat completions tool."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str
-    parameters: dict[str, Any] = Field(description="A JSON Schema.")
+    parameters: dict[str, Any] = Field(description="JSON Schema of the arguments.")
 
 
 class FunctionTool(BaseModel):
-    """A tool of the chat completions API, and of `apply_chat_template(tools=...)`."""
+    """A tool in the format of the chat completions API and of `apply_chat_template(tools=...)`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,21 +46,21 @@ class FunctionTool(BaseModel):
 
 
 class McpTool(BaseModel):
-    """A tool as MCP's `tools/list` tells of it."""
+    """A tool in the format of MCP's `tools/list`."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str
-    inputSchema: dict[str, Any]  # noqa: N815 - MCP's own spelling
+    inputSchema: dict[str, Any]  # noqa: N815 - the spelling of MCP
 
 
 ToolList = list[ToolSpec] | list[FunctionTool] | list[McpTool]
 
 
-def format_tools(tools: list[Tool], form: ToolFormat) -> ToolList:
-    """Return the tools in that format."""
-    return [_FORMATTERS[form](tool) for tool in tools]  # type: ignore[return-value]  # one format is one kind
+def format_tools(tools: list[Tool], format: ToolFormat) -> ToolList:
+    """Return the tools in the format."""
+    return [_FORMATTERS[format](tool) for tool in tools]  # type: ignore[return-value]  # one model per format
 
 
 def _anthropic(tool: Tool) -> ToolSpec:
@@ -78,18 +78,18 @@ def _mcp(tool: Tool) -> McpTool:
 
 
 def _transformers(tool: Tool) -> FunctionTool:
-    """Return the tool as `get_json_schema` would: chat templates read `type` and `description` of every argument."""
+    """Return the tool like `get_json_schema`: chat templates read `type` and `description` of every argument."""
     schema = tool.input_schema
     arguments = {name: _plain_argument(argument) for name, argument in schema.get("properties", {}).items()}
-    shape = {**schema, "properties": arguments, "required": schema.get("required", [])}
-    return FunctionTool(function=FunctionSpec(name=tool.name, description=tool.description, parameters=shape))
+    parameters = {**schema, "properties": arguments, "required": schema.get("required", [])}
+    return FunctionTool(function=FunctionSpec(name=tool.name, description=tool.description, parameters=parameters))
 
 
 def _plain_argument(argument: dict[str, Any]) -> dict[str, Any]:
-    format_tools = {"description": "", **argument}
-    if "type" not in format_tools and "anyOf" in format_tools:
-        format_tools["type"] = [one["type"] for one in format_tools["anyOf"] if "type" in one]
-    return format_tools
+    plain = {"description": "", **argument}
+    if "type" not in plain and "anyOf" in plain:
+        plain["type"] = [option["type"] for option in plain["anyOf"] if "type" in option]
+    return plain
 
 
 _FORMATTERS: Mapping[ToolFormat, Callable[[Tool], BaseModel]] = {
@@ -100,22 +100,27 @@ _FORMATTERS: Mapping[ToolFormat, Callable[[Tool], BaseModel]] = {
 }
 
 
-_ID = "The id that the reset answered."
+_ID = "Id of the episode, from the response of the reset."
 
-Form = Annotated[ToolFormat, Query(description="`transformers` is for `apply_chat_template(tools=...)`.")]
+FormatQuery = Annotated[
+    ToolFormat, Query(description="Format of the list. `transformers` suits `apply_chat_template`.")
+]
 
 
 def tools_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the route that lists all tools, or an episode's."""
+    """Return the route that lists all tools or those of an episode."""
     router = APIRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
 
     @router.get("/v1/tools")
     async def tools(
         request: Request,
         episode_id: Annotated[str | None, Query(description=_ID, max_length=128)] = None,
-        format: Form = ToolFormat.ANTHROPIC,
+        format: FormatQuery = ToolFormat.ANTHROPIC,
     ) -> ToolList:
-        """List the tools: all of them, or those that an episode offers."""
+        """List the tools.
+
+        Returns the tools of an episode, or all tools if `episode_id` is missing, which requires the trainer token.
+        """
         if episode_id is None:
             check_is_trainer(request)
             return format_tools(runtime.engine().tools(None), format)
@@ -125,21 +130,21 @@ def tools_router(runtime: GatewayRuntime) -> APIRouter:
 
 
 def episode_tools_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the route that lists an episode's tools by the episode's own address."""
+    """Return the route that lists tools below the path of an episode."""
     router = APIRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
 
     @router.get("/v1/episodes/{episode_id}/tools")
     async def episode_tools(
         request: Request,
         episode_id: Annotated[str, Path(description=_ID, max_length=128)],
-        format: Form = ToolFormat.ANTHROPIC,
+        format: FormatQuery = ToolFormat.ANTHROPIC,
     ) -> ToolList:
-        """List the tools that an episode offers, as its toolset and its drift have them."""
+        """List the tools of an episode, with its toolset and its renamed fields."""
         return _episode_tools(runtime, request, episode_id, format)
 
     return router
 
 
-def _episode_tools(runtime: GatewayRuntime, request: Request, episode_id: str, form: ToolFormat) -> ToolList:
+def _episode_tools(runtime: GatewayRuntime, request: Request, episode_id: str, format: ToolFormat) -> ToolList:
     engine = runtime.engine()
-    return format_tools(engine.tools(requested_episode(request, engine.store, episode_id)), form)
+    return format_tools(engine.tools(requested_episode(request, engine.store, episode_id)), format)

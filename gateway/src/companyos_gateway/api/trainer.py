@@ -1,4 +1,4 @@
-"""The trainer's own routes: the scenarios there are, and the evidence of an episode. No agent is given them."""
+"""Trainer routes: the list of scenarios and the evidence of an episode."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
 
-EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
+EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
 
 
 class StoredEvidence(BaseModel):
-    """Everything that an episode was judged by, for storing and for judging again."""
+    """The inputs and the verdict of an evaluation, complete enough to evaluate again."""
 
     state: CompanyOSState
     brief: str
@@ -33,21 +33,21 @@ class StoredEvidence(BaseModel):
     task: PlannedTask
     verdict: EpisodeVerdict
     injections: list[InjectionInfo]
-    folder: str = Field(description="The episode's folder below `episodes/` in the data folder of each service.")
+    folder: str = Field(description="Folder of the episode below `episodes/` in the data folder of each service.")
     finish: FinishDeclaration | None
     initial: dict[str, Any]
     changes: dict[str, Any]
     audits: dict[str, Any]
-    declared_at: datetime | None = Field(description="When `finish` was declared, in the episode's time.")
+    declared_at: datetime | None = Field(description="Simulated time of the `finish` declaration.")
 
 
 def trainer_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the routes of the trainer's plane."""
+    """Return the routes that require the trainer token."""
     router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
 
     @router.get("/scenarios")
     async def scenarios() -> list[ScenarioInfo]:
-        """List the scenarios, by name."""
+        """List the scenarios by name."""
         return [
             ScenarioInfo(name=name, summary=scenario_summary(scenario))
             for name, scenario in sorted(runtime.engine().scenarios.items())
@@ -55,10 +55,10 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
 
     @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=ERROR_RESPONSES)
     async def evidence(episode_id: EpisodeId) -> Response:
-        """Read what an episode is judged by: rows at the start, every change, every call, what was declared.
+        """Get the evidence of an episode.
 
-        With it stand what the agent was told at first, the task that it was planned for, what was made to go wrong, and
-        the verdict with every check.
+        Returns the initial rows, all changes, all calls and the declaration, together with the brief, the task, the
+        injected obstacles and the verdict with every check.
         """
         episode = runtime.engine().store.get(episode_id)
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
@@ -72,7 +72,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         stored = {
             "task": task.model_dump(mode="json"),
             "verdict": to_episode_verdict(episode.progress.verdict).model_dump(mode="json"),
-            "injections": [_injected(one) for one in instance.injections],
+            "injections": [_injection_info(injection) for injection in instance.injections],
             "brief": instance.brief,
             "company": instance.company_name,
             "acting_as": instance.acting_as,
@@ -87,8 +87,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
     return router
 
 
-def _injected(injection: Injection) -> dict[str, Any]:
-    """Return an injection as people are told of it."""
+def _injection_info(injection: Injection) -> dict[str, Any]:
     info = InjectionInfo(
         kind=injection.kind.value, mark=injection.mark.value, entity=injection.entity, detail=dict(injection.detail)
     )

@@ -1,1 +1,1 @@
-"""Screenshots as observations: the window of an episode's browser, what an agent does in it, and what it is shown."""
+"""The browser of screenshot episodes: windows, browser actions and screenshots."""

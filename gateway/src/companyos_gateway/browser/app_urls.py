@@ -1,4 +1,4 @@
-"""URLs that a window may open: the apps of its own episode."""
+"""URLs of an episode's apps, the only pages that its window may open."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from companyos_gateway.page_paths import desk_root
 from companyos_shared.pages import MOUNT
 
 ORIGIN: Final = "http://companyos"
-"""Host name of the gateway inside a window; it is never resolved."""
+"""Origin of the gateway inside the window. The name does not exist in DNS and is never looked up."""
 
 DESK: Final = "/"
 _DOT_SEGMENTS = frozenset({".", ".."})
 
 
 class AppUrls:
-    """The addresses of one episode's apps, as the window has them and as its agent is told them."""
+    """Converts between URLs in the window and the addresses that the agent sees, which have no prefix."""
 
     def __init__(self, episode_id: str) -> None:
         self.root = desk_root(episode_id, "")
 
     def to_url(self, address: str) -> str:
-        """Return the URL of an address below the apps; raises Refused for one that is elsewhere."""
+        """Return the URL of an address; raises ActionRejectedError if it is outside the apps."""
         full = address.removeprefix(ORIGIN)
         is_full = full == self.root or full.startswith(f"{self.root}/")
         relative_url = (full.removeprefix(self.root) or DESK) if is_full else address
         if not _is_safe_path(relative_url):
             raise ActionRejectedError(
                 "foreign-address",
-                "The address is none of the episode's apps",
-                "Addresses begin with a single / and stay below the apps: / is the desk.",
+                "Address outside the episode's apps",
+                f'address must start with a single / and stay below the apps, / is the desk; got "{address}"',
             )
         return f"{ORIGIN}{self.root}{'' if relative_url == DESK else relative_url}"
 
     def to_address(self, url: str) -> str:
-        """Return where a URL is below the apps; the desk for one that is elsewhere."""
+        """Return the address of a URL, or the desk's if the URL is outside the apps."""
         relative_url = url.removeprefix(ORIGIN)
         return (relative_url.removeprefix(self.root) or DESK) if self.contains(url) else DESK
 
     def contains(self, url: str) -> bool:
-        """Say whether a URL is a page of the episode's apps."""
+        """Return whether a URL is a page of the episode's apps."""
         parts = urlsplit(url)
         is_below = parts.path == self.root or parts.path.startswith(f"{self.root}/")
         return f"{parts.scheme}://{parts.netloc}" == ORIGIN and is_below and _is_safe_path(parts.path)
 
     def is_asset(self, url: str) -> bool:
-        """Say whether a URL is what the pages load: style sheets, scripts, pictures."""
+        """Return whether a URL is a static file of the pages."""
         parts = urlsplit(url)
         return f"{parts.scheme}://{parts.netloc}" == ORIGIN and parts.path.startswith(f"{MOUNT}/")
 
     def strip_root(self, text: str) -> str:
-        """Return a text in which the addresses of the apps are as the agent is told them."""
+        """Return the text without the prefix of the app addresses."""
         return text.replace(f"{self.root}/", "/").replace(self.root, "/")
 
 

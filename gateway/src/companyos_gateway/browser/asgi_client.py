@@ -1,4 +1,4 @@
-"""HTTP client of an episode's pages, in process: each request is made as the agent of that episode."""
+"""In-process HTTP client for the pages of an episode, authenticated as its agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AppForEpisode = Callable[[Episode, list[StepObservation]], ASGIApp]
 
 @dataclass(frozen=True, slots=True)
 class AppResponse:
-    """A response to a window, and the steps that were taken to answer it."""
+    """A response to a window and the steps that the request took."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -34,7 +34,7 @@ class AsgiClient:
         self._app_for_episode = app_for_episode
 
     async def fetch(self, episode: Episode, method: str, target: str, body: bytes = b"") -> AppResponse:
-        """Send a request as the episode's own agent."""
+        """Send a request as the agent of the episode."""
         steps: list[StepObservation] = []
         transport: Any = httpx.ASGITransport(self._app_for_episode(episode, steps), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as client:

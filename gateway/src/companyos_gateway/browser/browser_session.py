@@ -1,4 +1,4 @@
-"""The browser session of one episode: its URL, remaining free actions and lock."""
+"""The browser session of an episode: address, remaining looks and the queue of actions."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 DESK: Final = "/"
 _FORM_MARKER = "/-/"
-"""What the address of a form's answer holds; there is nothing to be read at it."""
+"""Part of every form address. Such an address cannot be opened again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmittedAction:
-    """The last action that sent a form, kept for whoever asks for it again."""
+    """The last action that sent a form, kept for retries."""
 
     tool: str
     arguments: Mapping[str, Any]
     observation: StepObservation
 
     def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Say whether an action is the one that sent it."""
+        """Return whether an action is the same as this one."""
         return canonical_json([tool, arguments]) == canonical_json([self.tool, self.arguments])
 
 
 @dataclass(slots=True)
 class WindowSession:
-    """One epoch of an episode as its agent sees it. The window comes and goes; the rest stays."""
+    """The session of one epoch. It outlives its window, which may be closed and opened again."""
 
     epoch: int
     looks_left: int
     address: str = DESK
     window: Window | None = None
     failures: int = 0
-    """How often in a row the browser failed."""
+    """Consecutive failures of the browser."""
     submitted: SubmittedAction | None = None
     used_at: float = field(default_factory=time.monotonic)
     waiting: int = 0
@@ -53,19 +53,19 @@ class WindowSession:
 
     @classmethod
     def from_episode(cls, episode: Episode) -> WindowSession:
-        """Return where an episode's agent begins: at the desk, with every look."""
+        """Return a new session, at the desk and with all looks left."""
         return cls(episode.epoch, FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps)
 
     @property
     def is_busy(self) -> bool:
-        """Return whether an action is running or waiting."""
+        """Return whether an action is in progress."""
         return self.lock.locked()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn, one action at a time; raises EpisodeQueueFullError (429)."""
+        """Run one action at a time; raises EpisodeQueueFullError (429)."""
         if self.waiting >= MAX_QUEUED_CALLS:
-            raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} actions wait for this window.")
+            raise EpisodeQueueFullError(f"At most {MAX_QUEUED_CALLS} actions may wait for a window.")
         self.waiting += 1
         try:
             await self.lock.acquire()
@@ -80,25 +80,26 @@ class WindowSession:
     def find_repeat(
         self, episode: Episode, tool: str, arguments: Mapping[str, Any], number: int | None
     ) -> SubmittedAction | None:
-        """Return what was sent where the step of that number is asked for again; raises StepConflictError (409).
+        """Return the submitted action if the request repeats its step number, else None.
 
-        A look has no number. Whoever gives one is promised that no form is sent twice.
+        Looks have no step number. Raises StepConflictError (409) for any other step or action, so that no form is sent
+        twice.
         """
         if number is None or number == episode.step + 1:
             return None
         if number != episode.step or self.submitted is None or self.submitted.observation.step != number:
-            raise StepConflictError(f"The next step is {episode.step + 1}.")
+            raise StepConflictError(f"step must be {episode.step + 1}; got {number}")
         if not self.submitted.matches(tool, arguments):
-            raise StepConflictError(f"Step {number} was another action.")
+            raise StepConflictError(f"Step {number} had a different action.")
         return self.submitted
 
     def remember(self, address: str) -> None:
-        """Note where the window is, unless it could not be opened there again."""
+        """Store the address of the window if it can be opened again."""
         if _FORM_MARKER not in address:
             self.address = address
 
     async def close_window(self) -> None:
-        """Let the window go; it is opened anew, at the same address, by whoever needs it next."""
+        """Close the window. The next action opens a new one at the same address."""
         window, self.window = self.window, None
         if window is not None:
             await window.close()

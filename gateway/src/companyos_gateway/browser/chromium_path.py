@@ -1,4 +1,4 @@
-"""Finds the Chromium executable."""
+"""Selection of the Chromium executable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from companyos_gateway.browser.errors import missing_chromium_error
 from companyos_gateway.engine.errors import BrowserMissingError
 
 EXECUTABLE_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""What a Chromium on the path is called."""
+"""Names of Chromium executables on the PATH."""
 
 
 def find_chromium(configured: Path | None, bundled: Path) -> Path:
-    """Return the Chromium to start: the one that is named, Playwright's `own`, or one on the path.
+    """Return the configured Chromium, else Playwright's `bundled` one, else one on the PATH.
 
     Raises BrowserMissingError (409).
     """

@@ -1,4 +1,4 @@
-"""Errors of screenshots and browser windows."""
+"""Errors of the browser."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from companyos_shared.wire.problem import ProblemBody
 INSTALL: Final = 'pip install "companyos[browser]"'
 INSTALL_CHROMIUM: Final = "playwright install --with-deps chromium"
 
-_NO_PLAYWRIGHT = f"Playwright is not installed: {INSTALL}"
-_NO_CHROMIUM = f"No Chromium was found: {INSTALL_CHROMIUM}, or COMPANYOS_CHROMIUM names one."
+_NO_PLAYWRIGHT = f"Playwright is not installed. Run `{INSTALL}`."
+_NO_CHROMIUM = f"Chromium not found. Run `{INSTALL_CHROMIUM}`, or set COMPANYOS_CHROMIUM to the executable."
 
 
 def missing_extra_error() -> BrowserMissingError:
-    """Return what says that the extra is missing."""
+    """Return the error for a missing extra `browser`."""
     return BrowserMissingError(_NO_PLAYWRIGHT)
 
 
 def missing_chromium_error() -> BrowserMissingError:
-    """Return what says that there is no Chromium."""
+    """Return the error for a missing Chromium."""
     return BrowserMissingError(_NO_CHROMIUM)
 
 
 class WindowError(Exception):
-    """A window that is good for nothing any more: the browser died, or did not answer in time."""
+    """Raised if a window is unusable because the browser crashed or timed out."""
 
 
 class ActionRejectedError(Exception):
-    """An action that the window does not take; it is told to whoever acts, under a stable code."""
+    """Raised for actions that the page rejects. The agent receives `body`, with a stable code."""
 
     def __init__(self, code: str, title: str, detail: str, status: int = 422) -> None:
         super().__init__(f"{code}: {detail}")
@@ -38,10 +38,10 @@ class ActionRejectedError(Exception):
 
 BROWSER_RESTARTED: Final = ProblemBody(
     type="about:blank",
-    title="The browser failed, not you",
+    title="The browser failed and was restarted",
     status=503,
     code="browser-restarted",
-    detail="The window is open again at the same address; what was typed and not sent is gone. No look was taken.",
+    detail="The window is open again at the same address without unsubmitted text. The action was not a look.",
     errors=None,
 )
-"""What is told of an action that the browser did not live to carry out."""
+"""The result of an action during which the browser failed."""

@@ -1,4 +1,4 @@
-"""The one Chromium of a gateway: started by whoever needs it first, and again where it has died."""
+"""The Chromium process of a gateway, started on first use and restarted after a crash."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ FLAGS: Final = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--no-pings",
 )
-"""Equal pages are equal pictures, and no name is looked up."""
+"""Flags for reproducible screenshots and for a browser without network access."""
 
 UNREACHABLE_PROXY: Final = {"server": "http://127.0.0.1:9", "bypass": "<-loopback>"}
-"""A proxy that nobody is: what is not answered inside the process reaches nothing, not even this machine."""
+"""An unused port: requests that the gateway does not answer cannot reach any host, including localhost."""
 
 _INHERITED_VARIABLES = ("PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH")
-"""Of the gateway's environment, which holds secrets, what the browser is given."""
+"""Environment variables that the browser inherits. The others may contain secrets."""
 
 _log = logging.getLogger(__name__)
 
 
 class Chromium:
-    """One process. `path` names the executable; else Playwright's own is taken, or one on the path."""
+    """A Chromium process. Without `path`, it uses the one of Playwright or one on the PATH."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -65,9 +65,7 @@ class Chromium:
         self.starts = 0
 
     async def browser(self) -> Any:
-        """Return the running browser of Playwright's; raises BrowserMissingError (409) or BrowserUnavailableError
-        (503).
-        """
+        """Return the running Playwright browser; raises BrowserMissingError (409) or BrowserUnavailableError (503)."""
         async with self._lifecycle_lock:
             if self._browser is None or not self._browser.is_connected():
                 await self._stop()
@@ -75,7 +73,7 @@ class Chromium:
             return self._browser
 
     async def aclose(self) -> None:
-        """Stop the process, if there is one."""
+        """Stop the process if it runs."""
         async with self._lifecycle_lock:
             await self._stop()
 
@@ -96,13 +94,13 @@ class Chromium:
                 )
         except (PlaywrightError, TimeoutError, OSError) as error:
             await self._stop()
-            reason = str(error).strip().partition("\n")[0] or f"It did not start within {START_TIMEOUT_S:g} s"
+            reason = str(error).strip().partition("\n")[0] or f"timeout after {START_TIMEOUT_S:g} s"
             raise BrowserUnavailableError(f"Chromium did not start: {reason}") from error
         except BrowserMissingError:
             await self._stop()
             raise
         self.starts += 1
-        _log.info("Chromium %s is up, start %d", self._browser.version, self.starts)
+        _log.info("started Chromium %s, start %d", self._browser.version, self.starts)
 
     async def _stop(self) -> None:
         browser, driver, home = self._browser, self._driver, self._home
@@ -128,7 +126,7 @@ _MAX_CONCURRENT_RENDERS = 2
 
 
 class PlaywrightBackend:
-    """The browser, and the apps behind it."""
+    """Opens windows and renders HTML in Chromium."""
 
     def __init__(self, chromium: Path | None, asgi_client: AsgiClient) -> None:
         self.chromium = Chromium(chromium)
@@ -136,9 +134,7 @@ class PlaywrightBackend:
         self._render_slots = asyncio.Semaphore(_MAX_CONCURRENT_RENDERS)
 
     async def open(self, episode: Episode, address: str) -> Window:
-        """Open an episode's window at an address; raises BrowserMissingError, BrowserUnavailableError or
-        WindowError.
-        """
+        """Open a window at an address; raises BrowserMissingError, BrowserUnavailableError or WindowError."""
         browser = await self.chromium.browser()
         viewport = episode.options.viewport or Viewport()
         window = await Window.open(browser, AppUrls(episode.id), viewport, partial(self._asgi_client.fetch, episode))
@@ -150,6 +146,6 @@ class PlaywrightBackend:
         return window
 
     async def screenshot_html(self, html: str) -> bytes:
-        """Return a page that needs nothing but itself as a picture; raises as `open` does."""
+        """Return a self-contained page as PNG; raises like `open`."""
         async with self._render_slots:
             return await screenshot_html(await self.chromium.browser(), html, RENDER_WIDTH)

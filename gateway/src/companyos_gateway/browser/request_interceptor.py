@@ -1,4 +1,4 @@
-"""Serves a window's requests in process, from its own episode, and blocks all others."""
+"""Interception of a window's requests: pages of its episode are served in process, all others are blocked."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from companyos_gateway.browser.asgi_client import AppResponse
 from companyos_gateway.engine.observations import StepObservation
 
 Fetch = Callable[[str, str, bytes], Awaitable[AppResponse]]
-"""Method, target and body of a request, to its answer."""
+"""Sends a request with method, target and body."""
 
 _NO_CONTENT: Final = 204
-"""The answer to a navigation that leads nowhere: the window stays where it is."""
+"""Status for blocked requests: the window keeps its page."""
 
 _SERVER_ERROR: Final = 500
 _DOCUMENT: Final = "Document"
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class RequestInterceptor:
-    """Every request of one window, answered here. A window that is asked for by an action may send one form."""
+    """Answers all requests of a window. Each action may submit one form."""
 
     def __init__(self, cdp: Any, app_urls: AppUrls, fetch: Fetch) -> None:
         self._cdp = cdp
@@ -40,12 +40,12 @@ class RequestInterceptor:
         self._can_post = False
         self._document_url = ""
         self.steps: list[StepObservation] = []
-        """The steps of the action that is being carried out."""
+        """The steps of the current action."""
         self.server_failed = False
-        """Whether a page failed with a server error."""
+        """Whether a page failed with a server error during the current action."""
 
     async def start(self) -> None:
-        """Answer whatever is asked from here on."""
+        """Start intercepting requests."""
         self._cdp.on("Fetch.requestPaused", self._on_request)
         self._cdp.on("Page.frameRequestedNavigation", self._on_navigation_requested)
         self._cdp.on("Page.frameNavigated", self._on_navigated)
@@ -54,7 +54,7 @@ class RequestInterceptor:
         await self._cdp.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
 
     def begin(self) -> None:
-        """Let the next action send its form."""
+        """Begin an action, which may submit one form."""
         self._can_post, self.server_failed, self.steps = True, False, []
 
     @property
@@ -63,16 +63,16 @@ class RequestInterceptor:
         return self._idle.is_set()
 
     async def wait_until_idle(self) -> None:
-        """Wait until the window is on its way nowhere."""
+        """Wait until no navigation is in progress."""
         await self._idle.wait()
 
     async def wait_for_responses(self) -> None:
-        """Wait until everything that was asked is answered, whoever still listens."""
+        """Wait until all requests are answered."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _on_navigation_requested(self, event: dict[str, Any]) -> None:
         page, fragment, _ = event["url"].partition("#")
-        if not (fragment and page == self._document_url):  # a fragment of the same page does not navigate
+        if not (fragment and page == self._document_url):  # a fragment of the same page causes no load
             self._idle.clear()
 
     def _on_navigated(self, event: dict[str, Any]) -> None:
@@ -91,14 +91,14 @@ class RequestInterceptor:
             "responseHeaders": [{"name": name, "value": value} for name, value in page.headers],
             "body": base64.b64encode(page.body).decode(),
         }
-        with suppress(PlaywrightError):  # a window that is gone asks no more
+        with suppress(PlaywrightError):  # the window may be closed already
             await self._cdp.send("Fetch.fulfillRequest", params)
 
     async def _respond(self, paused: dict[str, Any]) -> AppResponse:
-        request, kind = paused["request"], paused.get("resourceType")
+        request, resource_type = paused["request"], paused.get("resourceType")
         method, url = request["method"], request["url"]
-        if not self._is_allowed(method, url, is_document=kind == _DOCUMENT):
-            _log.info("a window was refused %s %s", method, url[:200])
+        if not self._is_allowed(method, url, is_document=resource_type == _DOCUMENT):
+            _log.info("blocked a request of a window: %s %s", method, url[:200])
             return AppResponse(_NO_CONTENT, (), b"")
         if method == "POST":
             self._can_post = False
@@ -107,7 +107,7 @@ class RequestInterceptor:
             method, parts._replace(scheme="", netloc="", fragment="").geturl(), _read_body(request)
         )
         self.steps += page.steps
-        self.server_failed |= page.status >= _SERVER_ERROR and kind == _DOCUMENT
+        self.server_failed |= page.status >= _SERVER_ERROR and resource_type == _DOCUMENT
         return page
 
     def _is_allowed(self, method: str, url: str, *, is_document: bool) -> bool:

@@ -1,4 +1,4 @@
-"""One window: a context of the browser with one page in it, which only ever shows the apps of one episode."""
+"""A window: a browser context with one page, restricted to the apps of an episode."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ACTION_TIMEOUT_S = 20.0
 SCREENSHOT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 3.0
 MAX_NAVIGATIONS = 20
-"""Pages that one action leads through at most."""
+"""Maximum number of navigations per action."""
 
 MIN_SCREENSHOT_HEIGHT, MAX_SCREENSHOT_HEIGHT = 600, 8_000
-"""Pixels of an image that does not show a window."""
+"""Height in pixels of rendered HTML pages."""
 
 _IS_SETTLED_JS: Final = """() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(
   () => requestAnimationFrame(() => setTimeout(() => done(document.readyState === "complete"), 0)))))"""
 _PAGE_HEIGHT_JS: Final = "() => document.documentElement.scrollHeight"
 _POINTER_REST_POSITION: Final = (-10, -10)
-"""Where the pointer rests between two actions: over nothing."""
+"""Position of the pointer between actions, outside the page."""
 
 _SCREENSHOT_OPTIONS: Final[dict[str, Any]] = {"type": "png", "animations": "disabled", "caret": "hide", "scale": "css"}
 _CONTEXT_OPTIONS: Final[dict[str, Any]] = {
@@ -47,7 +47,7 @@ _CONTEXT_OPTIONS: Final[dict[str, Any]] = {
 
 
 class Window:
-    """One window. Once a method has raised WindowError it is good for nothing but to be closed."""
+    """A browser window. After a WindowError it can only be closed."""
 
     def __init__(
         self, context: Any, page: Any, interceptor: RequestInterceptor, app_urls: AppUrls, viewport: Viewport
@@ -61,7 +61,7 @@ class Window:
 
     @classmethod
     async def open(cls, browser: Any, app_urls: AppUrls, viewport: Viewport, fetch: Fetch) -> Window:
-        """Open a window that shows nothing yet; raises WindowError."""
+        """Open an empty window; raises WindowError."""
         async with _raise_window_errors(ACTION_TIMEOUT_S):
             context = await browser.new_context(**_CONTEXT_OPTIONS, viewport=viewport.model_dump())
         try:
@@ -77,21 +77,24 @@ class Window:
 
     @property
     def address(self) -> str:
-        """The window's path below the apps."""
+        """The address of the window below the apps."""
         return self._app_urls.to_address(self._page.url)
 
     @property
     def steps(self) -> Sequence[StepObservation]:
-        """The steps that the last action was."""
+        """The steps that the last action took."""
         return self._interceptor.steps
 
     @property
     def server_failed(self) -> bool:
-        """Return whether the last action led to a page that failed with a server error."""
+        """Return whether a page failed with a server error during the last action."""
         return self._interceptor.server_failed
 
     async def act(self, tool: str, arguments: Arguments) -> None:
-        """Carry an action out, until what it led to is there; raises InvalidArgumentsError, Refused or WindowError."""
+        """Perform an action and wait until the page has loaded.
+
+        Raises InvalidArgumentsError, ActionRejectedError or WindowError.
+        """
         self._interceptor.begin()
         check_arguments(tool, arguments)
         try:
@@ -102,13 +105,13 @@ class Window:
             await self._interceptor.wait_for_responses()
 
     async def show(self, address: str) -> None:
-        """Go to an address that the window was at once; raises WindowError."""
+        """Open an address; raises WindowError."""
         async with _raise_window_errors(ACTION_TIMEOUT_S):
             await self._page.goto(self._app_urls.to_url(address))
             await self._settle()
 
     async def take_screenshot(self, looks_left: int) -> Screenshot:
-        """Return what the window shows; raises WindowError."""
+        """Return a screenshot with the accessible elements; raises WindowError."""
         async with _raise_window_errors(SCREENSHOT_TIMEOUT_S):
             png = await self._page.screenshot(**_SCREENSHOT_OPTIONS)
             snapshot = await self._page.locator("body").aria_snapshot()
@@ -119,18 +122,18 @@ class Window:
             address=self.address,
             title=page_data["title"],
             snapshot=self._app_urls.strip_root(snapshot),
-            elements=tuple(ScreenElement(**one) for one in page_data["elements"]),
+            elements=tuple(ScreenElement(**element) for element in page_data["elements"]),
             scroll_y=page_data["scroll_y"],
             page_height=page_data["page_height"],
             looks_left=looks_left,
         )
 
     async def close(self) -> None:
-        """Close the window, be it alive or not."""
+        """Close the window, even after a failure."""
         await _close(self._context)
 
     async def _settle(self) -> None:
-        """Wait until the window is on its way nowhere and has drawn what it shows, the pointer over none of it."""
+        """Move the pointer away and wait until navigation and rendering are complete."""
         await self._page.mouse.move(*_POINTER_REST_POSITION)
         for _ in range(MAX_NAVIGATIONS):
             await self._interceptor.wait_until_idle()
@@ -139,7 +142,7 @@ class Window:
             except PlaywrightError:
                 if self._page.is_closed():
                     raise
-                await asyncio.sleep(0)  # it is on its way to another page
+                await asyncio.sleep(0)  # a navigation has begun
                 await self._page.wait_for_load_state("load")
                 continue
             if is_complete and self._interceptor.is_idle:
@@ -149,7 +152,7 @@ class Window:
 
 
 async def screenshot_html(browser: Any, html: str, width: int) -> bytes:
-    """Return a page that needs nothing but itself as a picture, whole unless it is very long; raises WindowError."""
+    """Return a self-contained page as PNG, cut at the maximum height; raises WindowError."""
     async with _raise_window_errors(SCREENSHOT_TIMEOUT_S):
         size = {"width": width, "height": MIN_SCREENSHOT_HEIGHT}
         context = await browser.new_context(**_CONTEXT_OPTIONS, java_script_enabled=False, viewport=size)
@@ -171,7 +174,7 @@ async def _raise_window_errors(timeout_s: float) -> AsyncIterator[None]:
     except PlaywrightError as error:
         raise WindowError(str(error).strip().partition("\n")[0]) from error
     except TimeoutError as error:
-        raise WindowError(f"It did not answer within {timeout_s:g} s") from error
+        raise WindowError(f"timeout after {timeout_s:g} s") from error
 
 
 async def _close(context: Any) -> None:
@@ -181,7 +184,7 @@ async def _close(context: Any) -> None:
 
 
 async def _close_popup(page: Any) -> None:
-    """Close a second page at once: an episode has one window."""
+    """Close a popup: an episode has one window."""
     with suppress(PlaywrightError):
         await page.close()
 

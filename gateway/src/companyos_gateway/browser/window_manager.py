@@ -1,7 +1,7 @@
-"""The windows of the episodes that are played by looking: who has one, what becomes of an action, what is shown.
+"""Manages the browser windows of screenshot episodes.
 
-An action of the browser that sends a form is the step of that form. Every other one is free: it is not a step, costs
-nothing and is counted, and an agent that has no look left takes steps by it.
+A browser action that submits a form is a step. All other browser actions are looks: they are not steps and cost
+nothing, but their number is limited. Once all looks are used, they count as steps.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from companyos_gateway.browser.window import Window
 
 IDLE_BEFORE_EVICTION_S = 60.0
-"""So long a window is left alone for which another one has no room."""
+"""Idle time in seconds after which a window may be evicted for another one."""
 
 MAX_ATTEMPTS = 2
 MAX_CONSECUTIVE_FAILURES = 3
-"""So often in a row the browser may fail an agent before that is said to whoever runs it."""
+"""Number of consecutive browser failures after which an action fails with status 503."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class BrowserHost(Protocol):
 
 
 class WindowManager:
-    """Every window of one gateway. Nothing of a browser is imported or started before the first who needs one."""
+    """The windows of a gateway. The first use imports Playwright and starts the browser."""
 
     def __init__(self, host: BrowserHost) -> None:
         self._host = host
@@ -74,36 +74,35 @@ class WindowManager:
         self._actions: set[asyncio.Task[StepObservation]] = set()
 
     def connect(self, build_app: Callable[[], AppForEpisode]) -> None:
-        """Set what builds the app that windows request; it is called before the first window opens."""
+        """Set the function that builds the app of the windows. Call this before the first window opens."""
         self._build_app = build_app
 
     @property
     def is_idle(self) -> bool:
-        """Return whether no action is running."""
+        """Return whether no action is in progress, including actions whose client has disconnected."""
         return not self._actions
 
     @property
     def open_count(self) -> int:
-        """The number of open windows."""
+        """Number of open windows."""
         return sum(session.window is not None for session in self._sessions.values())
 
     @property
     def starts(self) -> int:
-        """The number of browser starts."""
+        """Number of browser starts."""
         return 0 if self._backend is None else self._backend.chromium.starts
 
     async def check_ready(self, previous: Episode | None = None) -> None:
-        """Raise BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503) where no window
-        can be opened.
+        """Check that a window can be opened, not counting the window of `previous`, which is replaced.
 
-        The window of `previous`, whose place is to be taken, counts for none.
+        Raises BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503).
         """
         await self._get_backend().chromium.browser()
         async with self._open_lock:
             await self._evict_idle_window(None if previous is None else self._sessions.get(previous.internal_id))
 
     async def last_observation(self, episode: Episode) -> Observation:
-        """Return the last observation that an episode answered, with its window as it is now; raises as `step` does."""
+        """Return the last observation of an episode with a new screenshot; raises like `step`."""
         session = self._session(episode)
         async with session.turn():
             screenshot = await self._take_screenshot(episode, session)
@@ -112,11 +111,11 @@ class WindowManager:
     async def step(
         self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
-        """Carry out an action, of the browser or any other, and return what came of it with the window behind it.
+        """Perform a browser action or call another tool, and return the observation with a screenshot.
 
-        An action that has begun is carried out to its end, whoever stops waiting for it. Raises what
-        `EpisodeEngine.step` raises, BrowserMissingError (409), WindowLimitError (429) or
-        BrowserUnavailableError (503); then no look was taken.
+        An action continues even if its client disconnects. Raises the errors of `EpisodeEngine.step`,
+        BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503). Failed actions do not
+        count as looks.
         """
         task = asyncio.get_running_loop().create_task(self._act(episode, tool, arguments, number))
         self._actions.add(task)
@@ -124,7 +123,7 @@ class WindowManager:
         return await asyncio.shield(task)
 
     async def render_png(self, episode: Episode, html: str) -> bytes:
-        """Return the picture of an episode: its window where it has one, else the page that tells of it.
+        """Return a PNG of the episode's window, or of the HTML page if the episode has no window.
 
         Raises BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503).
         """
@@ -136,11 +135,11 @@ class WindowManager:
             try:
                 return await self._get_backend().screenshot_html(html)
             except WindowError as failure:
-                _log.warning("a picture failed: %s", failure)
+                _log.warning("rendering a page failed: %s", failure)
         raise BrowserUnavailableError
 
     async def aclose(self) -> None:
-        """Close every window, and the browser."""
+        """Stop the browser with all windows."""
         self._sessions.clear()
         if self._backend is not None:
             await self._backend.chromium.aclose()
@@ -180,7 +179,7 @@ class WindowManager:
             raise EpisodeClosedError
         if window.server_failed:
             await session.close_window()
-            raise ServicesUnavailableError("A page could not be had.")
+            raise ServicesUnavailableError("A page failed with a server error.")
         if failed is None:
             session.looks_left -= 1
             session.failures = 0
@@ -193,11 +192,11 @@ class WindowManager:
     async def _with_screenshot(
         self, episode: Episode, session: WindowSession, observation: StepObservation
     ) -> StepObservation:
-        """Return a step with the window behind it; a step that was taken is told, picture or not."""
+        """Return a step with a screenshot, or without one if taking it fails."""
         try:
             return observation.model_copy(update={"screenshot": await self._take_screenshot(episode, session)})
         except GatewayError as problem:
-            _log.warning("episode %s, step %d has no picture: %s", episode.internal_id, observation.step, problem)
+            _log.warning("no screenshot for episode %s, step %d: %s", episode.internal_id, observation.step, problem)
             return observation
 
     async def _take_screenshot(self, episode: Episode, session: WindowSession) -> Screenshot:
@@ -235,7 +234,7 @@ class WindowManager:
         raise BrowserUnavailableError
 
     async def _discard_window(self, session: WindowSession, failure: WindowError) -> None:
-        """Let a window go that failed; raises BrowserUnavailableError (503) where they fail again and again."""
+        """Close a failed window; raises BrowserUnavailableError (503) after repeated failures."""
         _log.warning("a window failed: %s", failure)
         session.failures += 1
         await session.close_window()
@@ -244,15 +243,13 @@ class WindowManager:
             raise BrowserUnavailableError(str(failure)) from failure
 
     async def _evict_idle_window(self, own: WindowSession | None) -> None:
-        """Make sure that `own` may have a window; the one that was idle for longest gives way. Raises
-        WindowLimitError.
-        """
+        """Make room for the window of `own` by closing idle ones; raises WindowLimitError (429)."""
         others = [session for session in self._sessions.values() if session.window is not None and session is not own]
         idle_since = time.monotonic() - IDLE_BEFORE_EVICTION_S
         while len(others) >= self._host.settings.max_windows:
             idle = [session for session in others if not session.is_busy and session.used_at < idle_since]
             if not idle:
-                raise WindowLimitError(f"{len(others)} windows are open.")
+                raise WindowLimitError(f"At most {self._host.settings.max_windows} windows may be open.")
             oldest = min(idle, key=lambda session: session.used_at)
             others.remove(oldest)
             await oldest.close_window()
@@ -267,7 +264,7 @@ class WindowManager:
         return session
 
     def _forget(self, internal_id: str) -> None:
-        """Close the window of an episode that is gone, or stands somewhere else now."""
+        """Close the window of an episode that was closed, reset or restored."""
         session = self._sessions.pop(internal_id, None)
         if session is not None and session.window is not None:
             self._host.run_in_background(session.close_window())
@@ -289,7 +286,7 @@ class WindowManager:
 def _look_observation(
     episode: Episode, tool: str, screenshot: Screenshot, problem: ProblemBody | None, error: ToolError | None
 ) -> StepObservation:
-    """Return what a look answers, which no step is."""
+    """Return the observation of a look."""
     return StepObservation(
         tool_name=tool,
         result=None if problem is None else problem.model_dump(mode="json", exclude_none=True),

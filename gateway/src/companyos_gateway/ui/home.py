@@ -1,4 +1,4 @@
-"""The pages of the gateway: what this is, a live episode to play with, and the API documentation, all without a CDN."""
+"""The home page, the API documentation and the static files of all pages, served without a CDN."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from companyos_shared.pages import MOUNT, STATIC
 from companyos_shared.web.response_headers import NO_FRAMES
 
 _OWN = Path(__file__).parent / "static"
-_SWAGGER = "framework/static/swagger-ui"
-"""Where the shared distribution keeps the vendored Swagger UI, as data."""
+_SWAGGER = "chassis/static/swagger-ui"
+"""Path of the vendored Swagger UI in the shared distribution."""
 
 _POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors "
 _HEADERS = {"Referrer-Policy": "no-referrer"}
-_TO_THE_CONSOLE = '      <a href="/console">Console</a>\n'
+_CONSOLE_LINK = '      <a href="/console">Console</a>\n'
 _SPACES = "https://huggingface.co"
 
 
 def frame_ancestors(*, in_a_space: bool) -> str:
-    """Return the pages that may show the gateway in a frame, as Content-Security-Policy writes them."""
+    """Return the sources that may embed the gateway, for the CSP directive `frame-ancestors`."""
     return _SPACES if in_a_space else NO_FRAMES
 
 
 def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> APIRouter:
-    """Return the pages and what they load; a Space's may be shown in the frame that Hugging Face puts around it."""
+    """Return the routes of the pages. In a Space, Hugging Face may embed them in a frame."""
     router = APIRouter(include_in_schema=False)
     headers = {**_HEADERS, "Content-Security-Policy": _POLICY + frame_ancestors(in_a_space=in_a_space)}
 
     @router.get("/")
     async def home() -> Response:
         text = (_OWN / "home.html").read_text(encoding="utf-8")
-        return HTMLResponse(text if has_console else text.replace(_TO_THE_CONSOLE, ""), headers=headers)
+        return HTMLResponse(text if has_console else text.replace(_CONSOLE_LINK, ""), headers=headers)
 
     @router.get("/docs")
     async def docs() -> Response:
@@ -50,7 +50,7 @@ def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> APIRo
 
 
 def static_mounts() -> list[Mount]:
-    """Return the mounts of everything that pages load."""
+    """Return the mounts of the static files."""
     shared = Path(str(resources.files("companyos_shared"))) / _SWAGGER
     return [
         Mount("/static/swagger-ui", StaticFiles(directory=shared)),

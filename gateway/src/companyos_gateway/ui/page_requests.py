@@ -1,4 +1,4 @@
-"""Shared handling of browser requests: forms, session cookies, error pages."""
+"""Forms, session cookies and error pages of the routes for browsers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SEE_OTHER = 303
 
 
 class InvalidFormError(GatewayError):
-    status, code, title = 400, "malformed-form", "The form does not fit"
+    status, code, title = 400, "malformed-form", "Invalid form"
 
 
 async def page_or_error(show: Callable[[], Awaitable[Response]]) -> Response:
-    """Return what is page_or_error, or the refusal as a page."""
+    """Return the response of `show`, or an error page for a GatewayError."""
     try:
         return await show()
     except GatewayError as problem:
@@ -31,7 +31,7 @@ async def page_or_error(show: Callable[[], Awaitable[Response]]) -> Response:
 
 
 def submitted(request: Request) -> SubmittedForm:
-    """Return the form that was posted; raises InvalidFormError (400). Cross-site forms are rejected before."""
+    """Return the submitted form; raises InvalidFormError (400). The middleware rejects forms of other sites."""
     try:
         return parse_form(request.scope[BODY_SCOPE_KEY])
     except MalformedFormError as malformed:
@@ -39,11 +39,11 @@ def submitted(request: Request) -> SubmittedForm:
 
 
 def begin_session(request: Request, sessions: BrowserSessions, path: str, cookie: str) -> Response:
-    """Begin a session for a path and all below, and redirect to it without the token in the address."""
-    answer = RedirectResponse(path, SEE_OTHER)
+    """Begin a session for a path and its subpaths, and redirect to the path without the token."""
+    response = RedirectResponse(path, SEE_OTHER)
     agent: Episode | None = request.scope.get(AGENT_SCOPE_KEY)
     if agent is not None or TRAINER_SCOPE_KEY in request.scope:
-        answer.set_cookie(
+        response.set_cookie(
             cookie,
             sessions.begin(None if agent is None else agent.internal_id),
             max_age=SESSION_LIFETIME_S,
@@ -52,12 +52,12 @@ def begin_session(request: Request, sessions: BrowserSessions, path: str, cookie
             httponly=True,
             samesite="strict",
         )
-    return answer
+    return response
 
 
 def end_session(request: Request, sessions: BrowserSessions, path: str, cookie: str) -> Response:
-    """End the session of a browser, and lead to the page that asks for a token again."""
+    """End the session of a browser and redirect to the sign-in page."""
     sessions.end(request.cookies.get(cookie, ""))
-    answer = RedirectResponse(path, SEE_OTHER)
-    answer.delete_cookie(cookie, path=path, httponly=True, samesite="strict")
-    return answer
+    response = RedirectResponse(path, SEE_OTHER)
+    response.delete_cookie(cookie, path=path, httponly=True, samesite="strict")
+    return response

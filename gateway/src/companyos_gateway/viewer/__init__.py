@@ -1,4 +1,4 @@
-"""Episodes as the viewer shows them: those that go on step by step, and those that ended since the gateway started.
+"""Live and finished episodes for the viewer.
 
-Everything is read from journals and memory: no service is called, and no step waits for a viewer.
+All data comes from journals and from the memory of the gateway. Viewing calls no service and delays no step.
 """

@@ -1,4 +1,4 @@
-"""Episode store that archives ended episodes for the viewer and notifies viewers."""
+"""An episode store that archives episodes for the viewer when they are closed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from companyos_gateway.viewer.recorder import ViewerRecorder
 
 
 class ArchivingStore(EpisodeStore):
-    """A store whose episodes do not leave without a trace, but for its own end."""
+    """Episode store that archives every episode it closes, except at shutdown."""
 
     def __init__(self, *args: Any, metrics: ViewerRecorder, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -25,7 +25,7 @@ class ArchivingStore(EpisodeStore):
         self._is_closing = False
 
     def open(self, reset_request: ResetRequest, task: Task, previous: Episode | None = None) -> Episode:
-        """Start an episode, as the store does."""
+        """Start an episode and archive the one that it replaces."""
         with self._archiving(previous):
             return super().open(reset_request, task, previous)
 
@@ -38,35 +38,35 @@ class ArchivingStore(EpisodeStore):
         label: str | None,
         previous: Episode | None = None,
     ) -> Episode:
-        """Start an episode from a snapshot, as the store does."""
+        """Start an episode from a snapshot and archive the one that it replaces."""
         with self._archiving(previous):
             return super().fork(origin, task, progress, payloads, label, previous)
 
     def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
-        """Let an episode stand where a snapshot says, as the store does, and tell who looks."""
+        """Restore an episode to a snapshot and notify its viewers."""
         super().restore(episode, origin, progress, payloads)
         self._metrics.notifier.notify(episode.internal_id)
 
     def register(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
-        """Take in an episode that was found; one that is over already is kept as such."""
+        """Register a recovered episode, and archive it if it is finished."""
         episode = super().register(manifest, task, progress, journal)
         if episode.done:
             self._metrics.archive(episode)
         return episode
 
     def free(self, episode: Episode) -> None:
-        """End an episode and free what is held of it, as the store does."""
+        """Archive an episode and free its resources."""
         with self._archiving(episode):
             super().free(episode)
 
     async def aclose(self, *, keep_files: bool = False) -> None:
-        """Let go of every episode; what looks at them ends as well, so nothing is kept."""
+        """Close all episodes without archiving them, as the viewer shuts down as well."""
         self._is_closing = True
         await super().aclose(keep_files=keep_files)
 
     @contextmanager
     def _archiving(self, episode: Episode | None) -> Iterator[None]:
-        """Hold the journal of an episode that may leave inside of it; keep it where it did before its end."""
+        """Keep a link to the journal in case the episode is closed inside the context, and then archive the episode."""
         finished = self._metrics.finished
         if episode is None or episode.closed or finished is None or self._is_closing:
             yield

@@ -1,4 +1,4 @@
-"""Sources of the viewer: live episodes and finished ones."""
+"""The source of a viewed episode: a copy of its state, live or finished."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from companyos_gateway.viewer.step_stats import StepStats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSource:
-    """One episode as it stands: everything that its journal does not tell. Small, whatever the size of its company."""
+    """The state of an episode without its journal. Its size does not depend on the size of the company."""
 
     key: str
-    """What it is known by when it is over: the internal id and the epoch."""
+    """Key of the finished episode: internal id and epoch."""
     id: str
     internal_id: str
     epoch: int
@@ -50,7 +50,7 @@ class EpisodeSource:
 
     @classmethod
     def from_episode(cls, episode: Episode, stats: StepStats) -> EpisodeSource:
-        """Return an episode as it stands."""
+        """Return the current state of an episode."""
         progress, instance, key = episode.progress, episode.task.instance, episode.task.key
         return cls(
             key=f"{episode.internal_id}.{episode.epoch}",
@@ -82,16 +82,15 @@ class EpisodeSource:
 
     @property
     def is_over(self) -> bool:
-        """Return whether the episode has ended."""
         return self.outcome is not None
 
     @property
     def initial_balance(self) -> LedgerBalance:
-        """The ledger's balance at the start."""
+        """The balance of the ledger before the first step."""
         return LedgerBalance(potential=self.initial_potential, costs=0.0, damaged=(), rejections=0, return_=0.0)
 
     def facts(self, name: str) -> EpisodeFacts:
-        """Return its line of facts."""
+        """Return the facts of the episode for lists."""
         return EpisodeFacts(
             name=name,
             scenario=self.scenario,
@@ -106,12 +105,17 @@ class EpisodeSource:
         )
 
     def to_verdict(self) -> EpisodeVerdict:
-        """Return the verdict as it stands."""
+        """Return the current verdict."""
         return to_episode_verdict(self.verdict)
 
     def injection_infos(self) -> list[InjectionInfo]:
-        """Return what was made to go wrong, as people are told of it."""
+        """Return the injected obstacles."""
         return [
-            InjectionInfo(kind=one.kind.value, mark=one.mark.value, entity=one.entity, detail=dict(one.detail))
-            for one in self.injections
+            InjectionInfo(
+                kind=injection.kind.value,
+                mark=injection.mark.value,
+                entity=injection.entity,
+                detail=dict(injection.detail),
+            )
+            for injection in self.injections
         ]

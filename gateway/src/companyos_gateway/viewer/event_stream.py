@@ -1,4 +1,4 @@
-"""A live episode as a stream of events: each step the moment it is committed, one at a time in memory."""
+"""Server-sent events of a live episode. Each step is sent when it is committed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companyos_gateway.viewer.serialize import StepSerializer, serialize_episode
 STEP, EPISODE, END, RELOAD = "step", "episode", "end", "again"
 
 _ADDRESS_FIELDS = {"document", "judged", "events"}
-"""Whoever follows an episode knows where it is."""
+"""Fields that clients of the stream already have."""
 
 
 class StreamEvent(NamedTuple):
@@ -37,9 +37,9 @@ async def stream_events(
     *,
     after: int,
 ) -> AsyncIterator[StreamEvent]:
-    """Yield the events of an episode after a step, until it ends or the gateway stops.
+    """Yield the events of an episode after the step number `after`, until the episode ends or the gateway shuts down.
 
-    `again` says that the episode stands elsewhere than the one who asks knows: it was restored.
+    The event `again` asks the client to reload, because the episode was restored.
     """
     source = read_source(episode)
     epoch, sent_verdict = episode.epoch, None
@@ -71,7 +71,7 @@ async def stream_events(
 
 
 def _changed_fields(source: EpisodeSource, *, with_verdict: bool) -> dict[str, Any]:
-    """Return the fields of the whole that a step changes."""
+    """Return the fields of the document that a step changes."""
     fields: dict[str, Any] = {"facts": source.facts(source.id).model_dump(mode="json", exclude=_ADDRESS_FIELDS)}
     if with_verdict:
         fields["verdict"] = source.to_verdict().model_dump(mode="json")
@@ -81,19 +81,19 @@ def _changed_fields(source: EpisodeSource, *, with_verdict: bool) -> dict[str, A
 
 
 def _reasons(source: EpisodeSource) -> dict[str, Any]:
-    """Return why the verdict is as it is, which takes the whole journal; nothing where that is gone."""
+    """Return the reasons of the verdict, read from the whole journal; nothing if the journal was deleted."""
     if not source.journal.exists():
         return {}
-    return {"reasons": [one.model_dump(mode="json") for one in serialize_episode(source, source.id).reasons]}
+    return {"reasons": [reason.model_dump(mode="json") for reason in serialize_episode(source, source.id).reasons]}
 
 
-def _event(kind: str, data: dict[str, Any], number: int) -> StreamEvent:
-    return StreamEvent(kind, orjson.dumps(data).decode(), str(number))
+def _event(name: str, data: dict[str, Any], number: int) -> StreamEvent:
+    return StreamEvent(name, orjson.dumps(data).decode(), str(number))
 
 
 @contextmanager
 def _wake_on(shutdown: asyncio.Event, wakeup: asyncio.Event) -> Iterator[None]:
-    """Also wake the viewer when the gateway starts to drain."""
+    """Set `wakeup` on shutdown as well."""
     waiting = asyncio.get_running_loop().create_task(shutdown.wait())
     waiting.add_done_callback(lambda _done: wakeup.set())
     try:

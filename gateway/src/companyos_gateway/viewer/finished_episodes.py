@@ -1,6 +1,6 @@
-"""The episodes that ended since the gateway started, as far as they are kept: the newest ones, with their journals.
+"""The most recent episodes that finished since the gateway started, with their journals.
 
-A journal is kept as a second name of its file, so nothing is copied, and it outlives the episode's databases.
+Journals are kept as hard links, so nothing is copied and they outlive the databases of the episode.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.step_stats import StepStats
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of all journals together; the oldest go first."""
+"""Maximum size of all journals together. The oldest are deleted first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedEpisode:
-    """An episode that is over: how it ended, when that was on the monotonic clock, and how large its journal is."""
+    """A finished episode with its end on the monotonic clock and the size of its journal."""
 
     source: EpisodeSource
     ended_at: float
@@ -32,7 +32,7 @@ class FinishedEpisode:
 
 
 class FinishedEpisodes:
-    """Finished episodes, oldest first, kept until the process ends."""
+    """The finished episodes, lost when the process ends."""
 
     def __init__(self, folder: Path, *, max_count: int) -> None:
         self._folder = folder
@@ -47,33 +47,33 @@ class FinishedEpisodes:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[FinishedEpisode]:
-        """Yield them, the one that ended last first."""
+        """Yield the episodes, the last finished first."""
         return iter(list(reversed(self._entries.values())))
 
     def get(self, key: str) -> EpisodeSource:
-        """Return what is kept under a key; raises UnknownEpisodeError (404)."""
+        """Return the episode with a key; raises UnknownEpisodeError (404)."""
         entry = self._entries.get(key)
         if entry is None:
-            raise UnknownEpisodeError("What was kept of it is gone.")
+            raise UnknownEpisodeError("The finished episode is no longer stored.")
         return entry.source
 
     def find_latest(self, episode_id: str) -> EpisodeSource | None:
-        """Return the episode of that id that ended last; None where none is kept."""
-        return next((one.source for one in self if one.source.id == episode_id), None)
+        """Return the last finished episode with an id, None if there is none."""
+        return next((finished.source for finished in self if finished.source.id == episode_id), None)
 
     def link_journal(self, episode: Episode) -> None:
-        """Give the journal of an episode a second name, before its own one is gone."""
+        """Link the journal of an episode before the original is deleted."""
         if self._max_count:
             with suppress(OSError):
                 os.link(episode.journal.path, self._journal(_key(episode)))
 
     def unlink_journal(self, episode: Episode) -> None:
-        """Forget a journal that was held for an episode that goes on."""
+        """Remove the link to the journal of an episode that continues."""
         if _key(episode) not in self._entries:
             self._journal(_key(episode)).unlink(missing_ok=True)
 
     def add(self, episode: Episode, stats: StepStats) -> None:
-        """Keep an episode that has ended."""
+        """Store a finished episode."""
         if not self._max_count:
             return
         self.link_journal(episode)

@@ -1,4 +1,4 @@
-"""The lines of a journal that is being written: whole ones alone, each once, one at a time in memory."""
+"""Reader of a journal that is being written. It yields each complete line once, one at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_gateway.engine.journal_format import initial_chain_hash, parse_pa
 
 
 class JournalTail:
-    """A journal opened for reading; it can be read on after its file is gone. Where there is none it has no lines."""
+    """An open journal, readable even after its file is deleted. A missing journal has no lines."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO | None = None
@@ -30,9 +30,9 @@ class JournalTail:
             self._file.close()
 
     def read_new_steps(self) -> Iterator[CompletedStep]:
-        """Yield the steps that were taken since the last call; a line that is being written is left for the next.
+        """Yield the steps written since the last call, without an incomplete last line.
 
-        Raises UnusableFilesError for a line that is not the one that was written.
+        Raises UnusableFilesError for a corrupt line.
         """
         if self._file is None:
             try:
@@ -48,6 +48,6 @@ class JournalTail:
                 return
             self._number += 1
             self._chain = verify_line(self._chain, line[:-1], self._number)
-            taken = Entry.model_validate_json(parse_payload(line)).taken
-            if taken is not None:
-                yield taken
+            step = Entry.model_validate_json(parse_payload(line)).taken
+            if step is not None:
+                yield step

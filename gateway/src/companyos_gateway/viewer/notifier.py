@@ -1,4 +1,4 @@
-"""Notifies viewers of a live episode when it changes."""
+"""Notifications for the viewers of live episodes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from companyos_gateway.engine.errors import AtCapacityError
 
 MAX_VIEWERS = 64
-"""Streams that are open at a time; each holds a descriptor of a journal."""
+"""Maximum number of open streams. Each uses a file descriptor for a journal."""
 
 
 class TooManyViewersError(AtCapacityError):
-    status, code, title = 503, "too-many-viewers", "Too many concurrent viewers"
+    status, code, title = 503, "too-many-lookers", "Too many concurrent viewers"
 
 
 class EpisodeNotifier:
-    """The bells of those who look. To ring where nobody listens costs a look into a table."""
+    """Sets the events of all subscribers when an episode changes. Without subscribers this is a dictionary lookup."""
 
     def __init__(self) -> None:
         self._subscribers: dict[str, set[asyncio.Event]] = {}
@@ -27,13 +27,13 @@ class EpisodeNotifier:
         return self._viewers
 
     def check_capacity(self) -> None:
-        """Raise TooManyViewersError (503) where no further looker is taken."""
+        """Raise TooManyViewersError (503) if the maximum number of viewers is reached."""
         if self._viewers >= MAX_VIEWERS:
-            raise TooManyViewersError(f"{MAX_VIEWERS} streams are open.")
+            raise TooManyViewersError(f"At most {MAX_VIEWERS} streams may be open.")
 
     @contextmanager
     def subscribe(self, internal_id: str) -> Iterator[asyncio.Event]:
-        """Give a bell that rings whenever something has happened to an episode. Raises TooManyViewersError (503)."""
+        """Provide an event that is set whenever the episode changes; raises TooManyViewersError (503)."""
         self.check_capacity()
         wakeup = asyncio.Event()
         self._viewers += 1
@@ -47,6 +47,6 @@ class EpisodeNotifier:
                 del self._subscribers[internal_id]
 
     def notify(self, internal_id: str) -> None:
-        """Let whoever looks at an episode know that something has happened to it."""
+        """Notify the viewers of an episode about a change."""
         for wakeup in self._subscribers.get(internal_id, ()):
             wakeup.set()

@@ -1,4 +1,4 @@
-"""Records live episodes for the viewer: notifies viewers and keeps finished episodes."""
+"""Metrics that also notify viewers of new steps and archive finished episodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companyos_shared.telemetry.tracing import Traces
 
 
 class ViewerRecorder(EngineMetrics):
-    """Engine metrics that also serve viewers; `finished` is set once the data folder is open."""
+    """Engine metrics for the viewer. `finished` is None until the gateway has a folder for journals."""
 
     def __init__(self, traces: Traces) -> None:
         super().__init__(traces)
@@ -24,27 +24,27 @@ class ViewerRecorder(EngineMetrics):
         self._stats: dict[str, StepStats] = {}
 
     def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
-        """Return what to take a step inside of."""
+        """Return a context manager that measures and records a step."""
         return _RecordedStep(self, episode, number, tool)
 
     def source(self, episode: Episode) -> EpisodeSource:
-        """Return an episode as the viewer shows it."""
+        """Return the current state of an episode for the viewer."""
         return EpisodeSource.from_episode(episode, self._stats.get(episode.internal_id) or StepStats())
 
     def record_step(self, episode: Episode, number: int, milliseconds: float, before: Verdict) -> None:
-        """Take note of a step that is committed."""
+        """Record a committed step and notify the viewers."""
         self._stats_of(episode).record(number, milliseconds, before, episode.progress.verdict)
         if episode.done:
             self.archive(episode)
         self.notifier.notify(episode.internal_id)
 
     def archive(self, episode: Episode) -> None:
-        """Keep what there is of an episode that is over."""
+        """Store a finished episode."""
         if self.finished is not None:
             self.finished.add(episode, self._stats_of(episode))
 
     def forget(self, episode: Episode) -> None:
-        """Forget an episode that is not live any more."""
+        """Remove the statistics of a closed episode and notify its viewers."""
         self._stats.pop(episode.internal_id, None)
         self.notifier.notify(episode.internal_id)
 
@@ -53,7 +53,7 @@ class ViewerRecorder(EngineMetrics):
 
 
 class _RecordedStep(StepMeasurement):
-    """One step whose end somebody is told of."""
+    """Context manager that records a step on success."""
 
     __slots__ = ("_before", "_episode", "_number", "_recorder", "_since")
 

@@ -1,4 +1,4 @@
-"""From the journal to the viewer's document: every step with the rows it wrote, and its reward by part."""
+"""Conversion of a journal to the viewer's document, with changed rows and the parts of each reward."""
 
 from __future__ import annotations
 
@@ -16,42 +16,43 @@ from companyos_gateway.viewer.journal_tail import JournalTail
 
 
 class StepSerializer:
-    """Tells the steps of an episode, in their order: each reward is split by the balance before it."""
+    """Serializes the steps of an episode in order, as the parts of a reward depend on the previous balance."""
 
     def __init__(self, source: EpisodeSource) -> None:
-        self._subject = source
+        self._source = source
         self._balance = source.initial_balance
         self._last_seq: Counter[str] = Counter()
 
-    def steps(self, taken: Iterable[CompletedStep]) -> Iterator[Step]:
-        """Yield further steps as the viewer shows them."""
-        for one in taken:
-            yield self._step(one)
+    def steps(self, completed: Iterable[CompletedStep]) -> Iterator[Step]:
+        """Yield the next steps in the viewer's format."""
+        return map(self._step, completed)
 
-    def _step(self, taken: CompletedStep) -> Step:
-        source, before = self._subject, self._balance
-        self._balance = taken.balance
+    def _step(self, completed: CompletedStep) -> Step:
+        source, before = self._source, self._balance
+        self._balance = completed.balance
         options = source.options
-        parts = reward_parts(taken.reward, before, taken.balance, shaping=options.shaping, scale=options.reward_scale)
+        parts = reward_parts(
+            completed.reward, before, completed.balance, shaping=options.shaping, scale=options.reward_scale
+        )
         step = episode_document(
             source.facts(source.id),
-            Trajectory((_trajectory_line(taken, source.stats.milliseconds(taken.step)),)),
-            evidence=self._evidence(taken),
+            Trajectory((_trajectory_line(completed, source.stats.milliseconds(completed.step)),)),
+            evidence=self._evidence(completed),
         ).steps[0]
-        return step.model_copy(update={"parts": parts, "turned": source.stats.turned(taken.step)})
+        return step.model_copy(update={"parts": parts, "turned": source.stats.turned(completed.step)})
 
-    def _evidence(self, taken: CompletedStep) -> dict[str, object]:
-        """Return what the services reported of one step, in the shape of stored evidence; what was told stays told."""
+    def _evidence(self, completed: CompletedStep) -> dict[str, object]:
+        """Return the new changes and audits of a step in the format of stored evidence."""
         audits: dict[str, list[object]] = {}
         changes: dict[str, list[object]] = {}
-        for service, report in taken.reports:
+        for service, report in completed.reports:
             for change in report.changes:
                 if change.seq > self._last_seq[service]:
                     self._last_seq[service] = change.seq
-                    changes.setdefault(service, []).append({**change.model_dump(mode="json"), "step": taken.step})
+                    changes.setdefault(service, []).append({**change.model_dump(mode="json"), "step": completed.step})
             if report.audit is not None:
                 audits.setdefault(service, []).append(report.audit.model_dump(mode="json"))
-        return {"initial": dict.fromkeys(self._subject.services), "audits": audits, "changes": changes}
+        return {"initial": dict.fromkeys(self._source.services), "audits": audits, "changes": changes}
 
 
 def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
@@ -73,35 +74,33 @@ def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
         reasons=reasons(verdict, steps, turned),
         injections=source.injection_infos(),
         finish=None if source.finish is None else source.finish.model_dump(mode="json"),
-        faults=[f"The journal is not kept any more: {missing_steps} steps cannot be shown."]
-        if missing_steps > 0
-        else [],
+        faults=[f"The journal was deleted: {missing_steps} steps cannot be shown."] if missing_steps > 0 else [],
     )
 
 
-def _trajectory_line(taken: CompletedStep, milliseconds: float | None) -> TrajectoryLine:
+def _trajectory_line(completed: CompletedStep, milliseconds: float | None) -> TrajectoryLine:
     return TrajectoryLine(
-        step=taken.step,
-        tool=taken.tool,
-        arguments=taken.arguments,
-        result=taken.result,
-        error=None if taken.error is None else taken.error.model_dump(mode="json"),
-        reward=taken.reward,
-        done=taken.end is not None,
-        now=taken.now,
+        step=completed.step,
+        tool=completed.tool,
+        arguments=completed.arguments,
+        result=completed.result,
+        error=None if completed.error is None else completed.error.model_dump(mode="json"),
+        reward=completed.reward,
+        done=completed.end is not None,
+        now=completed.now,
         milliseconds=milliseconds,
     )
 
 
 _REWARD_DIGITS = 6
 _ROUNDING_ERROR = 1e-5
-"""What is left of a reward by rounding alone."""
+"""Maximum remainder of a reward that is due to rounding."""
 
 
 def reward_parts(
     reward: float, before: LedgerBalance, after: LedgerBalance, *, shaping: Shaping, scale: RewardScale
 ) -> list[RewardPart]:
-    """Return the parts of a reward; they sum to it, and what is neither milestone, cost nor damage is the end's."""
+    """Return the parts of a reward, which sum to it. The remainder after milestones, costs and damage is the `end`."""
     if shaping is Shaping.NONE:
         return [RewardPart(part="end", paid=reward)] if reward else []
     unit = 1 / REWARD_BOUND if scale is RewardScale.UNIT else 1.0

@@ -1,4 +1,4 @@
-"""Statistics of a step that no journal holds: duration and changed checks."""
+"""Statistics of steps that journals do not contain: duration and changed checks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from companyos_gateway.evaluation import Verdict
 
 @dataclass(slots=True)
 class StepStats:
-    """The steps of one episode, as far as this process took them."""
+    """The statistics of an episode's steps that this process took."""
 
     _milliseconds: array[float] = field(default_factory=lambda: array("f"))
     _turned: dict[int, tuple[Turned, ...]] = field(default_factory=dict)
 
     def record(self, number: int, milliseconds: float, before: Verdict, now: Verdict) -> None:
-        """Note a step between two verdicts."""
+        """Record a step with the verdicts before and after it."""
         self._milliseconds.extend([nan] * (number - len(self._milliseconds)))
         self._milliseconds[number - 1] = milliseconds
         self._turned.pop(number, None)
@@ -26,12 +26,12 @@ class StepStats:
             self._turned[number] = turned
 
     def milliseconds(self, number: int) -> float | None:
-        """Return how long a step took; None where nobody took the time."""
+        """Return the duration of a step, None if it was not measured."""
         value = self._milliseconds[number - 1] if number <= len(self._milliseconds) else nan
         return None if isnan(value) else round(value, 1)
 
     def turned(self, number: int) -> list[Turned]:
-        """Return the checks that a step turned."""
+        """Return the checks whose result changed with a step."""
         return list(self._turned.get(number, ()))
 
 

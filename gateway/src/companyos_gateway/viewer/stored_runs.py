@@ -1,6 +1,6 @@
-"""The runs of `companyos eval` below one folder: listed by their names, read when somebody looks, never written.
+"""The runs of `companyos eval` in a folder, read on demand.
 
-A visitor names a run that was listed, and nothing else: no name of a visitor's becomes a path.
+Runs are looked up in the list of folders, so names from requests never become paths.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from companyos_gateway.scenarios.rescoring import rescore_evidence
 
 DEFAULT_RUNS_DIR = Path("runs")
 MAX_CACHED_RUNS = 8
-"""Runs whose lines are kept in memory, the least recently used leaves."""
+"""Number of runs in the LRU cache."""
 
 T = TypeVar("T")
 
 
 class UnknownRunError(UnknownEpisodeError):
-    status, code, title = 404, "unknown-run", "There is no such run"
+    status, code, title = 404, "unknown-run", "Unknown run"
 
 
 class StoredRuns:
-    """The runs of a folder, none where it is not there. Everything here reads files, and belongs into a thread."""
+    """The runs of a folder, none if it is missing. All methods block on files: call them in a thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -40,23 +40,23 @@ class StoredRuns:
         self._rescore_lock = Lock()
 
     def names(self) -> list[str]:
-        """Return the names of the runs, the one that was written last first."""
+        """Return the names of the runs, the last modified first."""
         return sorted(self._run_dirs(), key=self._written_at, reverse=True)
 
     def records(self, name: str) -> list[EpisodeRecord]:
-        """Return the lines of a run; raises UnknownRunError (404)."""
+        """Return the records of a run; raises UnknownRunError (404)."""
         return self._query(name, lambda run: run.records)
 
     def document(self, name: str, address: Callable[[str], str], judged: Callable[[str], str]) -> RunDocument:
-        """Return the list of a run; raises UnknownRunError (404)."""
+        """Return the document of a run; raises UnknownRunError (404)."""
         return self._query(name, lambda run: run.document(address, judged))
 
     def episode(self, name: str, episode: str) -> EpisodeDocument:
-        """Return one episode of a run; raises UnknownRunError (404)."""
+        """Return an episode of a run; raises UnknownRunError (404)."""
         return self._query(name, lambda run: run.episode(episode))
 
     def judged(self, name: str, episode: str) -> Judged:
-        """Return the verdict of now on an episode of a run, one at a time; raises UnknownRunError (404)."""
+        """Evaluate an episode of a run again, one at a time; raises UnknownRunError (404)."""
         with self._rescore_lock:
             return self._query(name, lambda run: run.judged(episode, rescore_evidence))
 
@@ -64,12 +64,12 @@ class StoredRuns:
         try:
             return read(self._run(name))
         except (NotARunError, OSError) as error:
-            raise UnknownRunError("It cannot be read.") from error
+            raise UnknownRunError(f'The run "{name}" cannot be read.') from error
         except UnknownStoredEpisodeError as error:
-            raise UnknownRunError("The run has no episode of that name.") from error
+            raise UnknownRunError(f'The run "{name}" has no such episode.') from error
 
     def _run(self, name: str) -> StoredRun:
-        """Return a run, read anew where its lines have changed."""
+        """Return a run, read again if its file has changed."""
         run_dir = self._run_dirs().get(name)
         if run_dir is None:
             raise UnknownRunError
@@ -87,7 +87,7 @@ class StoredRuns:
         return {run_dir.name: run_dir for run_dir in self._candidate_dirs() if (run_dir / EPISODES).is_file()}
 
     def _candidate_dirs(self) -> Iterator[Path]:
-        """Yield what may be a run: the folder itself, and what lies in it."""
+        """Yield the folder itself and its entries."""
         yield self.folder.resolve()
         try:
             yield from self.folder.iterdir()

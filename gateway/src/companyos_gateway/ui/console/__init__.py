@@ -1,1 +1,1 @@
-"""The trainer's console: episodes, scenarios, results, and a form that starts episodes."""
+"""The trainer's console: episodes, runs and scenarios in a browser."""

@@ -1,4 +1,4 @@
-"""Shared parts of the console's pages: the layout, and the frame of the viewer."""
+"""Shared parts of the console pages: rendering, the viewer page and paginated lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates
 
 ROWS_PER_PAGE = 20
-"""Rows of a list on one page."""
+"""Maximum number of rows per page of a list."""
 
 _TEMPLATES = Templates("companyos_gateway.ui.console")
 _MENU = (
@@ -28,21 +28,21 @@ _MENU = (
 
 
 def prefix_of(request: Request) -> str:
-    """Return the path in front of every link of the console."""
+    """Return the path prefix of the console."""
     return f"{root_path_of(request)}{CONSOLE_ROOT}"
 
 
 def root_path_of(request: Request) -> str:
-    """Return the path in front of everything of this gateway."""
+    """Return the path prefix of the gateway."""
     return str(request.scope.get("root_path", ""))
 
 
 def render_page(
-    request: Request, template: str, here: str, *, said: FormResult | None = None, status: int = 200, **values: Any
+    request: Request, template: str, here: str, *, form_error: Said | None = None, status: int = 200, **values: Any
 ) -> Response:
     """Return a page of the console."""
     prefix = prefix_of(request)
-    shell = Shell(app="console", title="CompanyOS console", prefix=prefix, said=said)
+    shell = Shell(app="console", title="CompanyOS console", prefix=prefix, said=form_error)
     menu = [(name, title, f"{prefix}{path}") for name, title, path in _MENU]
     text = _TEMPLATES.write(template, shell, menu_places=menu, here=here, **values)
     return HTMLResponse(text, status_code=status, headers=HEADERS)
@@ -51,7 +51,7 @@ def render_page(
 def render_viewer(
     request: Request, title: str, source: dict[str, Any], links: Sequence[tuple[str, str]] = ()
 ) -> Response:
-    """Return the viewer's page; the links lead to where else one may go, by title and address."""
+    """Return the viewer's page with additional links, given as pairs of title and URL."""
     static = f"{root_path_of(request)}{CONSOLE_STATIC}"
     home = ("CompanyOS console", prefix_of(request))
     text = server_page(title, static=static, source=source, links=[home, *links])
@@ -59,12 +59,12 @@ def render_viewer(
 
 
 def document_response(document: BaseModel) -> Response:
-    """Return a document of the viewer."""
+    """Return a document of the viewer as JSON."""
     return Response(document.model_dump_json(), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 def start_options(engine: EpisodeEngine) -> dict[str, Any]:
-    """Return what the forms that start an episode offer."""
+    """Return the options of the forms that start an episode."""
     return {
         "scenarios": sorted(engine.scenarios),
         "levels": list(levels()),
@@ -75,7 +75,7 @@ def start_options(engine: EpisodeEngine) -> dict[str, Any]:
 
 
 class ListQuery:
-    """Query of a list page: filters and page number."""
+    """The filters and the page number in the query of a list page."""
 
     def __init__(self, request: Request, *names: str) -> None:
         query = request.query_params
@@ -84,12 +84,12 @@ class ListQuery:
         self.number = int(number) if number.isascii() and number.isdecimal() and 0 < len(number) < 6 else 1
 
     def matches(self, **values: object) -> bool:
-        """Say whether a row has what the filters ask for."""
+        """Return whether a row matches the filters."""
         return all(self.filters[name] in ("", str(value)) for name, value in values.items())
 
 
 class ListPage:
-    """One page of a list: its rows, and which pages there are beside it."""
+    """One page of a list."""
 
     def __init__(self, rows: Sequence[Any], query: ListQuery) -> None:
         self.total = len(rows)
@@ -100,10 +100,10 @@ class ListPage:
 
     @property
     def before(self) -> int | None:
-        """The page before, if there is one."""
+        """Number of the previous page, None on the first one."""
         return self.number - 1 if self.number > 1 else None
 
     @property
     def next(self) -> int | None:
-        """The page after, if there is one."""
+        """Number of the next page, None on the last one."""
         return self.number + 1 if self.number < self.pages else None

@@ -1,4 +1,4 @@
-"""Routes that compare two episodes side by side: live, finished or of stored runs."""
+"""Routes that compare two episodes, each live, finished or from a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Refs = Annotated[list[str] | None, Query(alias="episode")]
 
 
 class EpisodePairError(InvalidActionError):
-    status, code, title = 422, "not-two-episodes", "Two different episodes are compared"
+    status, code, title = 422, "not-two-episodes", "Two different episodes required"
 
 
 def compare_router(runtime: GatewayRuntime) -> APIRouter:
@@ -51,11 +51,11 @@ def compare_router(runtime: GatewayRuntime) -> APIRouter:
 
 
 async def _compare(runtime: GatewayRuntime, request: Request, refs: list[str]) -> Response:
-    """Lead to two episodes side by side; with one, show what it can be compared with. Raises as `_pair_document`."""
+    """Redirect to the comparison of two episodes, or with one, list candidates; raises like `_pair_document`."""
     if len(refs) == 1:
         chosen = await load_facts(runtime, request, refs[0])
-        others = [one for one in list_episodes(runtime.engine(), runtime.metrics) if one.ref != refs[0]]
-        others.sort(key=lambda one: (one.scenario, one.seed) != (chosen.scenario, chosen.seed))
+        others = [item for item in list_episodes(runtime.engine(), runtime.metrics) if item.ref != refs[0]]
+        others.sort(key=lambda item: (item.scenario, item.seed) != (chosen.scenario, chosen.seed))
         return render_page(
             request, "compare.html", "episodes", chosen=chosen, ref=refs[0], others=others[:ROWS_PER_PAGE]
         )
@@ -66,14 +66,17 @@ async def _compare(runtime: GatewayRuntime, request: Request, refs: list[str]) -
 
 async def _side_by_side(runtime: GatewayRuntime, request: Request, refs: list[str]) -> Response:
     await _pair_document(runtime, request, refs)
-    return render_viewer(request, "Two episodes", {"run": f"{prefix_of(request)}/compare/run?{_query_string(refs)}"})
+    return render_viewer(request, "Comparison", {"run": f"{prefix_of(request)}/compare/run?{_query_string(refs)}"})
 
 
 async def _pair_document(runtime: GatewayRuntime, request: Request, refs: list[str]) -> RunDocument:
-    """Return two episodes as a run. Raises EpisodePairError (422), UnknownEpisodeError or UnknownRunError (404)."""
+    """Return a run document of two episodes.
+
+    Raises EpisodePairError (422), UnknownEpisodeError or UnknownRunError (404).
+    """
     if len(refs) != 2 or refs[0] == refs[1]:
-        raise EpisodePairError(f"{len(set(refs))} were chosen.")
-    return RunDocument(title="Two episodes", episodes=[await load_facts(runtime, request, ref) for ref in refs])
+        raise EpisodePairError(f"episode must be given for two different episodes; got {len(set(refs))}")
+    return RunDocument(title="Comparison", episodes=[await load_facts(runtime, request, ref) for ref in refs])
 
 
 def _query_string(refs: list[str]) -> str:

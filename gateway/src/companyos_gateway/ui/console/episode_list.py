@@ -1,4 +1,4 @@
-"""The list of episodes: those that are played, and those that are over and still kept."""
+"""The list of running and finished episodes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MINUTE_S, _HOUR_S = 60, 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeListItem:
-    """One line of the list."""
+    """A row of the list."""
 
     ref: str
-    """What it is compared by: `episodes/ID` while it is live, `finished/KEY` when it is over."""
+    """`episodes/ID` of a live episode or `finished/KEY` of a finished one."""
     id: str
     scenario: str
     seed: int
@@ -36,27 +36,27 @@ class EpisodeListItem:
     outcome: str | None
     ended: str | None
     episode: Episode | None
-    """The live episode: it has a desk, and can be ended."""
+    """The live episode, which has a desk and can be ended; None for archived ones."""
 
     @property
     def state(self) -> str:
-        """The state of the episode."""
+        """`running` or `over`."""
         return RUNNING if self.outcome is None else OVER
 
 
 def list_episodes(engine: EpisodeEngine, metrics: ViewerRecorder) -> Iterator[EpisodeListItem]:
-    """Yield the running episodes, the one used last first, and then those that are over, the last one first."""
+    """Yield the running episodes, most recently used first, then the finished ones, latest first."""
     live = sorted(engine.store, key=lambda episode: -episode.used_at)
     yield from (_from_live(episode) for episode in live if not episode.done)
     finished_live = {f"{episode.internal_id}.{episode.epoch}": episode for episode in live if episode.done}
     now = time.monotonic()
-    for one in metrics.finished or ():
-        yield _from_finished(one, now, finished_live.pop(one.source.key, None))
+    for finished in metrics.finished or ():
+        yield _from_finished(finished, now, finished_live.pop(finished.source.key, None))
     yield from map(_from_live, finished_live.values())
 
 
 def format_age(seconds: float) -> str:
-    """Return how long something is past, in words."""
+    """Return an age as text, such as `5 min ago`."""
     if seconds < _MINUTE_S:
         return "just now"
     if seconds < _HOUR_S:
@@ -82,8 +82,8 @@ def _from_live(episode: Episode) -> EpisodeListItem:
     )
 
 
-def _from_finished(one: FinishedEpisode, now: float, episode: Episode | None) -> EpisodeListItem:
-    source = one.source
+def _from_finished(finished: FinishedEpisode, now: float, episode: Episode | None) -> EpisodeListItem:
+    source = finished.source
     return EpisodeListItem(
         ref=f"finished/{quote(source.key, safe='')}",
         id=source.id,
@@ -95,6 +95,6 @@ def _from_finished(one: FinishedEpisode, now: float, episode: Episode | None) ->
         now=source.now,
         return_=source.return_,
         outcome=None if source.outcome is None else source.outcome.value,
-        ended=format_age(now - one.ended_at),
+        ended=format_age(now - finished.ended_at),
         episode=episode,
     )

@@ -1,4 +1,4 @@
-"""Resolves references: `episodes/ID` is a live or the latest episode, `finished/KEY` an ended one."""
+"""Resolves references: `episodes/ID` is a live episode or the last one of that id, `finished/KEY` a finished one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RUN_EPISODE_REF = re.compile(r"results/(?P<run>[^/]+)/episodes/(?P<name>[^/]+)"
 
 
 def resolve_episode(runtime: GatewayRuntime, ref: str) -> EpisodeSource:
-    """Return the episode that is meant, live or over. Raises UnknownEpisodeError (404)."""
+    """Return the live or finished episode of a reference; raises UnknownEpisodeError (404)."""
     kind, _, name = ref.partition("/")
     engine, finished = runtime.engine(), runtime.metrics.finished
     if kind == EPISODES and engine.store.has(name):
@@ -30,14 +30,12 @@ def resolve_episode(runtime: GatewayRuntime, ref: str) -> EpisodeSource:
     if finished is not None:
         source = finished.find_latest(name) if kind == EPISODES else finished.get(name)
     if source is None:
-        raise UnknownEpisodeError("It is neither live nor kept.")
+        raise UnknownEpisodeError("The episode is neither live nor stored.")
     return source
 
 
 async def load_document(runtime: GatewayRuntime, request: Request, ref: str) -> EpisodeDocument:
-    """Return the whole document of an episode, read beside the steps that are taken. Raises UnknownEpisodeError
-    (404).
-    """
+    """Return the document of an episode, read in a thread; raises UnknownEpisodeError (404)."""
     source = resolve_episode(runtime, ref)
     document = await asyncio.to_thread(serialize_episode, source, _display_name(source, ref))
     if not source.is_over:
@@ -46,7 +44,7 @@ async def load_document(runtime: GatewayRuntime, request: Request, ref: str) -> 
 
 
 async def load_facts(runtime: GatewayRuntime, request: Request, ref: str) -> EpisodeFacts:
-    """Return the facts of an episode with where it is read; `results/RUN/episodes/NAME` is one of a run.
+    """Return the facts of an episode with the URL of its document; `results/RUN/episodes/NAME` refers to a run.
 
     Raises UnknownEpisodeError or UnknownRunError (404).
     """

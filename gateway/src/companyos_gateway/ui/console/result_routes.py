@@ -1,4 +1,4 @@
-"""Routes of results: runs of `companyos eval`, their reports, and their episodes in the viewer."""
+"""Routes of results: the runs of `companyos eval` and their episodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from companyos_gateway.viewer.stored_runs import StoredRuns, UnknownRunError
 
 
 def results_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the result routes. Files are read in threads, so that a large run delays no step."""
+    """Return the routes of results. Files are read in threads, so that large runs do not delay steps."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(CONSOLE_RESULTS)
@@ -70,7 +70,7 @@ async def _list_runs(runtime: GatewayRuntime, request: Request) -> Response:
 
 
 def _overview(runs: StoredRuns, query: ListQuery) -> ListPage:
-    """Return one page of the list, with what each run on it says as a whole."""
+    """Return one page of the list with a summary of each run."""
     list_page = ListPage(runs.names(), query)
     list_page.rows = [(name, _run_summary(runs, name)) for name in list_page.rows]
     return list_page
@@ -90,7 +90,7 @@ def _run_summary(runs: StoredRuns, name: str) -> dict[str, Any]:
 
 
 async def _show_run(runtime: GatewayRuntime, request: Request, run: str) -> Response:
-    """Show what a run says. Raises UnknownRunError (404)."""
+    """Show the report of a run; raises UnknownRunError (404)."""
     query = ListQuery(request, "policy", "outcome", "chaos", "scenario")
     values = await asyncio.to_thread(_run_values, runtime.runs(), run, query)
     return render_page(request, "run.html", "results", run=run, outcomes=list(Outcome), name_of=name_of, **values)
@@ -99,23 +99,25 @@ async def _show_run(runtime: GatewayRuntime, request: Request, run: str) -> Resp
 def _run_values(runs: StoredRuns, run: str, query: ListQuery) -> dict[str, Any]:
     records = runs.records(run)
     matching = [
-        one
-        for one in records
-        if query.matches(policy=one.policy, outcome=one.outcome.value, chaos=one.chaos, scenario=one.scenario)
+        record
+        for record in records
+        if query.matches(
+            policy=record.policy, outcome=record.outcome.value, chaos=record.chaos, scenario=record.scenario
+        )
     ]
     return {
         "total": len(records),
         "rows": build_table_rows(records),
         "charts": build_charts(records),
         "list_page": ListPage(matching, query),
-        "policies": list(dict.fromkeys(one.policy for one in records)),
-        "levels": sorted({one.chaos for one in records}),
-        "scenarios": sorted({one.scenario for one in records}),
+        "policies": list(dict.fromkeys(record.policy for record in records)),
+        "levels": sorted({record.chaos for record in records}),
+        "scenarios": sorted({record.scenario for record in records}),
     }
 
 
 async def _show_viewer(runtime: GatewayRuntime, request: Request, run: str) -> Response:
-    """Show the episodes of a run in the viewer. Raises UnknownRunError (404)."""
+    """Show the episodes of a run in the viewer; raises UnknownRunError (404)."""
     await asyncio.to_thread(runtime.runs().records, run)
     path = _run_path(request, run)
     return render_viewer(

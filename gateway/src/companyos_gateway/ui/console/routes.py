@@ -41,7 +41,7 @@ from companyos_shared.pages import FormResult
 
 
 def console_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
-    """Return the console. It is for browsers, so refusals are pages as well."""
+    """Return the routes of the console. Errors are HTML pages as well."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(CONSOLE_ROOT)
@@ -63,13 +63,13 @@ def console_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
     async def end(request: Request) -> Response:
         return await page_or_error(partial(_end_episode, runtime, request))
 
-    for more in (
+    for subrouter in (
         viewer_router(runtime, drain),
         compare_router(runtime),
         results_router(runtime),
         scenarios_router(runtime),
     ):
-        router.routes.extend(more.routes)
+        router.routes.extend(subrouter.routes)
     return router
 
 
@@ -78,41 +78,41 @@ async def _show_episodes(runtime: GatewayRuntime, request: Request) -> Response:
 
 
 async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
-    """Start an episode and lead to its desk; a refusal stands on the form."""
+    """Start an episode and redirect to its desk, or show the error on the form."""
     form = submitted(request)
     try:
         episode = await runtime.reset(reset_options(dict(form.arguments)))
     except GatewayError as problem:
-        said = FormResult(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
-        return _episodes_page(runtime, request, said, problem.status)
+        form_error = Said(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
+        return _episodes_page(runtime, request, form_error, problem.status)
     return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
 
 
 async def _end_episode(runtime: GatewayRuntime, request: Request) -> Response:
-    """Free an episode. Raises UnknownEpisodeError (404)."""
+    """End an episode and free its resources; raises UnknownEpisodeError (404)."""
     store = runtime.engine().store
     store.free(store.get(str(submitted(request).arguments.get("episode_id", ""))))
     return RedirectResponse(prefix_of(request), SEE_OTHER)
 
 
 def _episodes_page(
-    runtime: GatewayRuntime, request: Request, said: FormResult | None = None, status: int = 200
+    runtime: GatewayRuntime, request: Request, form_error: Said | None = None, status: int = 200
 ) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "state", "scenario", "outcome", "chaos")
     items = list(list_episodes(engine, runtime.metrics))
     matching = [
-        one
-        for one in items
-        if query.matches(state=one.state, scenario=one.scenario, outcome=one.outcome, chaos=one.chaos)
+        item
+        for item in items
+        if query.matches(state=item.state, scenario=item.scenario, outcome=item.outcome, chaos=item.chaos)
     ]
     return render_page(
         request,
         "console.html",
         "episodes",
-        said=said,
+        form_error=form_error,
         status=status,
         list_page=ListPage(matching, query),
-        running=sum(one.outcome is None for one in items),
+        running=sum(item.outcome is None for item in items),
         kept=runtime.settings.max_finished,
         desk=partial(_desk_url, root_path_of(request)),
         states=[RUNNING, OVER],
@@ -124,5 +124,5 @@ def _episodes_page(
 
 
 def _desk_url(root_path: str, episode: Episode) -> str:
-    """Return the way to an episode's desk, with the token that opens it."""
+    """Return the URL of an episode's desk with the episode token."""
     return f"{desk_root(episode.id, root_path)}?token={quote(episode.token, safe='')}"

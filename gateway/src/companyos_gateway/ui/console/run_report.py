@@ -1,4 +1,4 @@
-"""Curves over the levels of chaos as lines of an SVG: the figures are the runner's, here they become places."""
+"""The report of a run: SVG charts by chaos level and the table of policies."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from companyos.runner.statistics import Summary, has_side_effects, summarise
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 66, 14, 16, 56
 _POINT_SPACING = 7.0
-"""Between the points of two policies at one level, so that their intervals are told apart."""
+"""Horizontal distance of two policies at one level, so that their intervals do not overlap."""
 _SHARE_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _TICK_STEPS = (1, 2, 5, 10, 20)
 _MAX_TICKS = 6
 _DASHES = ("", "6 4", "2 3", "9 3 2 3")
-"""One policy's line differs from the next one's where colours come round again, or are not seen."""
+"""Dash patterns that distinguish lines of the same colour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartPoint:
-    """A mean with its interval, in units of the drawing."""
+    """A mean with its interval, in SVG units."""
 
     x: float
     y: float
@@ -33,7 +33,7 @@ class ChartPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartLine:
-    """One policy."""
+    """The line of a policy."""
 
     policy: str
     colour: str
@@ -42,13 +42,13 @@ class ChartLine:
 
     @property
     def points(self) -> str:
-        """The line through its means."""
+        """The `points` attribute of the polyline through the means."""
         return " ".join(f"{spot.x:.1f},{spot.y:.1f}" for spot in self.spots)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """One drawing: lines, and what stands at its two axes."""
+    """A chart: lines and the labels of both axes."""
 
     name: str
     lines: tuple[ChartLine, ...]
@@ -62,7 +62,7 @@ class Chart:
 
 
 def build_charts(records: Sequence[EpisodeRecord]) -> list[Chart]:
-    """Return the drawings of success and of the mean return over the levels."""
+    """Return the charts of success rate and mean return by chaos level."""
     if not records:
         return []
     return [
@@ -80,8 +80,8 @@ def _chart(
     ticks: Sequence[float] | None,
 ) -> Chart:
     policies = list(dict.fromkeys(record.policy for record in records))
-    points = {name: points_of([record for record in records if record.policy == name]) for name in policies}
-    ticks = ticks or _ticks([point for some in points.values() for point in some])
+    points = {policy: points_of([record for record in records if record.policy == policy]) for policy in policies}
+    ticks = ticks or _ticks([point for line in points.values() for point in line])
     low, high = ticks[0], ticks[-1]
     levels = sorted({record.chaos for record in records})
     column_width = (WIDTH - LEFT - RIGHT) / len(levels)
@@ -119,7 +119,7 @@ def _chart(
 
 
 def _ticks(points: Sequence[Point]) -> list[float]:
-    """Return round numbers that hold every interval and zero, a few of them."""
+    """Return a few round numbers whose range contains zero and all intervals."""
     low = min(0.0, *(point.low for point in points))
     high = max(1.0, *(point.high for point in points))
     step = next((step for step in _TICK_STEPS if (high - low) / step <= _MAX_TICKS), _TICK_STEPS[-1])
@@ -128,26 +128,26 @@ def _ticks(points: Sequence[Point]) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTableRow:
-    """One line of the table: a policy at one level, or at all of them."""
+    """A row of the table: a policy at one level, or at all levels."""
 
     policy: str
     level: int | None
     summary: Summary
     side_effects: int | None
-    """Episodes with some; None where no episode kept its verdict."""
+    """Number of episodes with side effects; None without stored verdicts."""
     judged: int
-    """Episodes that kept their verdict."""
+    """Number of episodes with a stored verdict."""
 
 
 def build_table_rows(records: Sequence[EpisodeRecord]) -> list[RunTableRow]:
-    """Return for each policy a line of all its episodes, and one of each level where there are several."""
+    """Return a row for each policy, followed by a row for each level if there are several."""
     rows = []
     for policy in dict.fromkeys(record.policy for record in records):
         own = [record for record in records if record.policy == policy]
         levels = sorted({record.chaos for record in own})
         rows.append(_row(policy, None if len(levels) > 1 else levels[0], own))
         if len(levels) > 1:
-            rows += [_row(policy, level, [one for one in own if one.chaos == level]) for level in levels]
+            rows += [_row(policy, level, [record for record in own if record.chaos == level]) for level in levels]
     return rows
 
 

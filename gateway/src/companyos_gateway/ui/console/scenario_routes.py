@@ -1,4 +1,4 @@
-"""Routes of the scenario browser: all scenarios, and each with its tools and tasks."""
+"""Routes of the scenario browser: the list of scenarios, and each one with its tools and tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from companyos_gateway.ui.desk.service_pages import UnknownPageError
 from companyos_gateway.ui.page_requests import page_or_error
 
 LISTED_SPLITS = (Split.TRAIN, Split.VALIDATION)
-"""Splits whose tasks are listed: those of the test split are to measure with, and not to look into."""
+"""Splits whose tasks are listed. Tasks of the test split are only for measurement."""
 
 
 def scenarios_router(runtime: GatewayRuntime) -> APIRouter:
@@ -34,35 +34,36 @@ def scenarios_router(runtime: GatewayRuntime) -> APIRouter:
 
     @router.get(CONSOLE_SCENARIO)
     async def scenario(request: Request, name: str) -> Response:
-        async def one() -> Response:
-            found = runtime.engine().scenarios.get(name)
-            if found is None:
-                raise UnknownPageError(f"The scenarios are {', '.join(sorted(runtime.engine().scenarios))}.")
+        async def show() -> Response:
+            scenario = runtime.engine().scenarios.get(name)
+            if scenario is None:
+                names = ", ".join(sorted(runtime.engine().scenarios))
+                raise UnknownPageError(f'scenario must be one of {names}; got "{name}"')
             if name not in facts_by_name:
-                facts_by_name[name] = await asyncio.to_thread(scenario_details, name, found)
+                facts_by_name[name] = await asyncio.to_thread(scenario_details, name, scenario)
             return _scenario_page(runtime, request, facts_by_name[name])
 
-        return await page_or_error(one)
+        return await page_or_error(show)
 
     return router
 
 
 async def _list_scenarios(runtime: GatewayRuntime, request: Request) -> Response:
-    found = [
+    rows = [
         (name, scenario_summary(scenario), getattr(scenario, "max_steps", None))
         for name, scenario in sorted(runtime.engine().scenarios.items())
     ]
-    return render_page(request, "scenarios.html", "scenarios", scenarios=found)
+    return render_page(request, "scenarios.html", "scenarios", scenarios=rows)
 
 
 def _scenario_page(runtime: GatewayRuntime, request: Request, facts: ScenarioDetails) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "split", "chaos")
-    split = next((one for one in LISTED_SPLITS if one == query.filters["split"]), LISTED_SPLITS[0])
+    split = next((split for split in LISTED_SPLITS if split == query.filters["split"]), LISTED_SPLITS[0])
     tasks = [
         task for task in engine.task_set.tasks(split) if task.scenario == facts.name and query.matches(chaos=task.chaos)
     ]
     tools = {tool.name: tool.description for tool in engine.toolbox.select(None)}
-    offers = start_options(engine)
+    options = start_options(engine)
     return render_page(
         request,
         "scenario.html",
@@ -74,9 +75,9 @@ def _scenario_page(runtime: GatewayRuntime, request: Request, facts: ScenarioDet
         split=split,
         listed=list(LISTED_SPLITS),
         list_page=ListPage(tasks, query),
-        levels=[(level, f"{level} {profile_for(level).name}") for level in offers["levels"]],
-        toolsets=offers["toolsets"],
-        kinds=offers["kinds"],
+        levels=[(level, f"{level} {profile_for(level).name}") for level in options["levels"]],
+        toolsets=options["toolsets"],
+        kinds=options["kinds"],
     )
 
 
@@ -86,7 +87,7 @@ _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
 
 
 def render_markdown(paragraph: str) -> Markup:
-    """Return a paragraph as markup; whatever else stands in it is text."""
+    """Return a paragraph as HTML. Supports bold, code and link texts, and escapes everything else."""
     text = str(escape(" ".join(paragraph.split()) if not paragraph.lstrip().startswith("- ") else paragraph))
     text = _LINK.sub(r"\1", _CODE.sub(r"<code>\1</code>", _STRONG.sub(r"<strong>\1</strong>", text)))
-    return Markup(text)  # noqa: S704  # every sign of the paragraph was escaped before
+    return Markup(text)  # noqa: S704  # the paragraph was escaped before

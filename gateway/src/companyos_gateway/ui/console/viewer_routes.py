@@ -1,4 +1,4 @@
-"""Routes of the viewer: one live or finished episode, its event stream, and the page's assets."""
+"""Routes of the viewer: episode pages, documents, event streams and static files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from companyos_gateway.ui.desk.service_pages import UnknownPageError
 from companyos_gateway.ui.page_requests import page_or_error
 from companyos_gateway.viewer.event_stream import stream_events
 
-After = Annotated[int, Query(ge=0, description="The last step that is known.")]
+After = Annotated[int, Query(ge=0, description="Number of the last step that the client has.")]
 LastEventId = Annotated[str | None, Header(max_length=32)]
 
 
 def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
-    """Return the viewer routes."""
+    """Return the routes of the viewer."""
     router = APIRouter(include_in_schema=False)
     for kind in (EPISODES, FINISHED):
         _add_episode_routes(router, runtime, kind)
@@ -58,7 +58,7 @@ def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
 
 
 def _add_episode_routes(router: APIRouter, runtime: GatewayRuntime, kind: str) -> None:
-    """Add the page, the document and the table of the episodes of a kind."""
+    """Add the page, the document and the step table for a kind of episodes."""
     path = f"{CONSOLE_ROOT}/{kind}/{{name}}"
 
     def ref(name: str) -> str:
@@ -78,17 +78,17 @@ def _add_episode_routes(router: APIRouter, runtime: GatewayRuntime, kind: str) -
 
 
 async def _show_viewer(runtime: GatewayRuntime, request: Request, ref: str) -> Response:
-    """Show one episode. Raises UnknownEpisodeError (404)."""
+    """Show an episode in the viewer; raises UnknownEpisodeError (404)."""
     episode_source, path = resolve_episode(runtime, ref), f"{prefix_of(request)}/{ref}"
     source = {"episode": f"{path}/document"} | ({} if episode_source.is_over else {"events": f"{path}/events"})
     links = [
-        ("Compare with another", f"{prefix_of(request)}/compare?episode={quote(ref, safe='')}"),
+        ("Compare", f"{prefix_of(request)}/compare?episode={quote(ref, safe='')}"),
         ("Steps as a table", f"{path}/steps"),
     ]
     return render_viewer(request, f"{episode_source.id} - {episode_source.scenario}", source, links)
 
 
 async def _show_steps(runtime: GatewayRuntime, request: Request, ref: str) -> Response:
-    """Show the steps of an episode as a table, for whoever has no scripts. Raises UnknownEpisodeError (404)."""
+    """Show the steps of an episode as a table without scripts; raises UnknownEpisodeError (404)."""
     document = await load_document(runtime, request, ref)
     return render_page(request, "steps.html", "episodes", episode=document, facts=document.facts, ref=ref)

@@ -1,1 +1,1 @@
-"""The apps of an episode in a browser: the services' own pages, and the desk where the brief lies."""
+"""The apps of an episode in a browser: the pages of the services and the desk with the brief."""

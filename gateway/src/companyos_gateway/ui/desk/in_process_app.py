@@ -1,4 +1,4 @@
-"""The app of an episode's pages that the gateway's own browser requests in process; it has no address of its own."""
+"""ASGI app of an episode's pages, which the gateway's browser requests in process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companyos_gateway.ui.home import static_mounts
 
 
 def build_in_process_app(runtime: GatewayRuntime) -> AppForEpisode:
-    """Return a function that makes the app of one episode's pages, served to its agent."""
+    """Return a function that creates the app of an episode's pages, authenticated as its agent."""
     pages = FastAPI(openapi_url=None)
     pages.include_router(desk_router(runtime))
     pages.router.routes.extend(static_mounts())

@@ -1,4 +1,4 @@
-"""Routes of the apps: pages come from their service, and a submitted form is a step of the episode."""
+"""Routes of the apps: pages come from their service, each submitted form is a step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _JSON = b"{"
 
 
 def desk_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the pages of every episode. They are for browsers, so refusals are pages as well."""
+    """Return the routes of the apps. Errors are HTML pages as well."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(DESK_ROOT)
@@ -83,7 +83,7 @@ async def _respond(
 
 
 class _DeskRequest:
-    """One request to an episode's apps."""
+    """A request to the apps of an episode."""
 
     def __init__(self, runtime: GatewayRuntime, request: Request, episode_id: str) -> None:
         self._engine = runtime.engine()
@@ -92,12 +92,12 @@ class _DeskRequest:
         self._root = desk_root(episode_id, request.scope.get("root_path", ""))
         self._shows_outcome = is_trainer(request)
 
-    async def desk(self, said: FormResult | None = None, status: int = 200) -> Response:
-        """Show the brief, the apps, and what ends the episode or lets time pass."""
+    async def desk(self, form_error: Said | None = None, status: int = 200) -> Response:
+        """Show the brief, the apps and the forms for `wait` and `finish`."""
         instance, episode = self._episode.task.instance, self._episode
         text = _TEMPLATES.write(
             "desk.html",
-            self._shell("", said),
+            self._shell("", form_error),
             brief=instance.brief,
             company=instance.company_name,
             steps_left=episode.steps_left,
@@ -113,25 +113,25 @@ class _DeskRequest:
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
     async def page(
-        self, service: str, path: str, query: str, said: FormResult | None = None, status: int | None = None
+        self, service: str, path: str, query: str, form_error: Said | None = None, status: int | None = None
     ) -> Response:
-        """Show a page of a service. Raises UnknownServiceError or UnknownPageError (404)."""
+        """Show a page of a service; raises UnknownServiceError or UnknownPageError (404)."""
         self._check_is_app(service)
-        shell = self._shell(service, said)
+        shell = self._shell(service, form_error)
         response = await fetch_page(
             self._engine.service_clients, self._episode, service, build_page_call(path, query, shell)
         )
         text = response.payload
-        if text.startswith(_JSON):  # the service has no such page, or the query does not fit
+        if text.startswith(_JSON):  # a problem: unknown page or invalid query
             problem = ProblemBody.model_validate_json(text)
             text = _TEMPLATES.write("problem.html", shell, problem=problem).encode()
         return HTMLResponse(text, status_code=status or response.status, headers=HEADERS)
 
     async def submit(self, service: str, operation: str) -> Response:
-        """Take a step, and show what came of it."""
+        """Take a step and show the next page, or the form with the error."""
         form = submitted(self._request)
         if not service and operation not in _EPISODE_TOOLS:
-            raise UnknownServiceError("The desk has no form of that name.")
+            raise UnknownServiceError(f'form must be one of {", ".join(sorted(_EPISODE_TOOLS))}; got "{operation}"')
         if service:
             self._check_is_app(service)
         tool = f"{service}_{operation}" if service else operation
@@ -142,29 +142,31 @@ class _DeskRequest:
         if problem is None:
             next_path = form.next_path(observation.result)
             return RedirectResponse(f"{self._root}/{service}/{next_path}" if service else self._root, SEE_OTHER)
-        said = FormResult(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        form_error = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
         if not service:
-            return await self.desk(said, problem.status)
+            return await self.desk(form_error, problem.status)
         path, _, query = form.page.partition("#")[0].partition("?")
-        return await self.page(service, unquote(path), query, said, problem.status)
+        return await self.page(service, unquote(path), query, form_error, problem.status)
 
     def _check_is_app(self, service: str) -> None:
-        """Raise UnknownServiceError (404) for an unknown app, before any step is taken."""
+        """Raise UnknownServiceError (404) if the service has no app."""
         if service not in self._engine.toolbox.page_titles:
-            raise UnknownServiceError("There is no app of that name.")
+            raise UnknownServiceError(
+                f'app must be one of {", ".join(sorted(self._engine.toolbox.page_titles))}; got "{service}"'
+            )
 
-    def _shell(self, app: str, said: FormResult | None) -> Shell:
+    def _shell(self, app: str, form_error: Said | None) -> Shell:
         return build_shell(
-            self._episode, self._engine.toolbox, self._root, app, said, shows_outcome=self._shows_outcome
+            self._episode, self._engine.toolbox, self._root, app, form_error, shows_outcome=self._shows_outcome
         )
 
 
 def _problem_of(observation: StepObservation) -> ProblemBody | None:
-    """Return why a step was not carried out, None where it was."""
+    """Return the error of a step, None if it succeeded."""
     if observation.error is not None:
         return ProblemBody(
             type="about:blank",
-            title="The form does not fit",
+            title="Invalid form",
             status=422,
             code=observation.error.error_type.value.replace("_", "-"),
             detail=observation.error.message,
@@ -173,6 +175,4 @@ def _problem_of(observation: StepObservation) -> ProblemBody | None:
         return None
     fields = observation.result if isinstance(observation.result, dict) else {}
     known_fields = {name: fields[name] for name in ProblemBody.model_fields if name in fields}
-    return ProblemBody.model_validate(
-        {"title": "It was not carried out", "status": 500, "code": "refused"} | known_fields
-    )
+    return ProblemBody.model_validate({"title": "Action failed", "status": 500, "code": "refused"} | known_fields)

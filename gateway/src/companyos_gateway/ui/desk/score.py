@@ -1,4 +1,4 @@
-"""The score of an ended episode: its return and every check."""
+"""The score of a finished episode: outcome, return and checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos_gateway.scenarios.rescoring import to_episode_verdict
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check, and what its evidence says beyond its name."""
+    """The result of a check, with its evidence if it adds to the name."""
 
     id: str
     passed: bool
@@ -20,7 +20,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Score:
-    """Score of an ended episode; failed checks come first."""
+    """The score of a finished episode, failed checks first."""
 
     outcome: str
     return_: float
@@ -30,11 +30,11 @@ class Score:
 
 
 def episode_score(episode: Episode) -> Score | None:
-    """Return the score of an episode, None while it goes on."""
+    """Return the score of an episode, None while it is running."""
     if not episode.done or episode.outcome is None:
         return None
     verdict = to_episode_verdict(episode.progress.verdict)
-    lines = [
+    results = [
         CheckResult(id=check.id, passed=check.passed, fact=check.evidence if has_details(check) else "")
         for check in verdict.checks
     ]
@@ -42,6 +42,6 @@ def episode_score(episode: Episode) -> Score | None:
         outcome=episode.outcome.value,
         return_=episode.progress.ledger.return_,
         steps=episode.state().step_count,
-        checks=tuple(sorted(lines, key=lambda line: line.passed)),
+        checks=tuple(sorted(results, key=lambda result: result.passed)),
         damage=verdict.damage,
     )

@@ -1,10 +1,9 @@
-"""The shell that an app of an episode is shown in."""
+"""The layout around the pages of an app, and the requests for these pages."""
 
 from __future__ import annotations
 
 from urllib.parse import parse_qsl, quote, urlencode
 
-from companyos.contract import Outcome
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.engine.openapi_operations import PATH_SAFE, QUERY_SAFE
@@ -16,9 +15,9 @@ DESK = "desk"
 
 
 def build_shell(
-    episode: Episode, toolbox: Toolbox, root: str, app: str = "", said: FormResult | None = None, *, shows_outcome: bool
+    episode: Episode, toolbox: Toolbox, root: str, app: str = "", form_error: Said | None = None, *, shows_outcome: bool
 ) -> Shell:
-    """Return the shell of an app, or of the desk."""
+    """Return the layout of an app, or of the desk."""
     apps = tuple(AppLink(name=name, title=title, href=f"{root}/{name}/") for name, title in toolbox.page_titles.items())
     return Shell(
         app=app or DESK,
@@ -29,7 +28,7 @@ def build_shell(
         now=episode.now,
         person=_person_name(episode),
         notice=_notice(episode, shows_outcome=shows_outcome),
-        said=said,
+        said=form_error,
     )
 
 
@@ -43,22 +42,23 @@ def _notice(episode: Episode, *, shows_outcome: bool) -> str | None:
     if not episode.done:
         return None
     if not shows_outcome:
-        return "The episode is over: nothing that is sent from here on is carried out."
-    ended = "with success" if episode.outcome is Outcome.SUCCESS else f"as {episode.outcome}".replace("_", " ")
-    return f"The episode is over. It ended {ended}, with a return of {episode.progress.ledger.return_:.1f}."
+        return "The episode is over. Further actions are not executed."
+    outcome = str(episode.outcome).replace("_", " ")
+    return f"The episode is over. Outcome: {outcome}. Return: {episode.progress.ledger.return_:.1f}."
 
 
 _DOT_SEGMENTS = frozenset({".", ".."})
 
 
 class UnknownPageError(GatewayError):
-    status, code, title = 404, "unknown-page", "There is no such page"
+    status, code, title = 404, "unknown-page", "Page not found"
 
 
 def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
-    """Return the request for a page; `path` is decoded, `query` is as it came. Raises UnknownPageError (404).
+    """Return the request for a page; raises UnknownPageError (404).
 
-    Typed input is left out where it would exceed a header; a token in the URL is never sent to a service.
+    `path` is decoded, `query` is not. A token is removed from the query. Submitted form values are left out if they
+    exceed the size limit of a message.
     """
     if not _DOT_SEGMENTS.isdisjoint(path.split("/")):
         raise UnknownPageError
@@ -73,5 +73,5 @@ def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
 
 
 def _without_typed(shell: Shell) -> Shell:
-    said = None if shell.said is None else shell.said.model_copy(update={"typed": ()})
-    return shell.model_copy(update={"said": said})
+    form_error = None if shell.said is None else shell.said.model_copy(update={"typed": ()})
+    return shell.model_copy(update={"said": form_error})

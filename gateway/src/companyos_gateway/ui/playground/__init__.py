@@ -1,1 +1,1 @@
-"""The page at `/web`: each visitor plays an episode with forms. Nothing is imported for it until somebody asks."""
+"""The playground at `/web`: each visitor plays an episode with forms. Imported at the first request."""

@@ -1,4 +1,4 @@
-"""The arguments of a tool as fields of a form: what each one asks for, and the value of what was written into it."""
+"""Form fields for the arguments of a tool, and the conversion of their input."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PLACEHOLDERS = {"date": "2027-05-31", "date-time": "2027-05-31T09:55:00Z"}
 
 
 class InvalidFieldError(ValueError):
-    """The input does not fit the field; the message names the field."""
+    """Raised for invalid input; the message names the field."""
 
 
 class FieldKind(StrEnum):
-    """Input widget of a field."""
+    """Kinds of form fields."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -31,7 +31,7 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One argument."""
+    """The form field of an argument."""
 
     name: str
     kind: FieldKind
@@ -40,25 +40,27 @@ class FormField:
 
     @property
     def label(self) -> str:
-        """The label of the field."""
+        """The label above the field."""
         suffix = "" if self.kind in (FieldKind.TEXT, FieldKind.CHOICE) else f" ({self.kind.value})"
         return f"{self.name}{suffix}{' *' if self.required else ''}"
 
     @property
     def hint(self) -> str:
-        """The hint below the label."""
+        """The description below the label."""
         return str(self.schema.get("description", ""))
 
     @property
     def placeholder(self) -> str:
-        """The placeholder of the field."""
-        return _PLACEHOLDERS.get(self.schema.get("format", ""), "" if self.required else "may be left out")
+        """The placeholder of the empty field."""
+        return _PLACEHOLDERS.get(self.schema.get("format", ""), "" if self.required else "optional")
 
     @property
     def choices(self) -> list[str]:
-        """The options of the field."""
+        """The options of a choice or boolean field."""
         return (
-            ["true", "false"] if self.kind is FieldKind.BOOLEAN else [str(one) for one in self.schema.get("enum", ())]
+            ["true", "false"]
+            if self.kind is FieldKind.BOOLEAN
+            else [str(option) for option in self.schema.get("enum", ())]
         )
 
     @property
@@ -68,14 +70,14 @@ class FormField:
         return 3 if is_long or self.kind in (FieldKind.STRING_LIST, FieldKind.JSON) else 1
 
     def value(self, raw: str) -> Any:
-        """Return the value of what was written; raises InvalidFieldError, also for what a message in JSON would not
-        carry.
-        """
+        """Return the value of an input; raises InvalidFieldError, also for values that JSON messages do not allow."""
         try:
             value = self._value(raw)
             parse_object(json.dumps({self.name: value}))
         except (ValueError, RecursionError):
-            raise InvalidFieldError(f"{self.name}: {raw!r} is no {self.schema.get('type', self.kind.value)}") from None
+            raise InvalidFieldError(
+                f"{self.name} must be of type {self.schema.get('type', self.kind.value)}; got {raw!r}"
+            ) from None
         return value
 
     def _value(self, raw: str) -> Any:
@@ -92,7 +94,7 @@ class FormField:
 
 
 def parse_fields(input_schema: dict[str, Any]) -> list[FormField]:
-    """Return the fields of a tool, those that it needs first."""
+    """Return the fields of a tool, required ones first."""
     required = set(input_schema.get("required", ()))
     fields = [
         FormField(name, _field_kind(schema), name in required, schema)
@@ -102,7 +104,7 @@ def parse_fields(input_schema: dict[str, Any]) -> list[FormField]:
 
 
 def parse_arguments(fields: list[FormField], raw: tuple[str | None, ...]) -> dict[str, Any]:
-    """Return the arguments that were filled in; what was left empty is left out. Raises InvalidFieldError."""
+    """Return the arguments without empty fields; raises InvalidFieldError."""
     filled = zip(fields, (text or "" for text in raw), strict=True)
     return {field.name: field.value(text) for field, text in filled if text.strip()}
 

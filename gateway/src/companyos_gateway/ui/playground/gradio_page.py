@@ -1,4 +1,4 @@
-"""The page itself, made of Gradio's parts: the task, a tool with a form for its arguments, the answer, the rewards."""
+"""The Gradio page of the playground: task, tool form, last result and rewards."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _PAGE_CSS = Path(__file__).with_name("page.css")
 _SEED_FIELD = FormField("seed", FieldKind.NUMBER, required=False, schema={"type": "integer"})
 _SYSTEM_FONTS = ("system-ui", "sans-serif")
 _EVENT_OPTIONS: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "once", "api_visibility": "private"}
-"""Every visitor waits for its own calls alone."""
+"""No queue: calls of one visitor do not delay others."""
 
 EpisodeHtml = tuple[str, str]
 
 
 def create_playground_app(runtime: GatewayRuntime, path: str) -> FastAPI:
-    """Return an app that serves the page below `path` and nothing else; nothing on it asks another host.
+    """Return an app with the page at `path`, which loads nothing from other hosts.
 
-    Its `state.end_of_streams` is an event that ends what open pages listen to.
+    Set the event `state.end_of_streams` of the app to close the event streams of open pages.
     """
     app = FastAPI(openapi_url=None)
-    app.add_middleware(CORSMiddleware)  # without it Gradio accepts requests from other sites' pages
+    app.add_middleware(CORSMiddleware)  # keeps Gradio from allowing cross-origin requests
     theme = gr.themes.Base(font=_SYSTEM_FONTS, font_mono=("ui-monospace", "monospace"))
     css = f"{_PAGE_CSS.read_text(encoding='utf-8')}\n.episode {{\n{episode_css()}}}\n"
     page = build_blocks(runtime, Visitors(runtime))
@@ -64,25 +64,25 @@ def create_playground_app(runtime: GatewayRuntime, path: str) -> FastAPI:
 
 
 def build_blocks(runtime: GatewayRuntime, visitors: Visitors) -> gr.Blocks:
-    """Return the playground app; each visitor plays an episode of its own."""
+    """Return the page of a gateway, with a separate episode for each visitor."""
     controller = _PageController(runtime, visitors)
     page = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
     with page:
         gr.HTML(
-            "<h1>CompanyOS</h1><p>A task of office work in a company of your own. Call its tools; every call costs "
-            "a step and some minutes, and what the databases hold in the end is judged.</p>",
+            "<h1>CompanyOS</h1><p>Solve an office task in a simulated company by calling tools. Each call takes one "
+            "step and a few simulated minutes. At the end, the state of the databases is evaluated.</p>",
             elem_id="head",
         )
         episode_state = gr.State("")
         with gr.Row(equal_height=False):
             with gr.Column(scale=2, min_width=340):
-                with gr.Accordion("Begin another episode", open=False):
+                with gr.Accordion("Start a new episode", open=False):
                     names = sorted(runtime.engine().scenarios)
                     first = DEFAULT_SCENARIO if DEFAULT_SCENARIO in names else names[0]
                     scenario = gr.Dropdown(names, value=first, label="Scenario")
                     chaos = gr.Dropdown(_CHAOS_LEVELS, value=DEFAULT_CHAOS, label="Chaos")
-                    seed = gr.Textbox(label="Seed", placeholder="drawn when empty")
-                    begin = gr.Button("Begin", variant="secondary")
+                    seed = gr.Textbox(label="Seed", placeholder="random")
+                    begin = gr.Button("Start episode", variant="secondary")
                 tools = [tool.name for tool in runtime.engine().tools(None)]
                 tool = gr.Dropdown(tools, value=None, label="Tool", filterable=True)
                 form = gr.Column()
@@ -91,9 +91,9 @@ def build_blocks(runtime: GatewayRuntime, visitors: Visitors) -> gr.Blocks:
         outputs = [task, steps]
 
         def show_form(name: str | None, request: gr.Request) -> None:
-            offered = controller.tool(name, request)
-            if offered is not None:
-                _render_form(offered, partial(controller.step, offered.name), outputs)
+            tool = controller.tool(name, request)
+            if tool is not None:
+                _render_form(tool, partial(controller.step, tool.name), outputs)
 
         with form:
             gr.render([tool], [tool.change, episode_state.change], concurrency_limit=None)(show_form)
@@ -105,14 +105,14 @@ def build_blocks(runtime: GatewayRuntime, visitors: Visitors) -> gr.Blocks:
 
 
 class _PageController:
-    """Event handlers of the page, with one visitor per open page."""
+    """Handlers of the page's events. Gradio's session hash identifies the visitor."""
 
     def __init__(self, runtime: GatewayRuntime, visitors: Visitors) -> None:
         self._runtime = runtime
         self._visitors = visitors
 
     async def begin(self, scenario: str, chaos: int, seed: str | None, request: gr.Request) -> Any:
-        """Start an episode, and show it with its tools."""
+        """Start an episode and show it with its tools."""
         try:
             options = {"scenario": scenario, "chaos": chaos, **parse_arguments([_SEED_FIELD], (seed,))}
             episode = await self._visitors.reset(_visitor_id(request), options)
@@ -121,7 +121,7 @@ class _PageController:
         return episode.internal_id, self._runtime.engine().tools(episode)[0].name, *_render_episode(episode)
 
     async def step(self, name: str, fields: list[FormField], request: gr.Request, *raw: str | None) -> Any:
-        """Call a tool with what its form says, and show what came of it."""
+        """Call a tool with the arguments of the form and show the result."""
         try:
             episode = self._visitors.episode(_visitor_id(request))
             await self._runtime.engine().step(episode, name, parse_arguments(fields, raw))
@@ -130,15 +130,15 @@ class _PageController:
         return _render_episode(episode)
 
     def tool(self, name: str | None, request: gr.Request) -> Tool | None:
-        """Return a tool as the visitor's episode offers it."""
+        """Return a tool of the visitor's episode, None if it does not exist."""
         try:
-            offered = self._runtime.engine().tools(self._visitors.episode(_visitor_id(request)))
+            tools = self._runtime.engine().tools(self._visitors.episode(_visitor_id(request)))
         except GatewayError:
             return None
-        return next((tool for tool in offered if tool.name == name), None)
+        return next((tool for tool in tools if tool.name == name), None)
 
     def leave(self, request: gr.Request) -> None:
-        """End what the visitor played."""
+        """End the visitor's episode."""
         self._runtime.call_soon(partial(self._visitors.leave, _visitor_id(request)))
 
 
@@ -167,9 +167,9 @@ def _render_episode(episode: Episode) -> EpisodeHtml:
 
 
 def _warn(error: GatewayError | InvalidFieldError) -> Any:
-    """Tell a refusal on the page, and leave everything on it as it is."""
+    """Show an error and leave the page unchanged."""
     if isinstance(error, InvalidFieldError):
-        gr.Warning(str(error), title="That does not fit")
+        gr.Warning(str(error), title="Invalid input")
     else:
         gr.Warning(error.detail or error.code, title=error.title)
     return gr.skip()

@@ -1,4 +1,4 @@
-"""Routes of the playground. Gradio is imported on the first request, so that it does not slow the start."""
+"""Routes of the playground. Gradio is imported at the first request, so that the gateway starts fast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAYGROUND_PATH = "/web"
 
 
 def playground_routes(runtime: GatewayRuntime, drain: DrainState) -> list[BaseRoute]:
-    """Return the routes of the page."""
+    """Return the routes of the playground."""
     return [
         Route(PLAYGROUND_PATH, _redirect_to_page, include_in_schema=False),
         Mount(PLAYGROUND_PATH, PlaygroundApp(runtime, drain)),
@@ -25,7 +25,7 @@ def playground_routes(runtime: GatewayRuntime, drain: DrainState) -> list[BaseRo
 
 
 class PlaygroundApp:
-    """ASGI app that builds the page at its first request; those that come meanwhile wait for it."""
+    """ASGI app that builds the page at the first request. Concurrent requests wait for it."""
 
     def __init__(self, runtime: GatewayRuntime, drain: DrainState) -> None:
         self._runtime = runtime
@@ -33,7 +33,7 @@ class PlaygroundApp:
         self._ready: asyncio.Future[ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
+        """Serve a request."""
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
             self._runtime.run_in_background(self._run(self._ready))
@@ -62,7 +62,7 @@ def _build_page(runtime: GatewayRuntime) -> FastAPI:
     async def build() -> FastAPI:
         return create_playground_app(runtime, PLAYGROUND_PATH)
 
-    return asyncio.run(build())  # where no loop runs the toolkit makes one, and never closes it
+    return asyncio.run(build())  # without a running loop, Gradio creates one and never closes it
 
 
 async def _redirect_to_page(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Episodes by visitor: one per open page."""
+"""The episodes of the playground: one per visitor, for as long as the page is open."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from companyos_gateway.runtime import GatewayRuntime
 
 
 class Visitors:
-    """The visitors by the name that their open page has. Each holds its episode, as a connection would."""
+    """The episodes of visitors by session hash."""
 
     def __init__(self, runtime: GatewayRuntime) -> None:
         self._runtime = runtime
         self._episodes: dict[str, Episode] = {}
 
     async def reset(self, visitor: str, options: dict[str, Any]) -> Episode:
-        """Start an episode for a visitor, in the place of the one before; raises what `GatewayRuntime.begin` raises."""
+        """Replace the episode of a visitor; raises the errors of `GatewayRuntime.reset`."""
         previous = self._episodes.get(visitor)
         episode = await self._runtime.reset(reset_options(options))
         self._forget_closed()
@@ -28,14 +28,14 @@ class Visitors:
         return episode
 
     def episode(self, visitor: str) -> Episode:
-        """Return the episode of a visitor; raises NotResetError (409) where there is none."""
+        """Return the episode of a visitor; raises NotResetError (409) if there is none."""
         episode = self._episodes.get(visitor)
         if episode is None:
             raise NotResetError
         return episode
 
     def leave(self, visitor: str) -> None:
-        """Let go of the episode of a visitor whose page is closed."""
+        """Free the episode of a visitor whose page was closed."""
         episode = self._episodes.pop(visitor, None)
         if episode is not None:
             self._runtime.engine().store.free(episode)

@@ -14,14 +14,14 @@ function text(tag, content, className) {
   return element;
 }
 
-async function ask(path, body) {
+async function request(path, body) {
   const options = body === undefined ? {} : {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   };
   const response = await fetch(path, options);
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.detail || answer.title || response.statusText);
-  return answer;
+  const content = await response.json();
+  if (!response.ok) throw new Error(content.detail || content.title || response.statusText);
+  return content;
 }
 
 async function attempt(action) {
@@ -98,16 +98,16 @@ function describeTool() {
 }
 
 async function draw() {
-  const shown = await ask(`/render?episode_id=${encodeURIComponent(episodeId)}`);
+  const episode = await request(`/render?episode_id=${encodeURIComponent(episodeId)}`);
   at("episode").hidden = false;
-  at("form").hidden = watching || shown.done;
-  at("brief").textContent = shown.brief;
-  at("company").textContent = shown.company;
-  at("now").textContent = shown.now.slice(0, 16).replace("T", " ");
-  at("left").textContent = shown.steps_left;
-  at("total").textContent = shown.total.toFixed(2);
-  at("outcome").textContent = shown.done ? shown.outcome : "running";
-  at("steps").replaceChildren(...shown.steps.slice().reverse().map((step) => {
+  at("form").hidden = watching || episode.done;
+  at("brief").textContent = episode.brief;
+  at("company").textContent = episode.company;
+  at("now").textContent = episode.now.slice(0, 16).replace("T", " ");
+  at("left").textContent = episode.steps_left;
+  at("total").textContent = episode.total.toFixed(2);
+  at("outcome").textContent = episode.done ? episode.outcome : "running";
+  at("steps").replaceChildren(...episode.steps.slice().reverse().map((step) => {
     const row = document.createElement("tr");
     const tint = step.reward > 0 ? "number gain" : step.reward < -1 ? "number loss" : "number";
     row.append(
@@ -116,12 +116,12 @@ async function draw() {
     );
     return row;
   }));
-  return shown;
+  return episode;
 }
 
 function show(value) {
-  at("answer").textContent = JSON.stringify(value, null, 2);
-  at("answer").hidden = false;
+  at("response").textContent = JSON.stringify(value, null, 2);
+  at("response").hidden = false;
 }
 
 function follow(id, isMine = sessionStorage.getItem("mine") === id) {
@@ -134,23 +134,23 @@ function follow(id, isMine = sessionStorage.getItem("mine") === id) {
 }
 
 async function begin() {
-  const answer = await ask("/reset", {});
-  follow(answer.episode_id, true);
-  show(answer.observation);
+  const response = await request("/reset", {});
+  follow(response.episode_id, true);
+  show(response.observation);
   await draw();
 }
 
-async function take(name, given) {
-  const action = { tool_name: name, arguments: given };
-  const answer = await ask("/step", { episode_id: episodeId, action });
-  show(answer.observation.error || answer.observation.result);
+async function takeStep(name, values) {
+  const action = { tool_name: name, arguments: values };
+  const response = await request("/step", { episode_id: episodeId, action });
+  show(response.observation.error || response.observation.result);
   return draw();
 }
 
 async function demonstrate() {
-  const begun = await ask("/v1/demonstrations", {});
-  follow(begun.episode_id);
-  at("answer").hidden = true;
+  const demonstration = await request("/v1/demonstrations", {});
+  follow(demonstration.episode_id);
+  at("response").hidden = true;
   await draw();
 }
 
@@ -166,13 +166,13 @@ at("watch").addEventListener("click", () => attempt(demonstrate));
 at("tool").addEventListener("change", describeTool);
 at("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  attempt(() => take(at("tool").value, JSON.parse(at("arguments").value || "{}")));
+  attempt(() => takeStep(at("tool").value, JSON.parse(at("arguments").value || "{}")));
 });
 
 showExample();
 showHealth();
 attempt(async () => {
-  tools = await ask("/v1/tools");
+  tools = await request("/v1/tools");
   showTools();
   if (window.location.hash.length > 1) {
     follow(decodeURIComponent(window.location.hash.slice(1)));

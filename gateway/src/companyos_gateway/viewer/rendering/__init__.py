@@ -1,4 +1,4 @@
-"""An episode the way people read it: as data, as text for a terminal, as a page."""
+"""Renders episodes for people: as JSON, text and HTML."""
 
 from companyos_gateway.viewer.rendering.html_page import (
     episode_css,

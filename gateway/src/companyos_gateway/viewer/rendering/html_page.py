@@ -1,4 +1,4 @@
-"""An episode as a page that needs nothing but itself: no script, no picture, no other address."""
+"""An episode as a self-contained HTML page, without scripts, images and external resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXPECTED_OUTCOMES = frozenset({"carried_out"})
 
 
 def render_html(episode: RenderedEpisode) -> str:
-    """Return the whole page."""
+    """Return the page of an episode."""
     title = f"{escape(episode.company)}: episode {escape(episode.episode_id)}"
     parts = [render_task_card(episode), render_last_call(episode.last), render_steps_table(episode.steps)]
     return (
@@ -27,12 +27,12 @@ def render_html(episode: RenderedEpisode) -> str:
 
 @cache
 def episode_css() -> str:
-    """Return the style of the parts; whoever shows them elsewhere gives it its colours."""
+    """Return the style sheet of the parts. The embedding page defines the colours."""
     return _EPISODE_CSS.read_text(encoding="utf-8")
 
 
 def render_task_card(episode: RenderedEpisode) -> str:
-    """Return the task, the clock and how it stands."""
+    """Return the task, the simulated time and the state of the episode."""
     facts = {
         "Simulated time": f"{episode.now:%a %d %b %Y, %H:%M}",
         "Acting as": episode.acting_as,
@@ -54,7 +54,7 @@ def render_task_card(episode: RenderedEpisode) -> str:
 
 
 def render_last_call(call: RenderedCall | None) -> str:
-    """Return the last step in full; nothing where none was taken."""
+    """Return the last call in full, an empty string if there is none."""
     if call is None:
         return ""
     arguments = escape(json.dumps(call.arguments, ensure_ascii=False, indent=2))
@@ -67,15 +67,15 @@ def render_last_call(call: RenderedCall | None) -> str:
 
 
 def render_steps_table(steps: list[RenderedStep]) -> str:
-    """Return the steps, the last one first."""
+    """Return the table of steps, the last one first."""
     if not steps:
-        return '<section class="steps"><h2>Steps</h2><p class="drawn">None was taken yet.</p></section>\n'
+        return '<section class="steps"><h2>Steps</h2><p class="drawn">No steps yet.</p></section>\n'
     with_rewards = steps[0].reward is not None
     reward = '<th class="number">Reward</th>' if with_rewards else ""
     rows = "".join(_row(step) for step in reversed(steps))
     return (
         '<section class="steps"><h2>Steps</h2><div class="scroll"><table><thead><tr><th class="number">#</th>'
-        f"<th>Time</th><th>Tool</th><th>What became of it</th>{reward}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<th>Time</th><th>Tool</th><th>Outcome</th>{reward}</tr></thead><tbody>{rows}</tbody></table></div>"
         "</section>\n"
     )
 
@@ -98,7 +98,7 @@ def _row(step: RenderedStep) -> str:
 
 
 def _state(episode: RenderedEpisode) -> str:
-    return "running" if not episode.done else str(episode.outcome or "over")
+    return "running" if not episode.done else str(episode.outcome or "finished")
 
 
 def _state_class(name: str, episode: RenderedEpisode) -> str:

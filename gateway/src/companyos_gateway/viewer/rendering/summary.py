@@ -1,4 +1,4 @@
-"""An episode in a few words, for whoever looks: its trainer, or its own agent."""
+"""The summary of an episode for its trainer or its agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos_gateway.engine.reward import StepKind
 
 
 class Format(StrEnum):
-    """Format of a rendered episode."""
+    """Formats of a rendered episode."""
 
     JSON = "json"
     TEXT = "text"
@@ -23,7 +23,7 @@ class Format(StrEnum):
 
 
 class RenderedStep(BaseModel):
-    """One step in a few words."""
+    """A step without arguments and result."""
 
     step: int
     now: datetime
@@ -33,7 +33,7 @@ class RenderedStep(BaseModel):
 
 
 class RenderedCall(BaseModel):
-    """The last step in full: what was asked, and what came back."""
+    """The last call with its arguments and result."""
 
     tool: str
     arguments: dict[str, Any]
@@ -42,7 +42,7 @@ class RenderedCall(BaseModel):
 
 
 class RenderedEpisode(BaseModel):
-    """An episode in a few words; what is null is the trainer's to know, or not there yet."""
+    """The summary of an episode. Fields are null if not available yet or only visible to the trainer."""
 
     episode_id: str
     company: str
@@ -51,8 +51,8 @@ class RenderedEpisode(BaseModel):
     now: datetime
     steps_left: int
     done: bool
-    outcome: str | None = Field(description="How it ended.")
-    total: float | None = Field(description="The return so far.")
+    outcome: str | None = Field(description="Outcome of the episode.")
+    total: float | None = Field(description="Sum of all rewards so far.")
     scenario: str | None
     seed: int | None
     chaos: int | None
@@ -61,7 +61,7 @@ class RenderedEpisode(BaseModel):
 
 
 def describe_episode(episode: Episode, *, with_rewards: bool = True) -> RenderedEpisode:
-    """Return the episode as it stands; without rewards nothing in it is hidden from the agent."""
+    """Return the summary of an episode; without rewards, it only has fields that the agent may see."""
     instance, key, progress = episode.task.instance, episode.task.key, episode.progress
     return RenderedEpisode(
         episode_id=episode.id,
@@ -103,6 +103,6 @@ def _last_call(episode: Episode) -> RenderedCall | None:
     )
 
 
-def _visible_outcome(note: str, *, with_rewards: bool) -> str:
-    """Return the result of a step; agents are not shown whether an outage was injected."""
-    return StepKind.PROBLEM if note == StepKind.PLANNED_FAULT and not with_rewards else note
+def _visible_outcome(outcome: str, *, with_rewards: bool) -> str:
+    """Return the outcome of a step without revealing to the agent that a fault was injected."""
+    return StepKind.PROBLEM if outcome == StepKind.PLANNED_FAULT and not with_rewards else outcome

@@ -17,7 +17,7 @@ _EXPECTED_OUTCOMES = frozenset({"carried_out"})
 
 
 def render_terminal(episode: RenderedEpisode, *, colour: bool) -> str:
-    """Return the episode as text, at most WIDTH signs a line where nothing in it is longer."""
+    """Return the episode as text, wrapped at WIDTH characters."""
     ansi = _Ansi(on=colour)
     lines = [f"{ansi(episode.company, _BOLD, _CYAN)}  {ansi(_task(episode), _DIM)}", ansi("─" * WIDTH, _DIM)]
     for paragraph in _printable(episode.brief).splitlines():
@@ -31,7 +31,7 @@ def render_terminal(episode: RenderedEpisode, *, colour: bool) -> str:
 
 
 class _Ansi:
-    """Colours, where they are wanted."""
+    """Formatter that adds ANSI colours if enabled."""
 
     def __init__(self, *, on: bool) -> None:
         self._on = on
@@ -87,5 +87,5 @@ def _truncate(line: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return the text without control characters, which a terminal would obey."""
+    """Return the text without control characters, which a terminal would execute."""
     return "".join(char if char.isprintable() or char == "\n" else _REPLACEMENT for char in text)
