@@ -52,7 +52,7 @@ def health_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
 
 async def _check(runtime: GatewayRuntime, drain: DrainState) -> dict[str, Any]:
     is_service_ready = await runtime.readiness()
-    free_bytes, open_count, limit = _free_bytes(runtime), descriptors.open_count(), descriptors.limit()
+    free_bytes, open_count, limit = _free_bytes(runtime), file_descriptors.open_count(), file_descriptors.limit()
     tools = _tools(runtime)
     problems = {
         "the gateway is shutting down": drain.is_draining,

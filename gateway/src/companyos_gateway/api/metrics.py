@@ -128,7 +128,7 @@ def _services(clients: Iterable[ServiceClient]) -> Iterator[Metric]:
     faults = CounterMetricFamily(
         "companyos_service_faults", "Service calls that failed without an injected fault.", labels=["service"]
     )
-    latencies: dict[str, Latency] = {}
+    latencies: dict[str, LatencyHistogram] = {}
     for client in clients:
         resends.add_metric([client.name], client.resends)
         faults.add_metric([client.name], client.faults)

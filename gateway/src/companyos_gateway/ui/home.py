@@ -14,7 +14,7 @@ from companyos_shared.pages import MOUNT, STATIC
 from companyos_shared.web.response_headers import NO_FRAMES
 
 _OWN = Path(__file__).parent / "static"
-_SWAGGER = "chassis/static/swagger-ui"
+_SWAGGER = "framework/static/swagger-ui"
 """Path of the vendored Swagger UI in the shared distribution."""
 
 _POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors "

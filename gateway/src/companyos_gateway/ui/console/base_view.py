@@ -38,7 +38,13 @@ def root_path_of(request: Request) -> str:
 
 
 def render_page(
-    request: Request, template: str, here: str, *, form_error: Said | None = None, status: int = 200, **values: Any
+    request: Request,
+    template: str,
+    here: str,
+    *,
+    form_error: FormResult | None = None,
+    status: int = 200,
+    **values: Any,
 ) -> Response:
     """Return a page of the console."""
     prefix = prefix_of(request)

@@ -83,7 +83,7 @@ async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
     try:
         episode = await runtime.reset(reset_options(dict(form.arguments)))
     except GatewayError as problem:
-        form_error = Said(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
+        form_error = FormResult(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
         return _episodes_page(runtime, request, form_error, problem.status)
     return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
 
@@ -96,7 +96,7 @@ async def _end_episode(runtime: GatewayRuntime, request: Request) -> Response:
 
 
 def _episodes_page(
-    runtime: GatewayRuntime, request: Request, form_error: Said | None = None, status: int = 200
+    runtime: GatewayRuntime, request: Request, form_error: FormResult | None = None, status: int = 200
 ) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "state", "scenario", "outcome", "chaos")
     items = list(list_episodes(engine, runtime.metrics))

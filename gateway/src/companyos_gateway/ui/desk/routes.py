@@ -92,7 +92,7 @@ class _DeskRequest:
         self._root = desk_root(episode_id, request.scope.get("root_path", ""))
         self._shows_outcome = is_trainer(request)
 
-    async def desk(self, form_error: Said | None = None, status: int = 200) -> Response:
+    async def desk(self, form_error: FormResult | None = None, status: int = 200) -> Response:
         """Show the brief, the apps and the forms for `wait` and `finish`."""
         instance, episode = self._episode.task.instance, self._episode
         text = _TEMPLATES.write(
@@ -113,7 +113,7 @@ class _DeskRequest:
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
     async def page(
-        self, service: str, path: str, query: str, form_error: Said | None = None, status: int | None = None
+        self, service: str, path: str, query: str, form_error: FormResult | None = None, status: int | None = None
     ) -> Response:
         """Show a page of a service; raises UnknownServiceError or UnknownPageError (404)."""
         self._check_is_app(service)
@@ -142,7 +142,7 @@ class _DeskRequest:
         if problem is None:
             next_path = form.next_path(observation.result)
             return RedirectResponse(f"{self._root}/{service}/{next_path}" if service else self._root, SEE_OTHER)
-        form_error = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        form_error = FormResult(operation=operation, form=form.form, problem=problem, typed=form.typed)
         if not service:
             return await self.desk(form_error, problem.status)
         path, _, query = form.page.partition("#")[0].partition("?")
@@ -155,7 +155,7 @@ class _DeskRequest:
                 f'app must be one of {", ".join(sorted(self._engine.toolbox.page_titles))}; got "{service}"'
             )
 
-    def _shell(self, app: str, form_error: Said | None) -> Shell:
+    def _shell(self, app: str, form_error: FormResult | None) -> Shell:
         return build_shell(
             self._episode, self._engine.toolbox, self._root, app, form_error, shows_outcome=self._shows_outcome
         )

@@ -15,7 +15,13 @@ DESK = "desk"
 
 
 def build_shell(
-    episode: Episode, toolbox: Toolbox, root: str, app: str = "", form_error: Said | None = None, *, shows_outcome: bool
+    episode: Episode,
+    toolbox: Toolbox,
+    root: str,
+    app: str = "",
+    form_error: FormResult | None = None,
+    *,
+    shows_outcome: bool,
 ) -> Shell:
     """Return the layout of an app, or of the desk."""
     apps = tuple(AppLink(name=name, title=title, href=f"{root}/{name}/") for name, title in toolbox.page_titles.items())
