@@ -54,11 +54,11 @@ def _happening(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, 
         ({"approval_types": [type_row(amount_field="score")]}, "amount_field"),
         ({"approval_types": [type_row(second_role=None)]}, "second_role and second_above_cents"),
         ({"approval_types": [type_row(colour="red")]}, "colour"),
-        ({"happenings": [_happening("note", _note())]}, r"happenings\[0\].data.request_id"),
-        ({"happenings": [_happening("note", {"id": "x"})]}, "happenings"),
-        ({"happenings": [_happening("request", request_row())]}, "must be pending with submitted_at equal to due_at"),
+        ({"scheduled_events": [_happening("note", _note())]}, r"scheduled_events\[0\].data.request_id"),
+        ({"scheduled_events": [_happening("note", {"id": "x"})]}, "scheduled_events"),
+        ({"scheduled_events": [_happening("request", request_row())]}, "must be pending with submitted_at equal to due_at"),
         (
-            {"happenings": [_happening("delegation", delegation_row(), "2026-03-01T00:00:00Z")]},
+            {"scheduled_events": [_happening("delegation", delegation_row(), "2026-03-01T00:00:00Z")]},
             "before started_at",
         ),
     ],
@@ -89,12 +89,12 @@ async def test_the_demo_company_approves_a_vendor_through_the_cfos_delegate() ->
 
 
 async def test_a_colleague_submits_writes_and_delegates_while_time_passes(start: Start) -> None:
-    happenings = [
+    scheduled_events = [
         _happening("request", request_row(submitted_at=DUE)),
         _happening("note", _note(at="2026-03-02T10:05:00Z"), "2026-03-02T10:05:00Z"),
         _happening("delegation", delegation_row(), "2026-03-02T10:05:00Z"),
     ]
-    flow = await start(a_seed(happenings=happenings))
+    flow = await start(a_seed(scheduled_events=scheduled_events))
     await flow.advance(minutes=59)
     assert (await flow.get("/approvals")).json()["total"] == 0
     await flow.advance(minutes=6)
@@ -109,7 +109,7 @@ async def test_a_colleague_does_not_submit_on_an_open_subject(start: Start) -> N
     late = request_row(id="APR-50", subject="V-1", submitted_at=DUE)
     flow = await start(
         a_seed(
-            happenings=[_happening("request", late), _happening("note", _note(request_id="APR-50"))],
+            scheduled_events=[_happening("request", late), _happening("note", _note(request_id="APR-50"))],
             traits=[{"id": CFO, "min_minutes": 400, "max_minutes": 400}],
         )
     )

@@ -275,4 +275,4 @@ def _hostile(document: dict[str, Any]) -> dict[str, Any]:
         row["fields"] = [{**field, "description": HOSTILE} for field in row["fields"]]
     company = document["company"]
     people = [{**person, "name": HOSTILE, "title": HOSTILE} for person in company["people"]]
-    return document | changed | {"company": company | {"people": people}, "reactions": [], "happenings": []}
+    return document | changed | {"company": company | {"people": people}, "reactions": [], "scheduled_events": []}

@@ -122,7 +122,7 @@ def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path)
     text = "\n".join(map(json.dumps, lines)) + "\n[1]\n{\n"
     (tmp_path / "messages" / f"{NAME}.jsonl").write_text(text)
     found = StoredRun(tmp_path).episode(NAME)
-    assert [(one.role, one.text, one.step, one.calls) for one in found.said] == [
+    assert [(one.role, one.text, one.step, one.calls) for one in found.messages] == [
         ("system", "You act through tools.", None, 0),
         ("model", "First I look.", 1, 2),
         ("note", "3 tool results and 1 turns were dropped to save context", None, 0),
@@ -130,7 +130,7 @@ def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path)
         ("model", "", None, 0),
         ("note", "stopped: three in a row", None, 0),
     ]
-    assert (found.said[1].tokens, found.said[1].seconds, found.said[3].thought) == (9, 0.5, "Hm.")
+    assert (found.messages[1].tokens, found.messages[1].seconds, found.messages[3].thought) == (9, 0.5, "Hm.")
     assert [fault.partition(":")[0] for fault in found.faults] == [
         f"messages/{NAME}.jsonl, line 9",
         f"messages/{NAME}.jsonl, line 10",

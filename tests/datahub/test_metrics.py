@@ -97,7 +97,7 @@ async def test_time_brings_readings_and_ailing_pipelines() -> None:
             "data": {"source_id": "SRC-RISK", "pipeline_state": "failed"},
         },
     ]
-    async with ServiceHarness(SERVICE, seed=a_seed(happenings=coming)) as hub:
+    async with ServiceHarness(SERVICE, seed=a_seed(scheduled_events=coming)) as hub:
         report = await hub.advance(minutes=90)
         assert {change.cause for change in report.changes} == {None}
         reading = (await hub.get("/readings", params={"key": "compliance_score", "subject": "VEN-202"})).json()[

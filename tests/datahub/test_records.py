@@ -122,7 +122,7 @@ async def test_an_unknown_record_is_not_there(hub: ServiceHarness) -> None:
 async def test_a_colleague_changes_a_record_in_time() -> None:
     data = {"record_id": "INV-6620", "state": "on_hold", "fields": {"hold_reason": "two lenses short"}}
     coming = [{"due_at": "2026-03-02T10:00:00Z", "kind": "record", "data": data}]
-    async with ServiceHarness(SERVICE, seed=a_seed(happenings=coming)) as hub:
+    async with ServiceHarness(SERVICE, seed=a_seed(scheduled_events=coming)) as hub:
         await hub.advance(minutes=60)
         record = (await hub.get("/records/INV-6620")).json()
         assert (record["state"], record["version"], record["fields"]["hold_reason"]) == (

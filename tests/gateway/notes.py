@@ -93,13 +93,13 @@ class Seed(SeedDocument):
     """What a notebook starts from."""
 
     notes: tuple[SeedNote, ...] = ()
-    happenings: tuple[Later, ...] = ()
+    scheduled_events: tuple[Later, ...] = ()
 
 
 def load_seed(call: Call, seed: Seed) -> None:
     for note in seed.notes:
         call.db.execute(insert(notes), {"id": note.id, "text": note.text})
-    for later in seed.happenings:
+    for later in seed.scheduled_events:
         call.schedule(later.due_at, "note", {"text": later.text})
 
 
@@ -177,9 +177,9 @@ def company() -> Company:
 
 
 def seed(draw_seed: str = "0", *, later: datetime | None = None) -> Seed:
-    happenings = () if later is None else (Later(due_at=later, text="from a colleague"),)
+    scheduled_events = () if later is None else (Later(due_at=later, text="from a colleague"),)
     first = (SeedNote(id=1, text="water the plants"), SeedNote(id=2, text="call the vendor"))
-    return Seed(company=company(), draw_seed=draw_seed, started_at=STARTED_AT, notes=first, happenings=happenings)
+    return Seed(company=company(), draw_seed=draw_seed, started_at=STARTED_AT, notes=first, scheduled_events=scheduled_events)
 
 
 SERVICE = Service(

@@ -87,8 +87,8 @@ async def test_a_span_says_what_became_of_a_step(
     assert [_attributes(span)["outcome"] for span in found] == [
         "carried_out",
         "problem",
-        "misfit",
-        "misfit",
+        "invalid_call",
+        "invalid_call",
         "infra_error",
     ]
     assert [span.status.status_code is StatusCode.ERROR for span in found] == [False, False, False, False, True]
@@ -130,7 +130,7 @@ async def test_what_was_seen_is_counted(open_gateway: OpenGateway) -> None:
         await gateway.post_step(episode_id, "notes_list_notes")
         await gateway.http.post("/reset", json={"scenario": "nowhere"})
         metrics: EngineMetrics = gateway.runtime.metrics
-        assert metrics.steps == {"carried_out": 1, "planned_fault": 1, "problem": 1, "misfit": 1, "infra_error": 1}
+        assert metrics.steps == {"carried_out": 1, "planned_fault": 1, "problem": 1, "invalid_call": 1, "infra_error": 1}
         assert metrics.step_latency.count == 5
         assert metrics.planned_faults == {"unavailable": 1}
         assert metrics.control == {("reset", "done"): 1, ("reset", "unknown-scenario"): 1}

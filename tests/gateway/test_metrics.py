@@ -47,7 +47,7 @@ async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(o
         await gateway.http.post("/reset", json={"scenario": "nowhere"})
         found = await figures_of(gateway.http)
     steps = {labels[0]: value for (name, labels), value in found.items() if name == "companyos_steps_total"}
-    assert steps == {"carried_out": 2, "planned_fault": 1, "problem": 1, "misfit": 1, "infra_error": 1}
+    assert steps == {"carried_out": 2, "planned_fault": 1, "problem": 1, "invalid_call": 1, "infra_error": 1}
     assert found["companyos_operations_total", ("reset", "done")] == 2
     assert found["companyos_operations_total", ("reset", "unknown-scenario")] == 1
     assert found["companyos_planned_faults_total", ("rate_limited",)] == 1

@@ -83,7 +83,7 @@ def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str,
         service: {
             table: {str(row.get("key", row.get("id"))): row for row in rows}
             for table, rows in document.items()
-            if isinstance(rows, list) and table != "happenings" and all("key" in row or "id" in row for row in rows)
+            if isinstance(rows, list) and table != "scheduled_events" and all("key" in row or "id" in row for row in rows)
         }
         for service, document in documents.items()
     }

@@ -20,14 +20,14 @@ EVENTS = {kind.value: 1.0 for kind in Kind if kind.group is Group.EVENTS}
 
 
 def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = instance.documents[row_views.TICKETDESK]["happenings"]
+    found: list[dict[str, Any]] = instance.documents[row_views.TICKETDESK]["scheduled_events"]
     return [one for one in found if one["kind"] == kind]
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -> None:
     instance = catalogue()[name].plan(4, 0, EVENTS)
-    moments = [datetime.fromisoformat(one["due_at"]) for one in instance.documents[row_views.TICKETDESK]["happenings"]]
+    moments = [datetime.fromisoformat(one["due_at"]) for one in instance.documents[row_views.TICKETDESK]["scheduled_events"]]
     assert len(moments) >= 4
     assert all(at > instance.started_at and 9 <= at.hour <= 17 for at in moments)
 

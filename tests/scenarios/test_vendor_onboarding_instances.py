@@ -137,7 +137,7 @@ def test_a_blocker_is_linked_and_says_itself_how_to_get_past_it() -> None:
         link = _row(desk["links"], id=blocker.link_id)
         assert (link["kind"], link["from_key"], link["to_key"]) == ("blocks", blocker.key, staged.case.ticket_key)
         assert [row for row in desk["comments"] if row["ticket_key"] == blocker.key]
-        planned = [one for one in desk["happenings"] if one["data"]["ticket_key"] == blocker.key]
+        planned = [one for one in desk["scheduled_events"] if one["data"]["ticket_key"] == blocker.key]
         assert bool(planned) == (blocker.resolution is BlockerResolution.WAIT)
     assert ways == set(BlockerResolution)
 
@@ -328,6 +328,6 @@ def test_nothing_that_an_agent_reads_says_that_it_was_injected() -> None:
     for seed in SEEDS:
         _, documents, _ = _staged(seed, 4)
         seen = {name: rows for document in documents.values() for name, rows in document.items()}
-        hidden = {"refresh_plans", "reactions", "traits", "happenings"}
+        hidden = {"refresh_plans", "reactions", "traits", "scheduled_events"}
         text = json.dumps({name: rows for name, rows in seen.items() if name not in hidden})
         assert not [word for word in words if re.search(rf"\b{word}\b", text)]

@@ -14,21 +14,21 @@ from tests.ticketdesk.conftest import OpenDesk
 AT_TEN = "2026-03-02T10:00:00Z"
 
 
-def happening(kind: str, due_at: str = AT_TEN, **data: Any) -> dict[str, Any]:
+def kind(kind: str, due_at: str = AT_TEN, **data: Any) -> dict[str, Any]:
     return {"due_at": due_at, "kind": kind, "data": data}
 
 
 def a_colleagues_ticket(key: str = "OPS-20") -> dict[str, Any]:
     named = {"key": key, "type": "request", "title": "A chair", "description": "Mine is broken."}
-    return happening("ticket", **named, reporter_id=EVA, team_id=OPS)
+    return kind("ticket", **named, reporter_id=EVA, team_id=OPS)
 
 
 def a_colleagues_move(to_status: str, **data: Any) -> dict[str, Any]:
-    return happening("transition", id="transition-50", ticket_key="OPS-1", by=EVA, to_status=to_status, **data)
+    return kind("transition", id="transition-50", ticket_key="OPS-1", by=EVA, to_status=to_status, **data)
 
 
 async def test_a_colleagues_ticket_appears_at_its_time(open_desk: OpenDesk) -> None:
-    desk = await open_desk(happenings=[a_colleagues_ticket()])
+    desk = await open_desk(scheduled_events=[a_colleagues_ticket()])
     await desk.advance(minutes=59)
     assert (await desk.get("/tickets")).json()["total"] == 0
     report = await desk.advance(minutes=31)
@@ -38,7 +38,7 @@ async def test_a_colleagues_ticket_appears_at_its_time(open_desk: OpenDesk) -> N
 
 
 async def test_a_new_ticket_never_takes_the_key_of_one_to_come(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row("OPS-3"), happenings=[a_colleagues_ticket("OPS-4")])
+    desk = await open_desk(a_row("OPS-3"), scheduled_events=[a_colleagues_ticket("OPS-4")])
     mine = await desk.post("/tickets", json={"title": "Mine", "type": "task", "team_id": OPS})
     await desk.advance(minutes=90)
     assert mine.json()["key"] == "OPS-5"
@@ -47,14 +47,14 @@ async def test_a_new_ticket_never_takes_the_key_of_one_to_come(open_desk: OpenDe
 
 async def test_a_colleagues_comment_appears_at_its_time(open_desk: OpenDesk) -> None:
     data = {"id": "comment-5", "ticket_key": "OPS-1", "author_id": EVA, "body": "Done?"}
-    desk = await open_desk(a_row(), happenings=[happening("comment", **data)])
+    desk = await open_desk(a_row(), scheduled_events=[kind("comment", **data)])
     await desk.advance(minutes=90)
     (comment,) = (await desk.get("/tickets/OPS-1/comments")).json()["items"]
     assert comment == {"id": "comment-5", "author_id": EVA, "created_at": AT_TEN, "body": "Done?"}
 
 
 async def test_a_colleague_moves_a_ticket_along(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row(status="in_progress"), happenings=[a_colleagues_move("resolved")])
+    desk = await open_desk(a_row(status="in_progress"), scheduled_events=[a_colleagues_move("resolved")])
     await desk.advance(minutes=60)
     ticket = (await desk.get("/tickets/OPS-1")).json()
     assert (ticket["status"], ticket["updated_at"], ticket["version"]) == ("resolved", AT_TEN, 2)
@@ -63,7 +63,7 @@ async def test_a_colleague_moves_a_ticket_along(open_desk: OpenDesk) -> None:
 
 
 async def test_a_colleague_finds_the_way_closed_and_does_nothing(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row(status="open"), happenings=[a_colleagues_move("resolved")])
+    desk = await open_desk(a_row(status="open"), scheduled_events=[a_colleagues_move("resolved")])
     report = await desk.advance(minutes=60)
     assert report.changes == []
     assert (await desk.get("/tickets/OPS-1")).json()["status"] == "open"
@@ -72,7 +72,7 @@ async def test_a_colleague_finds_the_way_closed_and_does_nothing(open_desk: Open
 async def test_a_colleague_is_held_up_by_a_blocking_ticket_too(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(
-        a_row(status="in_progress"), a_row("OPS-2"), links=links, happenings=[a_colleagues_move("resolved")]
+        a_row(status="in_progress"), a_row("OPS-2"), links=links, scheduled_events=[a_colleagues_move("resolved")]
     )
     report = await desk.advance(minutes=60)
     assert report.changes == []
@@ -80,7 +80,7 @@ async def test_a_colleague_is_held_up_by_a_blocking_ticket_too(open_desk: OpenDe
 
 async def test_a_colleagues_reason_is_kept(open_desk: OpenDesk) -> None:
     why = {"reason_code": "withdrawn", "reason_ref": EVA}
-    desk = await open_desk(a_row(status="open"), happenings=[a_colleagues_move("cancelled", **why)])
+    desk = await open_desk(a_row(status="open"), scheduled_events=[a_colleagues_move("cancelled", **why)])
     await desk.advance(minutes=60)
     ticket = (await desk.get("/tickets/OPS-1")).json()
     assert (ticket["reason_code"], ticket["reason_ref"]) == ("withdrawn", EVA)
@@ -92,7 +92,7 @@ def a_colleagues_change(**data: Any) -> dict[str, Any]:
 
 async def test_a_colleague_changes_priority_and_due_time(open_desk: OpenDesk) -> None:
     change = a_colleagues_change(priority="critical", due_at="2026-03-03T12:00:00Z")
-    desk = await open_desk(a_row(status="open", priority="low"), happenings=[change])
+    desk = await open_desk(a_row(status="open", priority="low"), scheduled_events=[change])
     report = await desk.advance(minutes=60)
     ticket = (await desk.get("/tickets/OPS-1")).json()
     assert (ticket["priority"], ticket["due_at"]) == ("critical", "2026-03-03T12:00:00Z")
@@ -103,19 +103,19 @@ async def test_a_colleague_changes_priority_and_due_time(open_desk: OpenDesk) ->
 async def test_a_colleague_does_not_change_what_is_untriaged_or_settled(
     open_desk: OpenDesk, status: str | None
 ) -> None:
-    desk = await open_desk(a_row(status=status), happenings=[a_colleagues_change(priority="critical")])
+    desk = await open_desk(a_row(status=status), scheduled_events=[a_colleagues_change(priority="critical")])
     assert (await desk.advance(minutes=60)).changes == []
 
 
 def test_a_change_of_a_ticket_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"happenings\.0\.ticket_key"):
-        Seed.model_validate(a_seed(happenings=[a_colleagues_change(priority="low")]))
+    with pytest.raises(ValueError, match=r"scheduled_events\.0\.ticket_key"):
+        Seed.model_validate(a_seed(scheduled_events=[a_colleagues_change(priority="low")]))
 
 
 async def test_what_waits_for_a_ticket_happens_soon_after_that_is_verified(open_desk: OpenDesk) -> None:
     late = a_row(status="open", priority="low", assignee_id=EVA)
-    waiting = [happening("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
-    desk = await open_desk(late, happenings=waiting)
+    waiting = [kind("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
+    desk = await open_desk(late, scheduled_events=waiting)
     await desk.advance(minutes=600)
     assert (await desk.get("/tickets/OPS-1")).json()["priority"] == "low"
     assert (await desk.post("/tickets/OPS-1/verification")).status_code == 200
@@ -124,8 +124,8 @@ async def test_what_waits_for_a_ticket_happens_soon_after_that_is_verified(open_
 
 
 async def test_what_waits_for_a_ticket_that_is_settled_unverified_never_happens(open_desk: OpenDesk) -> None:
-    waiting = [happening("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
-    desk = await open_desk(a_row(status="open", priority="low"), happenings=waiting)
+    waiting = [kind("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
+    desk = await open_desk(a_row(status="open", priority="low"), scheduled_events=waiting)
     body = {"to": "cancelled", "reason_code": "withdrawn", "reason_ref": "OPS-1"}
     assert (await desk.post("/tickets/OPS-1/transitions", json=body)).status_code == 200
     report = await desk.advance(minutes=600)

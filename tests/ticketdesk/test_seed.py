@@ -46,13 +46,13 @@ def test_the_assignee_of_an_old_ticket_may_be_nobody() -> None:
 def test_a_happening_may_speak_of_a_ticket_to_come() -> None:
     ticket = {"key": "OPS-2", "type": "task", "title": "x", "description": "x", "reporter_id": EVA, "team_id": "ops"}
     comment = {"id": "comment-1", "ticket_key": "OPS-2", "author_id": EVA, "body": "x"}
-    happenings = [
+    scheduled_events = [
         {"due_at": NOW, "kind": "ticket", "data": ticket},
         {"due_at": NOW, "kind": "comment", "data": comment},
     ]
-    assert len(a_seed(happenings=happenings).happenings) == 2
-    with pytest.raises(ValidationError, match=r"happenings\.0\.ticket_key"):
-        a_seed(happenings=happenings[1:])
+    assert len(a_seed(scheduled_events=scheduled_events).scheduled_events) == 2
+    with pytest.raises(ValidationError, match=r"scheduled_events\.0\.ticket_key"):
+        a_seed(scheduled_events=scheduled_events[1:])
 
 
 def test_a_seed_survives_its_trip_as_json() -> None:
@@ -65,7 +65,7 @@ def test_the_demo_is_a_small_company_with_a_backlog() -> None:
     assert len(seed.company.people) >= 10
     assert len(seed.tickets) >= 25
     assert len({ticket.status for ticket in seed.tickets}) == 8
-    assert {happening.kind for happening in seed.happenings} == {"ticket", "comment", "transition"}
+    assert {kind.kind for kind in seed.scheduled_events} == {"ticket", "comment", "transition"}
 
 
 def test_every_ticket_of_the_demo_came_to_its_state_by_allowed_moves() -> None:
@@ -86,4 +86,4 @@ def test_nothing_in_the_demo_happened_before_it_began_or_after_today() -> None:
     born = {ticket.key: ticket.created_at for ticket in seed.tickets}
     assert all(born[move.ticket_key] <= move.at <= seed.started_at for move in seed.transitions)
     assert all(born[comment.ticket_key] <= comment.created_at <= seed.started_at for comment in seed.comments)
-    assert all(happening.due_at > seed.started_at for happening in seed.happenings)
+    assert all(kind.due_at > seed.started_at for kind in seed.scheduled_events)

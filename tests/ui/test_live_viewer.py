@@ -48,7 +48,7 @@ async def test_steps_come_in_order_the_moment_they_are_taken_and_the_end_ends_th
         expected_step = await viewer.next("step")
         assert (expected_step["number"], expected_step["kind"], expected_step["reward"]) == (
             2,
-            "misfit",
+            "invalid_call",
             seen["reward"],
         )
         assert expected_step["milliseconds"] > 0

@@ -32,10 +32,10 @@ def test_a_token_in_an_address_goes_no_further() -> None:
 
 
 def test_what_was_typed_is_left_out_where_a_message_would_not_hold_it() -> None:
-    typed = Shell(said=FormResult(operation="create_ticket", typed=(("title", "\x01" * 20000),)))
+    typed = Shell(form_result=FormResult(operation="create_ticket", typed=(("title", "\x01" * 20000),)))
     assert build_page_call("new", "", typed).is_within_limits
     assert (
-        build_page_call("new", "", Shell(said=FormResult(operation="create_ticket"))).body
+        build_page_call("new", "", Shell(form_result=FormResult(operation="create_ticket"))).body
         == build_page_call("new", "", typed).body
     )
 

@@ -87,7 +87,7 @@ _MAX_LINES = 40
 """Maximum number of printed lines of a request or a response."""
 
 _MAX_FAILED_CHECKS = 3
-_COLOURS = {"carried_out": "green", "problem": "red", "misfit": "red", "planned_fault": "yellow"}
+_COLOURS = {"carried_out": "green", "problem": "red", "invalid_call": "red", "planned_fault": "yellow"}
 
 
 def print_run(run: StoredRun, names: list[str], step: int | None, rescorer: Rescorer | None) -> list[str]:
@@ -178,7 +178,7 @@ def _print_step(episode: EpisodeDocument, number: int) -> None:
     OUT.print(f"[bold]step {step.number}[/] [cyan]{sanitize(step.tool)}[/] {_format_step(step)}")
     parts = ", ".join(f"{part.paid:+g} {sanitize(part.part)}" for part in step.parts or ())
     OUT.print(f"[dim]clock[/] {format_time(step.now)}  [dim]reward[/] {format_reward(step.reward, 2)} [dim]{parts}[/]")
-    for message in episode.said:
+    for message in episode.messages:
         if message.step is not None and message.step <= number < message.step + message.calls:
             OUT.print("\n[bold]model output[/]")
             OUT.print(Padding(sanitize(message.text) or "[dim]tool calls without text[/]", (0, 0, 0, 2), expand=False))

@@ -28,7 +28,7 @@ class StepKind(StrEnum):
     PROBLEM = "problem"
     """Rejected by a service or the company's rules: the caller's fault."""
 
-    INVALID_CALL = "misfit"
+    INVALID_CALL = "invalid_call"
     """Unknown tool or invalid arguments."""
 
     PLANNED_FAULT = "planned_fault"
@@ -158,7 +158,7 @@ class Judged(_Part):
     fault: str | None = None
 
 
-class Said(_Part):
+class Message(_Part):
     """One message of an episode played by a model, without tool results."""
 
     role: str = Field(description="`model`, `system`, `user`, or `note` for messages of the runner.")
@@ -189,5 +189,5 @@ class EpisodeDocument(_Part):
     )
     finish: dict[str, Any] | None = Field(None, description="Declaration of the agent.")
     usage: AgentUsage | None = None
-    said: list[Said] = Field(default_factory=list, description="Messages of the model and to it, if stored.")
+    messages: list[Message] = Field(default_factory=list, description="Messages of the model and to it, if stored.")
     faults: list[str] = Field(default_factory=list, description="File, line and reason.")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from companyos.viewer.document import Said
+from companyos.viewer.document import Message
 
 _THOUGHTS = ("reasoning", "reasoning_content")
 """Fields in which endpoints return the reasoning of a model."""
 
 
-def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]:
+def read_messages(file: Path, display_name: str) -> tuple[list[Message], list[str]]:
     """Return the messages of a file and its faults; a missing file has neither.
 
     Tool results are omitted, since they are shown with their step.
@@ -24,7 +24,7 @@ def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]
         return [], []
     except OSError as error:
         return [], [f"{display_name}: {error.strerror or error}"]
-    messages: list[Said] = []
+    messages: list[Message] = []
     faults: list[str] = []
     calls = 0
     for number, line in enumerate(filter(None, raw.split(b"\n")), start=1):
@@ -41,13 +41,13 @@ def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]
     return messages, faults
 
 
-def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Said]:
+def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Message]:
     """Yield the messages of a line; `calls` is the number of earlier calls."""
     match line.get("kind"), line.get("message"):
         case "answer", dict(message):
             made = message.get("tool_calls")
             count = len(made) if isinstance(made, list) else 0
-            yield Said(
+            yield Message(
                 role="model",
                 text=_text(message.get("content")),
                 thought="\n".join(filter(None, (_text(message.get(name)) for name in _THOUGHTS))) or None,
@@ -57,14 +57,14 @@ def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Said]:
                 seconds=_number(line.get("latency_s")),
             )
         case "message", {"role": str(role), **message_fields} if role != "tool":
-            yield Said(role=role, text=_text(message_fields.get("content")))
+            yield Message(role=role, text=_text(message_fields.get("content")))
         case "dropped", _:
             note = (
                 f"{line.get('results', 0)} tool results and {line.get('turns', 0)} turns were dropped to save context"
             )
-            yield Said(role="note", text=note)
+            yield Message(role="note", text=note)
         case "failed" | "stopped", _:
-            yield Said(role="note", text=f"{line['kind']}: {_text(line.get('why'))}")
+            yield Message(role="note", text=f"{line['kind']}: {_text(line.get('why'))}")
 
 
 def _text(content: Any) -> str:

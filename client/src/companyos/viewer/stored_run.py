@@ -115,8 +115,8 @@ class StoredRun:
 
     def _episode(self, name: str) -> tuple[EpisodeDocument, dict[str, Any] | None]:
         document, evidence = self._load(name)
-        said, faults = read_messages(self._folder / MESSAGES / f"{name}.jsonl", f"{MESSAGES}/{name}.jsonl")
-        return document.model_copy(update={"said": said, "faults": [*document.faults, *faults]}), evidence
+        messages, faults = read_messages(self._folder / MESSAGES / f"{name}.jsonl", f"{MESSAGES}/{name}.jsonl")
+        return document.model_copy(update={"messages": messages, "faults": [*document.faults, *faults]}), evidence
 
     def _load(self, name: str) -> tuple[EpisodeDocument, dict[str, Any] | None]:
         record = self._records.get(name)

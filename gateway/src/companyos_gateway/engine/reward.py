@@ -31,7 +31,7 @@ class StepKind(StrEnum):
 
     CARRIED_OUT = "carried_out"
     PROBLEM = "problem"
-    INVALID_CALL = "misfit"
+    INVALID_CALL = "invalid_call"
     PLANNED_FAULT = "planned_fault"
 
 

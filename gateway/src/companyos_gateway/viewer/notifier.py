@@ -13,7 +13,7 @@ MAX_VIEWERS = 64
 
 
 class TooManyViewersError(AtCapacityError):
-    status, code, title = 503, "too-many-lookers", "Too many concurrent viewers"
+    status, code, title = 503, "too-many-viewers", "Too many concurrent viewers"
 
 
 class EpisodeNotifier:

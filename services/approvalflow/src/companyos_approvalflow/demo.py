@@ -219,7 +219,7 @@ _DOCUMENT = {
             "reason": "Payroll is for the finance team alone.",
         }
     ],
-    "happenings": [
+    "scheduled_events": [
         {
             "due_at": "2026-03-02T10:30:00Z",
             "kind": "note",

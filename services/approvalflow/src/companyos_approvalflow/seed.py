@@ -41,7 +41,7 @@ class Seed(SeedDocument):
     delegations: list[DelegationRow] = Field(default_factory=list)
     traits: list[TraitRow] = Field(default_factory=list)
     reactions: list[ReactionRow] = Field(default_factory=list)
-    happenings: list[HappeningRow] = Field(default_factory=list)
+    scheduled_events: list[HappeningRow] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _is_whole(self) -> Seed:
@@ -65,7 +65,7 @@ def load_seed(call: Call, seed: Seed) -> None:
             schedule_decision(call, request)
         if request.status in OPEN:
             schedule_expiry(call, request)
-    for event in seed.happenings:
+    for event in seed.scheduled_events:
         payload = {"kind": event.kind.value, "data": event.data}
         call.schedule(event.due_at, COLLEAGUE, payload)
 
@@ -75,8 +75,8 @@ def _every_row(seed: Seed) -> Iterator[tuple[str, SeedRow]]:
     for name in PLANTED:
         for number, row in enumerate(getattr(seed, name)):
             yield f"{name}[{number}]", row
-    for number, event in enumerate(seed.happenings):
-        yield f"happenings[{number}].data", event.row
+    for number, event in enumerate(seed.scheduled_events):
+        yield f"scheduled_events[{number}].data", event.row
 
 
 def _key(row: SeedRow) -> str:
@@ -125,9 +125,9 @@ def _check_times(seed: Seed) -> None:
         if (row.type_key, row.subject) in open_on:
             raise ValueError(f"requests[{number}].subject: another request of the type is open on {row.subject}")
         open_on.add((row.type_key, row.subject))
-    for number, event in enumerate(seed.happenings):
+    for number, event in enumerate(seed.scheduled_events):
         if event.due_at < seed.started_at:
-            raise ValueError(f"happenings[{number}].due_at: must not be before started_at")
+            raise ValueError(f"scheduled_events[{number}].due_at: must not be before started_at")
 
 
 def _highest_numbers(seed: Seed) -> dict[str, int]:

@@ -40,7 +40,7 @@ class Seed(SeedDocument):
     records: list[rows.RecordSeed] = []
     policies: list[rows.PolicySeed] = []
     data_issues: list[rows.DataIssueSeed] = []
-    happenings: list[rows.HappeningSeed] = []
+    scheduled_events: list[rows.HappeningSeed] = []
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -61,7 +61,7 @@ def load_seed(call: Call, seed: Seed) -> None:
     for job in seed.refresh_jobs:
         if job.status in OPEN_STATUSES:
             schedule_job(call, RefreshJob(**job.model_dump()))
-    for event in seed.happenings:
+    for event in seed.scheduled_events:
         call.schedule(event.due_at, event.kind, event.data)
 
 
@@ -97,9 +97,9 @@ def _unknown_references(seed: Seed) -> Iterator[str]:
         ("records.owner_id", ((row.id, row.owner_id) for row in seed.records), people),
         ("records.vendor_id", ((row.id, row.vendor_id) for row in seed.records), vendors),
         ("absences.person_id", ((row.id, row.person_id) for row in seed.company.absences), people),
-        ("happenings.data", _targets(seed, "reading"), metrics),
-        ("happenings.data", _targets(seed, "pipeline"), sources),
-        ("happenings.data", _targets(seed, "record"), {row.id for row in seed.records}),
+        ("scheduled_events.data", _targets(seed, "reading"), metrics),
+        ("scheduled_events.data", _targets(seed, "pipeline"), sources),
+        ("scheduled_events.data", _targets(seed, "record"), {row.id for row in seed.records}),
         ("data_issues.reported_by", ((row.id, row.reported_by) for row in seed.data_issues), people),
     ]
     for place, references, known in places:
@@ -109,7 +109,7 @@ def _unknown_references(seed: Seed) -> Iterator[str]:
 
 
 def _targets(seed: Seed, kind: str) -> Iterator[tuple[str, str]]:
-    for event in seed.happenings:
+    for event in seed.scheduled_events:
         if event.kind == kind:
             yield f"{kind} at {event.due_at:%Y-%m-%dT%H:%MZ}", str(event.data.get(HAPPENING_TARGETS[kind]))
 

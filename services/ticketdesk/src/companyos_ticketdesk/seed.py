@@ -78,7 +78,7 @@ class Seed(SeedDocument):
     comments: list[PlantedComment] = []
     links: list[PlantedLink] = []
     transitions: list[PlantedTransition] = []
-    happenings: list[PlannedEvent] = []
+    scheduled_events: list[PlannedEvent] = []
 
     @model_validator(mode="after")
     def _holds_together(self) -> Seed:
@@ -96,8 +96,8 @@ class Seed(SeedDocument):
         teams = frozenset(team.id for team in self.company.teams)
         keys = frozenset(ticket.key for ticket in self._all_tickets())
         yield from ((f"team_prefixes.{team_id}", team_id, teams) for team_id in self.team_prefixes)
-        for position, event in enumerate(self.happenings):
-            yield f"happenings.{position}.once_verified", event.once_verified, keys
+        for position, event in enumerate(self.scheduled_events):
+            yield f"scheduled_events.{position}.once_verified", event.once_verified, keys
         for place, row in self._rows():
             for name, value in row:
                 if name in _PERSON_FIELDS:
@@ -120,7 +120,7 @@ class Seed(SeedDocument):
         return [*self.tickets, *_of(PlannedTicket, self._planned())]
 
     def _planned(self) -> list[RequestModel]:
-        return [event.data for event in self.happenings]
+        return [event.data for event in self.scheduled_events]
 
     def _rows(self) -> Iterator[tuple[str, RequestModel]]:
         lists: dict[str, Sequence[RequestModel]] = {
@@ -129,7 +129,7 @@ class Seed(SeedDocument):
             "comments": self.comments,
             "links": self.links,
             "transitions": self.transitions,
-            "happenings": self._planned(),
+            "scheduled_events": self._planned(),
         }
         for name, rows in lists.items():
             yield from ((f"{name}.{position}", row) for position, row in enumerate(rows))
@@ -148,7 +148,7 @@ def load_seed(call: Call, seed: Seed) -> None:
     _insert(call, tables.transitions, seed.transitions)
     for team_id, prefix in sorted(seed.team_prefixes.items()):
         call.db.execute(insert(tables.team_prefixes).values(team_id=team_id, prefix=prefix))
-    for event in seed.happenings:
+    for event in seed.scheduled_events:
         data = event.data.model_dump(mode="json")
         if event.once_verified is None:
             call.schedule(event.due_at, event.kind, data)

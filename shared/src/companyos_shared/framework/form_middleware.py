@@ -51,7 +51,7 @@ class FormMiddleware:
             return BufferedResponse.of(response)
         problem = ProblemBody.model_validate_json(tool_response.body)
         result = FormResult(operation=operation, form=form.form, problem=problem, typed=form.typed)
-        shell = Shell(app=self._name, title=self._title, prefix=PAGES_PREFIX, said=result)
+        shell = Shell(app=self._name, title=self._title, prefix=PAGES_PREFIX, form_result=result)
         path, _, query = form.page.partition("#")[0].partition("?")
         page = await self._run(
             scope, "POST", f"{PAGES_PREFIX}/{path}", {}, shell.model_dump_json().encode(), query=query

@@ -12,8 +12,8 @@ from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.storage import sqlite_connection
 
 _SELECT_NEXT_DUE_AT = "SELECT MIN(due_at) FROM _due"
-_INSERT = "INSERT INTO _due (due_at, happening, payload, cause) VALUES (?, ?, ?, ?)"
-_SELECT_FIRST = "SELECT id, due_at, happening, payload, cause FROM _due WHERE due_at <= ? ORDER BY due_at, id LIMIT 1"
+_INSERT = "INSERT INTO _due (due_at, kind, payload, cause) VALUES (?, ?, ?, ?)"
+_SELECT_FIRST = "SELECT id, due_at, kind, payload, cause FROM _due WHERE due_at <= ? ORDER BY due_at, id LIMIT 1"
 _DELETE = "DELETE FROM _due WHERE id = ?"
 
 
@@ -29,7 +29,7 @@ def next_due_at(db: Connection) -> datetime | None:
 
 
 def pop_next(db: Connection, now: datetime) -> tuple[datetime, str, dict[str, Any], str | None] | None:
-    """Remove and return the first row that is due at `now`: (due_at, happening, payload, cause)."""
+    """Remove and return the first row that is due at `now`: (due_at, kind, payload, cause)."""
     driver = sqlite_connection(db)
     row = driver.execute(_SELECT_FIRST, (format_time(now),)).fetchone()
     if row is None:

@@ -35,7 +35,7 @@ scheduled_events = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("due_at", SimTime, nullable=False, index=True),
-    Column("happening", Text, nullable=False),
+    Column("kind", Text, nullable=False),
     Column("payload", JSON, nullable=False),
     Column("cause", Text),
 )

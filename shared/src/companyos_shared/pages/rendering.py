@@ -130,7 +130,7 @@ def status_colour(value: object, kind: str = "status") -> str:
 
 def _typed_lookup(shell: Shell) -> Any:
     """Return a function that looks up a typed value by form and field, with a default."""
-    result = shell.said
+    result = shell.form_result
     values: dict[str, str] = {} if result is None or result.problem is None else dict(result.typed)
     form = None if result is None else result.form
 

@@ -51,4 +51,4 @@ class Shell(_Part):
     notice: str | None = None
     """A notice on every page."""
 
-    said: FormResult | None = None
+    form_result: FormResult | None = None

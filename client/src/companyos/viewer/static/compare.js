@@ -50,17 +50,17 @@
     const link = (number) => Viewer.link({ episode: one.facts.name, with: other.facts.name, step: number });
     const lines = rows.map((pair) => line(pair, link, one, other));
     const detail = el("div", { class: "detail", "data-testid": "detail" });
-    const said = el("p", { role: "status", class: "unseen" });
+    const status = el("p", { role: "status", class: "unseen" });
     const parts = first === undefined ? "The episodes are identical." : `First difference at step ${first.number}: ${first.how}.`;
     fill(root,
       el("nav", { "aria-label": "Way back" }, el("a", { href: "#" }, "All episodes")),
       el("header", { class: "top" }, el("h1", {}, "Two episodes side by side")),
       el("div", { class: "sides" }, head(one, "First"), head(other, "Second")),
-      el("p", { "data-testid": "parting" }, parts, " ", first ? el("a", { href: link(first.number) }, "Show it") : null), said,
+      el("p", { "data-testid": "parting" }, parts, " ", first ? el("a", { href: link(first.number) }, "Show it") : null), status,
       Viewer.table("Steps of both", ["Step", "First", "Second", ""], lines, { class: "pairs" }), detail);
     const side = (step, episode, at) => step === undefined
       ? el("p", { class: "quiet card" }, isOver(episode) ? "This episode had ended before this step." : "This episode has not reached this step yet.")
-      : el("div", { class: "card" }, Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, null, episode.said));
+      : el("div", { class: "card" }, Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, null, episode.messages));
     const select = (number) => {
       for (const row of lines) row.querySelector("a").removeAttribute("aria-current");
       const pair = rows[number - 1];
@@ -71,7 +71,7 @@
       lines[number - 1].querySelector("a").setAttribute("aria-current", "step");
       Viewer.reveal(lines[number - 1].closest(".scroll"), lines[number - 1]);
       fill(detail, el("div", { class: "sides" }, side(pair.left, one, number - 1), side(pair.right, other, number - 1)));
-      fill(said, `Step ${number}: ${pair.how}`);
+      fill(status, `Step ${number}: ${pair.how}`);
     };
     return { select, last: rows.length };
   };

@@ -109,9 +109,9 @@
 
   const usage = (episode) => episode.usage === null ? null : el("section", { "aria-label": "Model usage" }, el("h2", {}, "Model usage"), Viewer.json(episode.usage, "Model usage"));
 
-  const conversation = (episode, link) => !episode.said?.length ? null : el("section", { "aria-label": "Messages", "data-testid": "conversation" },
+  const conversation = (episode, link) => !episode.messages?.length ? null : el("section", { "aria-label": "Messages", "data-testid": "conversation" },
     el("h2", {}, "Messages"),
-    Viewer.folded(Viewer.count(episode.said.length, "message"), () => episode.said.map((one) => Viewer.said(one, link))));
+    Viewer.folded(Viewer.count(episode.messages.length, "message"), () => episode.messages.map((one) => Viewer.message(one, link))));
 
   Viewer.faults = (faults) => faults.length
     ? el("section", { class: "faults", "aria-label": "Could not be read", "data-testid": "faults" }, el("h2", {}, "Could not be read"), el("ul", {}, faults.map((fault) => el("li", {}, el("bdi", {}, fault)))))

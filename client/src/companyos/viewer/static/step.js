@@ -5,7 +5,7 @@
   const KINDS = {
     carried_out: ["executed", "good"],
     problem: ["rejected", "bad"],
-    misfit: ["invalid", "bad"],
+    invalid_call: ["invalid", "bad"],
     planned_fault: ["injected fault", "odd"],
   };
 
@@ -66,7 +66,7 @@
   const NAMES = { model: "Model", system: "System message", user: "User message", note: "Note" };
 
   // One message of a conversation, with the reasoning of the model.
-  Viewer.said = (one, link = null) => el("div", { class: "said", "data-testid": "said" },
+  Viewer.message = (one, link = null) => el("div", { class: "message", "data-testid": "said" },
     el("p", { class: "quiet" }, NAMES[one.role] ?? one.role,
       one.calls ? `, ${Viewer.count(one.calls, "call")}` : "",
       one.tokens === null ? "" : `, ${Viewer.count(one.tokens, "token")}`,
@@ -75,17 +75,17 @@
     one.thought === null ? null : Viewer.folded("Reasoning", () => el("blockquote", {}, one.thought)),
     one.text ? el("blockquote", {}, one.text) : el("p", { class: "quiet" }, one.role === "model" ? "Tool calls without text." : "No text."));
 
-  const saidOf = (step, said) => {
-    const messages = said.filter((one) => one.step !== null && one.step <= step.number && step.number < one.step + one.calls);
-    return messages.length ? el("section", { "aria-label": "Model output" }, el("h3", {}, "Model output"), messages.map((one) => Viewer.said(one))) : null;
+  const messagesOf = (step, all) => {
+    const messages = all.filter((one) => one.step !== null && one.step <= step.number && step.number < one.step + one.calls);
+    return messages.length ? el("section", { "aria-label": "Model output" }, el("h3", {}, "Model output"), messages.map((one) => Viewer.message(one))) : null;
   };
 
   // `since` is the simulated time before the step.
-  Viewer.stepDetail = (step, since, buttons = null, said = []) =>
+  Viewer.stepDetail = (step, since, buttons = null, messages = []) =>
     el("section", { "aria-label": `Step ${step.number}`, "data-testid": "step" },
       el("header", { class: "stephead" }, el("h2", {}, `Step ${step.number}: `, el("bdi", {}, el("code", {}, step.tool))), buttons),
       facts(step, since),
-      saidOf(step, said),
+      messagesOf(step, all),
       Viewer.changes(step),
       el("div", { class: "exchange" },
         el("section", { "aria-label": "Request" }, el("h3", {}, "Request"), Viewer.json(step.arguments, "Request")),

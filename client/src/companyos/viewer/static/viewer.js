@@ -50,13 +50,13 @@
     const list = el("ol", { class: "timeline", "data-testid": "timeline" });
     const detail = el("div", { class: "detail", "data-testid": "detail" });
     const head = el("header", { class: "top" });
-    const said = el("p", { role: "status", class: "unseen" });
+    const status = el("p", { role: "status", class: "unseen" });
     const others = run.episodes.filter((one) => one.name !== name);
     const sameTask = others.filter((one) => one.scenario === facts.scenario && one.seed === facts.seed);
     const choose = el("select", { "aria-label": "Compare with", onchange: (event) => { if (event.target.value) location.hash = Viewer.link({ episode: name, with: event.target.value }); } },
       el("option", { value: "" }, "Compare with ..."), [...sameTask, ...others.filter((one) => !sameTask.includes(one))].slice(0, 200).map((one) => el("option", { value: one.name }, one.name)));
     fill(root, el("nav", { class: "way", "aria-label": "Way back" }, run.episodes.length > 1 ? [el("a", { href: "#" }, "All episodes"), choose] : null),
-      head, said, el("div", { class: "columns" }, el("nav", { class: "steps", "aria-label": "Steps", "data-testid": "steps" }, list), detail));
+      head, status, el("div", { class: "columns" }, el("nav", { class: "steps", "aria-label": "Steps", "data-testid": "steps" }, list), detail));
     const drawHead = () => {
       const now = episode.steps[shown.step - 1]?.now ?? (shown.step === 0 ? episode.started_at : null);
       fill(head, el("h1", {}, el("bdi", {}, Viewer.title(episode.facts))),
@@ -82,9 +82,9 @@
       current.setAttribute("aria-current", "step");
       Viewer.reveal(list.parentElement, current);
       const step = episode.steps[at];
-      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(at), episode.said));
+      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(at), episode.messages));
       drawHead();
-      fill(said, step === undefined ? "Overview" : Viewer.stepTelling(step));
+      fill(status, step === undefined ? "Overview" : Viewer.stepTelling(step));
     };
     draw();
     const refresh = () => { draw(); select(shown.step); };

@@ -48,7 +48,7 @@ def render_page(
 ) -> Response:
     """Return a page of the console."""
     prefix = prefix_of(request)
-    shell = Shell(app="console", title="CompanyOS console", prefix=prefix, said=form_error)
+    shell = Shell(app="console", title="CompanyOS console", prefix=prefix, form_result=form_error)
     menu = [(name, title, f"{prefix}{path}") for name, title, path in _MENU]
     text = _TEMPLATES.write(template, shell, menu_places=menu, here=here, **values)
     return HTMLResponse(text, status_code=status, headers=HEADERS)

@@ -34,7 +34,7 @@ def build_shell(
         now=episode.now,
         person=_person_name(episode),
         notice=_notice(episode, shows_outcome=shows_outcome),
-        said=form_error,
+        form_result=form_error,
     )
 
 
@@ -79,5 +79,5 @@ def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
 
 
 def _without_typed(shell: Shell) -> Shell:
-    form_error = None if shell.said is None else shell.said.model_copy(update={"typed": ()})
-    return shell.model_copy(update={"said": form_error})
+    form_error = None if shell.form_result is None else shell.form_result.model_copy(update={"typed": ()})
+    return shell.model_copy(update={"form_result": form_error})

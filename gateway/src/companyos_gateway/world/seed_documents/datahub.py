@@ -216,7 +216,7 @@ class DataHubDocument:
     def as_json(self) -> dict[str, Any]:
         """Return the document's own part, without the company."""
         tables = {name: rows_json(rows) for name, rows in self._lists().items()}
-        return tables | {"happenings": rows_json(self.scheduled_events)}
+        return tables | {"scheduled_events": rows_json(self.scheduled_events)}
 
     def row_count(self) -> int:
         """Return how many rows the document plants."""

@@ -118,7 +118,7 @@ class TicketDeskDocument:
             "comments": rows_json(self.comments),
             "links": rows_json(self.links),
             "transitions": rows_json(self.transitions),
-            "happenings": rows_json(self.scheduled_events),
+            "scheduled_events": rows_json(self.scheduled_events),
         }
 
     def row_count(self) -> int:
