@@ -29,7 +29,7 @@ def _note(**changed: Any) -> dict[str, Any]:
     return {"id": "NOTE-1", "request_id": "APR-40", "author_id": CLERK, "at": DUE, "body": "Hm.", **changed}
 
 
-def _happening(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, Any]:
+def _event(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, Any]:
     return {"due_at": due_at, "kind": kind, "data": data}
 
 
@@ -54,11 +54,11 @@ def _happening(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, 
         ({"approval_types": [type_row(amount_field="score")]}, "amount_field"),
         ({"approval_types": [type_row(second_role=None)]}, "second_role and second_above_cents"),
         ({"approval_types": [type_row(colour="red")]}, "colour"),
-        ({"scheduled_events": [_happening("note", _note())]}, r"scheduled_events\[0\].data.request_id"),
-        ({"scheduled_events": [_happening("note", {"id": "x"})]}, "scheduled_events"),
-        ({"scheduled_events": [_happening("request", request_row())]}, "must be pending with submitted_at equal to due_at"),
+        ({"scheduled_events": [_event("note", _note())]}, r"scheduled_events\[0\].data.request_id"),
+        ({"scheduled_events": [_event("note", {"id": "x"})]}, "scheduled_events"),
+        ({"scheduled_events": [_event("request", request_row())]}, "must be pending with submitted_at equal to due_at"),
         (
-            {"scheduled_events": [_happening("delegation", delegation_row(), "2026-03-01T00:00:00Z")]},
+            {"scheduled_events": [_event("delegation", delegation_row(), "2026-03-01T00:00:00Z")]},
             "before started_at",
         ),
     ],
@@ -90,9 +90,9 @@ async def test_the_demo_company_approves_a_vendor_through_the_cfos_delegate() ->
 
 async def test_a_colleague_submits_writes_and_delegates_while_time_passes(start: Start) -> None:
     scheduled_events = [
-        _happening("request", request_row(submitted_at=DUE)),
-        _happening("note", _note(at="2026-03-02T10:05:00Z"), "2026-03-02T10:05:00Z"),
-        _happening("delegation", delegation_row(), "2026-03-02T10:05:00Z"),
+        _event("request", request_row(submitted_at=DUE)),
+        _event("note", _note(at="2026-03-02T10:05:00Z"), "2026-03-02T10:05:00Z"),
+        _event("delegation", delegation_row(), "2026-03-02T10:05:00Z"),
     ]
     flow = await start(a_seed(scheduled_events=scheduled_events))
     await flow.advance(minutes=59)
@@ -109,7 +109,7 @@ async def test_a_colleague_does_not_submit_on_an_open_subject(start: Start) -> N
     late = request_row(id="APR-50", subject="V-1", submitted_at=DUE)
     flow = await start(
         a_seed(
-            scheduled_events=[_happening("request", late), _happening("note", _note(request_id="APR-50"))],
+            scheduled_events=[_event("request", late), _event("note", _note(request_id="APR-50"))],
             traits=[{"id": CFO, "min_minutes": 400, "max_minutes": 400}],
         )
     )

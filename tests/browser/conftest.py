@@ -1,4 +1,4 @@
-"""A real Chromium over a real enterprise: `make browser`."""
+"""Fixtures: a real Chromium and a real gateway with services (`make browser`)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WIDE, NARROW = 1280, 390
 
 @pytest.fixture(scope="session")
 def enterprise() -> Iterator[str]:
-    """The address of an enterprise of four processes."""
+    """Start a gateway and its services in four processes and provide its URL."""
     with Enterprise(alone=True) as opened:
         yield opened.url
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless Chromium; without one these tests fail, for nobody asked for them by chance.
+    """Provide a headless Chromium. Without one, these tests fail instead of being skipped.
 
     One for each module: as long as it is open, an event loop runs in this thread, and no asynchronous test can.
     """
@@ -46,7 +46,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(chromium: Any, enterprise: str) -> Iterator[Any]:
-    """Return a function that opens the desk of a new episode in a window of its own."""
+    """Return a function that opens the desk of a new episode in a new window."""
     opened = []
 
     def open_desk(*, javascript: bool = True, width: int = WIDE, **options: Any) -> Visitor:
@@ -61,7 +61,7 @@ def visit(chromium: Any, enterprise: str) -> Iterator[Any]:
 
 @pytest.fixture
 def page(chromium: Any) -> Iterator[Any]:
-    """A window that minds what goes wrong in it."""
+    """Provide a window that records errors."""
     context = chromium.new_context(viewport={"width": WIDE, "height": 900})
     opened = context.new_page()
     opened.troubles = []

@@ -1,4 +1,4 @@
-"""Clicking through a task: what the oracle does with tools, done on pages at the same times."""
+"""Replays the tool calls of the oracle as form submissions at the same simulated times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORM_PATHS = {
     "approvalflow_create_delegation": "delegations",
     "approvalflow_revoke_delegation": "delegations",
 }
-"""Where the form of a tool is, by the tool or by its service."""
+"""Pages with the form of a tool, by tool or by service."""
 
 READS = ("get", "list", "search", "query")
 TICKET_TOOLS = ("wait", "finish")
@@ -35,7 +35,7 @@ TICKET_TOOLS = ("wait", "finish")
 
 @dataclass(frozen=True)
 class RecordedWrite:
-    """One write of the oracle's, and when it was made."""
+    """A write of the oracle with its simulated time."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -43,7 +43,7 @@ class RecordedWrite:
 
 
 def record_oracle_writes(url: str, options: Mapping[str, Any]) -> list[RecordedWrite]:
-    """Let the oracle play the same task with tools, and return what it wrote and how it waited."""
+    """Play the task with the oracle and return its writes and waits."""
     with ThreadPoolExecutor(1) as executor:  # Playwright keeps the loop of this thread
         return executor.submit(asyncio.run, _play_oracle(url, options)).result()
 
@@ -62,7 +62,7 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
 
 
 def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
-    """Do on pages what was done with tools, none of it earlier."""
+    """Submit the writes as forms, none of them earlier than the oracle."""
     for write in writes:
         if write.tool in TICKET_TOOLS:
             visitor.open("")
@@ -79,7 +79,7 @@ def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
 
 
 _MAX_WRITE_MINUTES = 3
-"""Minutes that a write takes."""
+"""Simulated minutes per write."""
 
 
 def _wait_until(visitor: Visitor, at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""An episode that goes on, told to the viewer step by step."""
+"""A server that streams an episode to the viewer step by step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos.viewer import SCRIPTS, SERVER_POLICY, STYLE, EpisodeDocument, ser
 
 
 class LiveServer(ThreadingHTTPServer):
-    """Tells the first two steps of an episode, and one more each time that `more` is released."""
+    """Streams the first two steps of an episode, and one more each time that `more` is released."""
 
     daemon_threads = True
 
@@ -31,7 +31,7 @@ class LiveServer(ThreadingHTTPServer):
         self.server_close()
 
     def begun(self) -> dict[str, Any]:
-        """Return the episode as it stands at first."""
+        """Return the initial episode."""
         facts = {**self.whole["facts"], "outcome": None, "success": None}
         return {**self.whole, "facts": facts, "steps": self.whole["steps"][:2], "verdict": None, "judged": None}
 

@@ -1,4 +1,4 @@
-"""The console in a real Chromium: an episode followed while it is played, results with their curves, the catalogue."""
+"""The console in a real Chromium: live episodes, results with charts, and scenarios."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SCENARIO = "vendor_onboarding"
 STEPS = 60
 LOOKED_AT = 14
-"""The step of a live episode that is looked at."""
+"""The step of a live episode that the test opens."""
 EVALUATED = ["--policy", "oracle", "--policy", "worker2", "--policy", "noop", "-n", "3"]
 LEVELS = ["--chaos", "0", "--chaos", "2", "--chaos", "4"]
 
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an enterprise whose console has a run to show."""
+    """Start a gateway with a stored run and provide its URL."""
     runs = tmp_path_factory.mktemp("console") / "runs"
     runs.mkdir()
     with Enterprise(alone=True, settings={"COMPANYOS_RUNS": str(runs)}) as opened:
@@ -53,7 +53,7 @@ def step(url: str, episode_id: str, tool: str, **arguments: Any) -> None:
 
 
 def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
-    """Let the oracle take so many steps."""
+    """Play a number of steps with the oracle."""
 
     async def played() -> None:
         async with httpx.AsyncClient(base_url=url, timeout=30) as client:
@@ -172,11 +172,11 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: st
         page.goto("about:blank")
         page.goto(f"{runtime}/console{path}")
         page.locator("main").get_by_text(text).filter(visible=True).first.wait_for()
-        found = Axe().run(page).response["violations"]
+        violations = Axe().run(page).response["violations"]
         faults += [
-            f"{view}: {one['id']} at {one['nodes'][0]['target']}"
-            for one in found
-            if one["impact"] in ("serious", "critical")
+            f"{view}: {violation['id']} at {violation['nodes'][0]['target']}"
+            for violation in violations
+            if violation["impact"] in ("serious", "critical")
         ]
         if page.evaluate("document.documentElement.scrollWidth") > width:
             faults.append(f"{view}: wider than {width}")

@@ -1,4 +1,4 @@
-"""Every page that links lead to: it is shown, can be used by everybody, and asks nobody else for anything."""
+"""Every linked page loads, is accessible, and requests nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 OPTIONS: dict[str, Any] = {"scenario": "vendor_onboarding", "seed": 3, "chaos": 2}
 PER_KIND = 2
-"""Pages of one kind, such as tickets, that are looked at."""
+"""Maximum number of visited pages of each kind, such as tickets."""
 
 SERIOUS = ("serious", "critical")
 
 
 def _kind(path: str) -> str:
-    """Return what kind of page a path leads to: one with an id in it is as good as another."""
+    """Return the kind of a page: its path with placeholders for ids."""
     parts = path.split("/apps", 1)[1].split("/")
     return "/".join(part if re.fullmatch(r"[a-z_-]*", part) else "*" for part in parts)
 
 
 def _crawl(visitor: Any) -> list[str]:
-    """Return the paths of pages that links lead to, a few of each kind."""
+    """Return the paths of linked pages, a few of each kind."""
     seen: dict[str, list[str]] = {}
     waiting = [urlsplit(visitor.page.url).path]
     found: list[str] = []
@@ -84,12 +84,16 @@ def test_the_score_of_an_episode_that_is_over_can_be_read_by_everybody(visit: An
 
 
 def _faults(visitor: Any, width: int) -> list[str]:
-    """Return what keeps people from using the page that is shown."""
+    """Return the accessibility problems of the current page."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(visitor.page).response["violations"]
+    violations = Axe().run(visitor.page).response["violations"]
     path = urlsplit(visitor.page.url).path
-    faults = [f"{path}: {one['id']} at {one['nodes'][0]['target']}" for one in found if one["impact"] in SERIOUS]
+    faults = [
+        f"{path}: {violation['id']} at {violation['nodes'][0]['target']}"
+        for violation in violations
+        if violation["impact"] in SERIOUS
+    ]
     if visitor.page.evaluate("document.documentElement.scrollWidth") > width:
         faults.append(f"{path}: wider than {width}")
     return faults
@@ -111,7 +115,7 @@ def test_two_screenshots_of_one_state_are_the_same_bytes(visit: Any, width: int)
 
 
 def _main_pages(visitor: Any) -> dict[str, str]:
-    """Return the ways to the ten main pages, by the names of their pictures."""
+    """Return the paths of the ten main pages by the names of their screenshots."""
     key = re.search(r"[A-Z]{2,5}-\d+", visitor.brief)
     assert key is not None
     return {
@@ -129,7 +133,7 @@ def _main_pages(visitor: Any) -> dict[str, str]:
 
 
 def _first(visitor: Any, path: str, below: str) -> str:
-    """Return the way to the first of what a list leads to."""
+    """Return the path of the first link in a list."""
     visitor.open(path)
     link: str = visitor.page.locator(f'main a[href*="{below}"]').first.get_attribute("href")
     return link.split("/apps", 1)[1]

@@ -1,4 +1,4 @@
-"""Hostile text in a real browser: nothing of it runs, nothing is asked for, no page grows wider than its window."""
+"""Malicious text in a real browser: no script runs, no request is sent, and no page exceeds the window width."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 WIDER = """width => document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll("body *")]
   .filter(one => one.getBoundingClientRect().right > width && !one.closest(".table-responsive"))
   .map(one => one.outerHTML.slice(0, 200))"""
-"""What stands out of a window of that width."""
+"""Script that returns the elements that exceed a window width."""
 
 
 def _call(visitor: Any, tool: str, arguments: dict[str, Any]) -> Any:

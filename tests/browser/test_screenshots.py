@@ -1,4 +1,4 @@
-"""Episodes that are played by looking: pictures, and clicks that are steps."""
+"""Screenshot episodes: screenshots, looks, and clicks that are steps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _shown(observation: Any) -> Screenshot:
 
 @pytest.fixture
 async def env(enterprise: str) -> AsyncIterator[CompanyOSEnv]:
-    """A client of the enterprise."""
+    """Provide a client of the gateway."""
     async with CompanyOSEnv(base_url=enterprise) as client:
         yield client
 
@@ -90,7 +90,7 @@ def _key(brief: str) -> str:
 
 
 def _comparable(kept: Any) -> Any:
-    """Return what is kept without the name of the episode, and without the version that only a form says it saw."""
+    """Return stored data without the episode id and without the version that only forms send."""
     if isinstance(kept, dict):
         return {name: _comparable(value) for name, value in kept.items() if name not in ("cause", "if_match")}
     return [_comparable(one) for one in kept] if isinstance(kept, list) else kept

@@ -1,4 +1,4 @@
-"""The viewer in a real Chromium: its speed, keys and addresses, hostile text, and an episode that goes on."""
+"""The viewer in a real Chromium: speed, keyboard, addresses, malicious text and live episodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER = "tiny-0-c1-noop"
 
 
 def a_large_run(folder: Path) -> Path:
-    """Write an episode of 60 steps, each with a long answer and eight rows of twenty columns."""
+    """Write an episode of 60 steps, each with a long response and eight rows of twenty columns."""
     item = {f"column_{number}": "a value of some length" for number in range(20)}
     lines = [
         a_line(step % 60, result={"items": [item] * 20}, now=f"2026-03-02T{9 + step // 60:02}:{step % 60:02}:00Z")
@@ -53,7 +53,7 @@ def a_large_run(folder: Path) -> Path:
 
 
 def exported(run: Path, file: Path) -> str:
-    """Write the export of a run; return its address."""
+    """Write the export of a run and return its URL."""
     stored = StoredRun(run)
     file.write_text(export_page(stored.document(), [stored.judged_episode(name, judge) for name in stored.names]))
     return file.as_uri()
@@ -61,7 +61,7 @@ def exported(run: Path, file: Path) -> str:
 
 @pytest.fixture
 def small(tmp_path: Path) -> str:
-    """The address of an export of two small episodes."""
+    """Provide the URL of an export of two small episodes."""
     write_episode(tmp_path / "run")
     write_episode(tmp_path / "run", policy="noop", lines=LINES[:2], stored=evidence(changes=CHANGES[:0]))
     return exported(tmp_path / "run", tmp_path / "run.html")
@@ -69,7 +69,7 @@ def small(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def played(enterprise: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of an export of episodes that were played in a real enterprise."""
+    """Provide the URL of an export of episodes played in a real gateway."""
     folder = tmp_path_factory.mktemp("played")
     requested = ["--policy", "oracle", "--policy", "worker2", "-n", "2", "--chaos", "2", "--url", enterprise]
     for command in (["eval", *requested, "--out", "run"], ["view", "run", "--export", "run.html"]):
@@ -197,11 +197,11 @@ def test_axe_finds_nothing_serious_and_no_view_is_wider_than_its_window(page: An
         page.goto("about:blank")
         page.goto(small + path)
         page.get_by_role("heading", level=1).wait_for()
-        found = Axe().run(page).response["violations"]
+        violations = Axe().run(page).response["violations"]
         faults += [
-            f"{path}: {one['id']} at {one['nodes'][0]['target']}"
-            for one in found
-            if one["impact"] in ("serious", "critical")
+            f"{path}: {violation['id']} at {violation['nodes'][0]['target']}"
+            for violation in violations
+            if violation["impact"] in ("serious", "critical")
         ]
         if page.evaluate("document.documentElement.scrollWidth") > width:
             faults.append(f"{path}: wider than {width}")

@@ -1,4 +1,4 @@
-"""The windows behind the pictures: what they may ask, and a browser that breaks and is nobody's fault."""
+"""Browser windows: blocked requests, and recovery from browser failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 @pytest.fixture
 async def gateway(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """A gateway in this process, so that its browser can be broken."""
+    """Provide an in-process gateway, so that tests can break its browser."""
     async with open_gateway(max_windows=2) as opened:
         yield opened
 
@@ -29,7 +29,7 @@ async def _act(gateway: NotesGateway, episode_id: str, tool: str, **arguments: A
     return observation
 
 
-async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(gateway: NotesGateway) -> None:
+async def test_a_window_only_reaches_the_gateway_whatever_script_runs(gateway: NotesGateway) -> None:
     begun = await gateway.reset(modality="screenshot")
     window = next(iter(gateway.runtime.window_manager._sessions.values())).window
     assert window is not None
@@ -72,12 +72,12 @@ async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(gatew
     runtime, browser = gateway.runtime, gateway.runtime.window_manager._get_backend().chromium._browser
     step = runtime.engine().step
 
-    async def step_and_die(*given: Any, **named: Any) -> Any:
-        taken = await step(*given, **named)
+    async def step_and_die(*args: Any, **kwargs: Any) -> Any:
+        taken = await step(*args, **kwargs)
         await browser.close()
         return taken
 
-    runtime.engine().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
+    runtime.engine().step = step_and_die  # type: ignore[method-assign]  # fails between the step and its page
     body = {"episode_id": episode_id, "step": 1}
     action = {"tool_name": "browser_press", "arguments": {"key": "Enter"}}
     response = (await gateway.http.post("/step", json={**body, "action": action})).json()
@@ -126,12 +126,12 @@ async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(gatewa
     await session.close_window()
     open_window = backend.open
 
-    async def open_and_drop(*given: Any) -> Any:
-        window = await open_window(*given)
+    async def open_and_drop(*args: Any) -> Any:
+        window = await open_window(*args)
         assert (await gateway.http.delete(f"/v1/episodes/{episode_id}")).is_success
         return window
 
-    backend.open = open_and_drop  # type: ignore[method-assign,assignment]  # the moment between the page and its window
+    backend.open = open_and_drop  # type: ignore[method-assign,assignment]  # fails between the page and its window
     late = await gateway.post_step(episode_id, "browser_scroll", dy=0)
     assert (late.status_code, late.json()["code"]) == (409, "episode-closed")
     assert backend.chromium._browser.contexts == []
@@ -139,7 +139,7 @@ async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(gatewa
 
 @pytest.fixture
 def interceptor_class() -> Any:
-    """What watches over a window's requests; it is there where Playwright is."""
+    """Return RequestInterceptor, which requires Playwright."""
     from companyos_gateway.browser.request_interceptor import RequestInterceptor
 
     return RequestInterceptor

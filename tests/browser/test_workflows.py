@@ -1,4 +1,4 @@
-"""Whole workflows, done only by clicking: what it takes with tools, it takes on pages, and it is judged alike."""
+"""Complete workflows on pages: they have the same steps and verdict as with tools."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def test_a_workflow_that_is_only_clicked_ends_in_success(
 QUIET = dict.fromkeys(
     ("unavailable", "rate_limited", "timeout_before_commit", "timeout_after_commit", "forbidden"), 0.0
 )
-"""Faults of the wire are drawn for each call; whoever clicks makes other calls than whoever has tools."""
+"""Faults are drawn per call, and pages make other calls than tools."""

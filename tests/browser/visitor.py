@@ -1,4 +1,4 @@
-"""Who visits: one episode's desk and apps in one window, with everything that the window asked for."""
+"""A visitor of an episode's desk and apps in a window, with all requests of the window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 
 
 class Visitor:
-    """One person at one desk."""
+    """The visitor of one desk."""
 
     def __init__(self, page: Any, url: str, **options: Any) -> None:
         self.page = page
@@ -28,23 +28,23 @@ class Visitor:
         self.page.goto(f"{self.root}{path}")
 
     def text_of(self, testid: str) -> str:
-        """Return what stands in an element."""
+        """Return the text of an element."""
         text: str = self.page.get_by_test_id(testid).first.inner_text()
         return text.strip()
 
     @property
     def now(self) -> datetime:
-        """The simulated time that the page shows."""
+        """Return the simulated time of the page."""
         return datetime.fromisoformat(self.page.locator("header time").get_attribute("datetime"))
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the trainer knows of the episode."""
-        found: dict[str, Any] = httpx.get(f"{self.url}/state", params={"episode_id": self.episode_id}).json()
-        return found
+        """Return the state of the episode for the trainer."""
+        state: dict[str, Any] = httpx.get(f"{self.url}/state", params={"episode_id": self.episode_id}).json()
+        return state
 
     def fill_and_send(self, operation: str, arguments: Mapping[str, Any]) -> None:
-        """Fill in the form of an operation on the page and press its button, as a person does."""
+        """Fill in the form of an operation and click its button."""
         form = self._form(operation, arguments)
         form.evaluate(
             "form => { for (let at = form; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true }"
@@ -63,7 +63,7 @@ class Visitor:
         form.locator('button[type="submit"]').click()
 
     def _form(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the one form of the operation whose fixed values are those of the arguments."""
+        """Return the form of the operation whose hidden values match the arguments."""
         forms = self.page.locator(f'form[action$="/-/{operation}"]')
         for at in range(forms.count()):
             form = forms.nth(at)
@@ -80,13 +80,13 @@ class Visitor:
 
 
 def _flatten(arguments: Mapping[str, Any], outer: str = "") -> list[tuple[str, Any]]:
-    """Return arguments by the names that their fields carry; keys of repetition are the page's own business."""
-    found: list[tuple[str, Any]] = []
+    """Return the arguments by field name, without `idempotency_key` and `if_match`, which the page sets."""
+    fields: list[tuple[str, Any]] = []
     for name, value in arguments.items():
         if name in ("idempotency_key", "if_match") or value is None:
             continue
-        found += _flatten(value, f"{outer}{name}.") if isinstance(value, dict) else [(f"{outer}{name}", value)]
-    return found
+        fields += _flatten(value, f"{outer}{name}.") if isinstance(value, dict) else [(f"{outer}{name}", value)]
+    return fields
 
 
 def _format_value(value: Any, kind: str) -> str:

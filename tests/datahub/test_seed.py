@@ -76,10 +76,10 @@ def test_a_seed_that_does_not_hold_together_is_refused(document: dict[str, Any],
         ("record", {"state": "active"}),
     ],
 )
-def test_a_happening_names_something_that_is_there(kind: str, data: dict[str, Any]) -> None:
-    kind = {"due_at": "2026-03-02T10:00:00Z", "kind": kind, "data": data}
+def test_an_event_names_something_that_is_there(kind: str, data: dict[str, Any]) -> None:
+    event = {"due_at": "2026-03-02T10:00:00Z", "kind": kind, "data": data}
     with pytest.raises(ValidationError, match=f"scheduled_events.data of {kind} at 2026-03-02T10:00Z"):
-        Seed.model_validate(a_document(scheduled_events=[kind]))
+        Seed.model_validate(a_document(scheduled_events=[event]))
 
 
 @pytest.mark.parametrize(("status", "finished_at"), [("queued", "2026-03-01T10:00:00Z"), ("succeeded", None)])

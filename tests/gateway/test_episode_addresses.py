@@ -1,4 +1,4 @@
-"""Episodes at addresses of their own: created, stepped, read and shown below `/v1/episodes`, as by the simple doors."""
+"""Episode routes below `/v1/episodes`: they behave like `/reset`, `/step`, `/state` and `/render`."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ async def test_creating_answers_what_a_reset_answers(gateway: NotesGateway) -> N
 
 async def test_going_on_with_an_episode_creates_none(gateway: NotesGateway) -> None:
     address = await _created(gateway, episode_id="one")
-    told = await _step(gateway, address, "notes_list_notes")
+    response = await _step(gateway, address, "notes_list_notes")
     token = (await gateway.http.get(f"{address}/state")).json()["token"]
     resumed = await gateway.http.post("/v1/episodes", json={"resume": token})
     assert (resumed.status_code, resumed.headers["location"]) == (200, address)
-    assert resumed.json()["observation"] == told["observation"]
+    assert resumed.json()["observation"] == response["observation"]
 
 
 @pytest.mark.parametrize(
@@ -130,31 +130,31 @@ async def test_production_mode_has_none_of_these_doors(open_gateway: OpenGateway
 @pytest.mark.parametrize("form", ["anthropic", "openai", "mcp", "transformers"])
 async def test_tools_are_told_in_the_words_of_whoever_calls_them(gateway: NotesGateway, form: str) -> None:
     plain = (await gateway.http.get("/v1/tools")).json()
-    told = (await gateway.http.get("/v1/tools", params={"format": form})).json()
-    assert [_name(tool) for tool in told] == [tool["name"] for tool in plain]
-    for tool in told:
+    tools = (await gateway.http.get("/v1/tools", params={"format": form})).json()
+    assert [_name(tool) for tool in tools] == [tool["name"] for tool in plain]
+    for tool in tools:
         jsonschema.Draft202012Validator.check_schema(_schema(tool))
 
 
 async def test_chat_templates_find_a_type_and_a_description_of_every_argument(gateway: NotesGateway) -> None:
-    told = (await gateway.http.get("/v1/tools", params={"format": "transformers"})).json()
-    arguments = [one for tool in told for one in _schema(tool)["properties"].values()]
+    tools = (await gateway.http.get("/v1/tools", params={"format": "transformers"})).json()
+    arguments = [one for tool in tools for one in _schema(tool)["properties"].values()]
     assert arguments
     assert all({"type", "description"} <= set(argument) for argument in arguments)
-    assert all("required" in _schema(tool) for tool in told)
+    assert all("required" in _schema(tool) for tool in tools)
 
 
 async def test_an_episode_s_tools_are_those_of_its_toolset(gateway: NotesGateway) -> None:
     address = await _created(gateway, toolset="task")
-    told = (await gateway.http.get(f"{address}/tools", params={"format": "openai"})).json()
-    assert [_name(tool) for tool in told] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
+    tools = (await gateway.http.get(f"{address}/tools", params={"format": "openai"})).json()
+    assert [_name(tool) for tool in tools] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
 
 
 async def test_tools_are_told_to_mcp_as_mcp_tells_of_them(gateway: NotesGateway) -> None:
     address = await _created(gateway)
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accepted = {"Accept": "application/json, text/event-stream"}
-    served = (await gateway.http.post(f"{address}/mcp", json=asked, headers=accepted)).json()["result"]["tools"]
+    served = (await gateway.http.post(f"{address}/mcp", json=request, headers=accepted)).json()["result"]["tools"]
     assert (await gateway.http.get(f"{address}/tools", params={"format": "mcp"})).json() == served
 
 
@@ -227,15 +227,15 @@ def _name(tool: dict[str, Any]) -> str:
 
 
 def _schema(tool: dict[str, Any]) -> dict[str, Any]:
-    told = tool.get("function", tool)
-    words = {"input_schema", "inputSchema", "parameters"} & set(told)
+    function = tool.get("function", tool)
+    words = {"input_schema", "inputSchema", "parameters"} & set(function)
     assert len(words) == 1
-    schema: dict[str, Any] = told[words.pop()]
+    schema: dict[str, Any] = function[words.pop()]
     return schema
 
 
 class _Page(HTMLParser):
-    """The elements, addresses and words of a page."""
+    """Parser that collects the elements, links and words of a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""An episode from reset to its end, through the gateway's plain HTTP and a real service."""
+"""An episode from reset to its end, over HTTP and with a real service."""
 
 from __future__ import annotations
 

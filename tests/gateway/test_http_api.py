@@ -1,4 +1,4 @@
-"""The other doors: pages, documentation, health, the framework's own routes, production mode, bad bodies."""
+"""Other HTTP routes: pages, documentation, health, OpenEnv routes, production mode and invalid bodies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_our_own_reset_comes_before_the_framework_s(gateway: NotesGateway)
     assert (await gateway.step(first["episode_id"], "notes_list_notes"))["observation"]["result"]
 
 
-async def test_the_framework_tells_what_this_is(gateway: NotesGateway) -> None:
+async def test_the_openenv_routes_describe_the_environment(gateway: NotesGateway) -> None:
     assert (await gateway.http.get("/metadata")).json()["name"] == "companyos"
     schema = (await gateway.http.get("/schema")).json()
     assert "brief" in schema["reset_observation"]["properties"]
@@ -106,12 +106,12 @@ async def test_an_unknown_route_is_a_problem_too(gateway: NotesGateway) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
-async def test_a_refused_method_is_told_every_method_of_the_path(gateway: NotesGateway) -> None:
+async def test_a_405_response_lists_every_method_of_the_path(gateway: NotesGateway) -> None:
     assert (await gateway.http.delete("/render")).headers["allow"] == "GET"
     assert (await gateway.http.get("/companyos/tasks")).headers["allow"] == "POST"
 
 
-async def test_the_openapi_names_every_schema_and_every_refusal_on_the_way(gateway: NotesGateway) -> None:
+async def test_the_openapi_document_contains_every_schema_and_middleware_error(gateway: NotesGateway) -> None:
     document = (await gateway.http.get("/openapi.json")).json()
     named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
     assert named <= set(document["components"]["schemas"])
@@ -120,7 +120,7 @@ async def test_the_openapi_names_every_schema_and_every_refusal_on_the_way(gatew
             assert {"400", "422"} <= set(operation["responses"])
 
 
-async def test_the_openapi_names_the_code_of_every_problem_that_plain_http_can_tell(gateway: NotesGateway) -> None:
+async def test_the_openapi_document_contains_every_problem_code(gateway: NotesGateway) -> None:
     described = json.dumps((await gateway.http.get("/openapi.json")).json()["paths"])
     pages = ("companyos_gateway.ui", "companyos_gateway.ui.page_requests")
     kinds = [kind for kind in errors.GatewayError.__subclasses__() if not kind.__module__.startswith(pages)]
@@ -128,36 +128,36 @@ async def test_the_openapi_names_the_code_of_every_problem_that_plain_http_can_t
 
 
 @pytest.mark.parametrize("path", ["/v1/tools?episode=x", "/v1/snapshots?episode_id=nope", "/v1/episodes?all=1"])
-async def test_an_unknown_query_is_refused_by_its_name(gateway: NotesGateway, path: str) -> None:
+async def test_an_unknown_query_parameter_is_rejected_by_name(gateway: NotesGateway, path: str) -> None:
     answer = await gateway.http.get(path)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
     assert answer.json()["errors"][0]["place"] == path.partition("?")[2].partition("=")[0]
 
 
-async def test_every_door_of_the_api_refuses_unknown_queries_but_those_of_health(gateway: NotesGateway) -> None:
+async def test_every_api_route_except_health_rejects_unknown_query_parameters(gateway: NotesGateway) -> None:
     routes = [route for route in gateway.app.routes if isinstance(route, APIRoute) and route.include_in_schema]
     ours = [route for route in routes if route.endpoint.__module__.startswith("companyos_gateway.")]
-    heedless = {
+    unchecked = {
         route.path
         for route in ours
         if reject_unknown_query_params not in {dependency.call for dependency in route.dependant.dependencies}
     }
     assert len(ours) > 20
-    assert heedless == {"/livez", "/readyz", "/health", "/metrics"}
+    assert unchecked == {"/livez", "/readyz", "/health", "/metrics"}
 
 
-async def test_a_page_opens_whatever_its_address_says_besides(gateway: NotesGateway) -> None:
+async def test_pages_ignore_unknown_query_parameters(gateway: NotesGateway) -> None:
     assert (await gateway.http.get("/?from=elsewhere")).status_code == 200
 
 
-async def test_a_body_that_does_not_say_that_it_is_json_is_told_so(gateway: NotesGateway) -> None:
-    told = await gateway.http.post("/v1/episodes/one/restore", content=b'{"snapshot": "x"}')
-    assert told.status_code == 422
-    assert "Content-Type" in told.json()["detail"]
+async def test_a_body_without_a_json_content_type_is_rejected_with_the_reason(gateway: NotesGateway) -> None:
+    response = await gateway.http.post("/v1/episodes/one/restore", content=b'{"snapshot": "x"}')
+    assert response.status_code == 422
+    assert "Content-Type" in response.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [{"seed": "x"}, {"scenari": "bug_escalation"}, {"chaos": 9}])
-async def test_a_demonstration_of_what_there_is_not_is_refused(gateway: NotesGateway, body: dict[str, object]) -> None:
+async def test_a_demonstration_with_invalid_options_is_rejected(gateway: NotesGateway, body: dict[str, object]) -> None:
     answer = await gateway.http.post("/v1/demonstrations", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
 
@@ -169,7 +169,7 @@ async def test_a_missing_query_argument_is_named(gateway: NotesGateway) -> None:
 
 
 @pytest.mark.parametrize("action", [{}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}, {"type": "dance"}])
-async def test_an_action_that_is_none_is_no_step(gateway: NotesGateway, action: dict[str, object]) -> None:
+async def test_an_invalid_action_is_not_a_step(gateway: NotesGateway, action: dict[str, object]) -> None:
     episode = (await gateway.reset())["episode_id"]
     answer = await gateway.http.post("/step", json={"episode_id": episode, "action": action})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-action")

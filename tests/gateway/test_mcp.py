@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: an episode's own tools, each call a step, and clear errors that end no session."""
+"""MCP over streamable HTTP: tools of an episode, each call a step, and errors that keep the session open."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_what_goes_wrong_is_a_step_and_costs_what_it_costs_elsewhere(gatew
     assert (await gateway.state("here"))["step_count"] == len(WRONG) + 1
 
 
-async def test_after_the_end_a_call_says_so_and_takes_no_step(gateway: NotesGateway) -> None:
+async def test_a_call_after_the_end_is_rejected_and_takes_no_step(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="mine")
     async with mcp_client(gateway.app, episode="mine") as client:
         ended = await _call(client, "finish", outcome="done", summary="Looked around.")
@@ -90,11 +90,11 @@ async def test_after_the_end_a_call_says_so_and_takes_no_step(gateway: NotesGate
         assert ended.structured_content["done"] is True
         late = await _call(client, "notes_list_notes")
     assert (late.is_error, late.meta) == (True, None)
-    assert _text(late)["error"]["message"] == "episode-done: The episode is over"  # how it ended is no model's business
+    assert _text(late)["error"]["message"] == "episode-done: The episode is over"  # without the outcome
     assert (await gateway.state("mine"))["step_count"] == 1
 
 
-async def test_calls_at_once_take_turns_and_those_that_find_no_place_are_told(open_gateway: OpenGateway) -> None:
+async def test_concurrent_calls_are_queued_and_rejected_once_the_queue_is_full(open_gateway: OpenGateway) -> None:
     async with open_gateway(NoteKeeping(max_steps=100)) as gateway:
         await gateway.reset(episode_id="mine")
         async with mcp_client(gateway.app, episode="mine") as client:
@@ -122,7 +122,7 @@ async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(ga
 
 
 @pytest.mark.parametrize("path", ["/v1/mcp", "/v1/episodes/nobodys/mcp"])
-async def test_an_episode_that_is_not_there_is_told_at_the_handshake(gateway: NotesGateway, path: str) -> None:
+async def test_an_unknown_episode_is_rejected_at_the_handshake(gateway: NotesGateway, path: str) -> None:
     with pytest.raises(McpError, match="unknown-episode: No live episode has the id 'nobodys'"):
         async with mcp_client(gateway.app, path, episode="nobodys"):
             pass
@@ -155,7 +155,7 @@ async def test_each_service_is_a_server_of_its_own(gateway: NotesGateway, base: 
     assert (await gateway.state("mine"))["step_count"] == 1
 
 
-async def test_a_server_that_is_not_there_says_which_there_are(gateway: NotesGateway) -> None:
+async def test_an_unknown_server_is_rejected_with_the_accepted_names(gateway: NotesGateway) -> None:
     with pytest.raises(McpError, match="unknown-service: server must be one of notes, gateway"):
         async with mcp_client(gateway.app, "/v1/mcp/nobody"):
             pass
@@ -183,16 +183,16 @@ async def test_openenv_s_own_mcp_is_closed_to_agents(open_gateway: OpenGateway) 
         gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
         token = (await gateway.reset())["token"]
         for method in ("openenv/session/create", "openenv/session/close", "tools/list", "initialize"):
-            asked = {"jsonrpc": "2.0", "id": 1, "method": method}
-            answer = await gateway.http.post("/mcp", json=asked, headers={"Authorization": f"Bearer {token}"})
+            request = {"jsonrpc": "2.0", "id": 1, "method": method}
+            answer = await gateway.http.post("/mcp", json=request, headers={"Authorization": f"Bearer {token}"})
             assert (answer.status_code, answer.json()["code"]) == (403, "agent-plane")
         assert gateway.app.state.slots.slots_used() == 0
 
 
 async def test_openenv_s_sessions_are_not_to_be_had_at_the_real_door(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="mine")
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
-    answer = await gateway.http.post("/v1/episodes/mine/mcp", json=asked, headers=HEADERS)
+    request = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
+    answer = await gateway.http.post("/v1/episodes/mine/mcp", json=request, headers=HEADERS)
     assert "error" in answer.json()
     assert gateway.app.state.slots.slots_used() == 0
 

@@ -1,4 +1,4 @@
-"""`/metrics` says what is so: it is read, parsed and compared with what was done."""
+"""`/metrics`: the response is parsed and compared with the calls made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Figures = dict[tuple[str, tuple[str, ...]], float]
 
 
 async def figures_of(http: httpx.AsyncClient) -> Figures:
-    """Return every sample by its name and the values of its labels."""
+    """Return all samples by name and label values."""
     answer = await http.get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")
@@ -45,19 +45,19 @@ async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(o
         other = (await gateway.reset())["episode_id"]
         await gateway.step(other, "finish", outcome="done", summary="")
         await gateway.http.post("/reset", json={"scenario": "nowhere"})
-        found = await figures_of(gateway.http)
-    steps = {labels[0]: value for (name, labels), value in found.items() if name == "companyos_steps_total"}
+        metrics = await figures_of(gateway.http)
+    steps = {labels[0]: value for (name, labels), value in metrics.items() if name == "companyos_steps_total"}
     assert steps == {"carried_out": 2, "planned_fault": 1, "problem": 1, "invalid_call": 1, "infra_error": 1}
-    assert found["companyos_operations_total", ("reset", "done")] == 2
-    assert found["companyos_operations_total", ("reset", "unknown-scenario")] == 1
-    assert found["companyos_planned_faults_total", ("rate_limited",)] == 1
-    assert found["companyos_service_faults_total", ("notes",)] == 1
-    assert found["companyos_service_resends_total", ("notes",)] == 0
-    assert found["companyos_episodes_ended_total", ("failed",)] == 1
-    assert found["companyos_episodes_ended_total", ("infra_error",)] == 1
-    assert found["companyos_step_seconds_count", ()] == 6
-    assert found["companyos_operation_seconds_count", ("reset",)] == 3
-    assert found["companyos_service_call_seconds_count", ("notes",)] > 4
+    assert metrics["companyos_operations_total", ("reset", "done")] == 2
+    assert metrics["companyos_operations_total", ("reset", "unknown-scenario")] == 1
+    assert metrics["companyos_planned_faults_total", ("rate_limited",)] == 1
+    assert metrics["companyos_service_faults_total", ("notes",)] == 1
+    assert metrics["companyos_service_resends_total", ("notes",)] == 0
+    assert metrics["companyos_episodes_ended_total", ("failed",)] == 1
+    assert metrics["companyos_episodes_ended_total", ("infra_error",)] == 1
+    assert metrics["companyos_step_seconds_count", ()] == 6
+    assert metrics["companyos_operation_seconds_count", ("reset",)] == 3
+    assert metrics["companyos_service_call_seconds_count", ("notes",)] > 4
 
 
 async def test_what_lives_is_told_as_it_lives(gateway: NotesGateway) -> None:
@@ -65,20 +65,20 @@ async def test_what_lives_is_told_as_it_lives(gateway: NotesGateway) -> None:
         await socket.reset()
         plain = (await gateway.reset())["episode_id"]
         await gateway.http.post(f"/v1/episodes/{plain}/snapshots")
-        found = await figures_of(gateway.http)
-        assert found["companyos_episodes_live", ()] == 2
-        assert (found["companyos_slots_used", ()], found["companyos_sockets_open", ()]) == (1, 1)
-        assert found["companyos_slots_most", ()] >= gateway.runtime.settings.max_episodes
-        assert found["companyos_snapshots", ()] == 1
-        assert found["companyos_episode_folders", ("gateway",)] == 2
-    found = await figures_of(gateway.http)
-    assert (found["companyos_slots_used", ()], found["companyos_sockets_open", ()]) == (0, 0)
-    assert found["companyos_episodes_detached", ()] == 1
-    assert found["process_open_fds", ()] > 0
+        metrics = await figures_of(gateway.http)
+        assert metrics["companyos_episodes_live", ()] == 2
+        assert (metrics["companyos_slots_used", ()], metrics["companyos_sockets_open", ()]) == (1, 1)
+        assert metrics["companyos_slots_most", ()] >= gateway.runtime.settings.max_episodes
+        assert metrics["companyos_snapshots", ()] == 1
+        assert metrics["companyos_episode_folders", ("gateway",)] == 2
+    metrics = await figures_of(gateway.http)
+    assert (metrics["companyos_slots_used", ()], metrics["companyos_sockets_open", ()]) == (0, 0)
+    assert metrics["companyos_episodes_detached", ()] == 1
+    assert metrics["process_open_fds", ()] > 0
 
 
-def leaks(found: Figures) -> dict[str, float]:
-    return {labels[0]: value for (name, labels), value in found.items() if name == "companyos_leaked"}
+def leaks(metrics: Figures) -> dict[str, float]:
+    return {labels[0]: value for (name, labels), value in metrics.items() if name == "companyos_leaked"}
 
 
 async def test_where_nothing_leaks_the_gauge_says_nothing(gateway: NotesGateway) -> None:
@@ -95,8 +95,13 @@ async def test_a_leak_is_seen(gateway: NotesGateway) -> None:
     (gateway.runtime.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
     gateway.runtime.engine().store.hold(gateway.runtime.engine().store.get(episode_id), object())
     gateway.app.state.slots._sessions["nobody's"] = None
-    found = leaks(await figures_of(gateway.http))
-    assert (found["gateway_folders"], found["held_episodes"], found["sessions"], found["sockets"]) == (1, 1, 1, 0)
+    metrics = leaks(await figures_of(gateway.http))
+    assert (metrics["gateway_folders"], metrics["held_episodes"], metrics["sessions"], metrics["sockets"]) == (
+        1,
+        1,
+        1,
+        0,
+    )
 
 
 async def test_every_metric_has_a_description(gateway: NotesGateway) -> None:
@@ -119,18 +124,18 @@ async def test_each_gateway_has_figures_of_its_own(open_gateway: OpenGateway) ->
         await gateway.reset()
         other = create_app(GatewayRuntime(Settings()))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(other), base_url="http://g") as http:
-            found = await figures_of(http)
-        assert ("companyos_episodes_live", ()) not in found
-        assert not [name for name, _ in found if name == "companyos_operations_total"]
+            metrics = await figures_of(http)
+        assert ("companyos_episodes_live", ()) not in metrics
+        assert not [name for name, _ in metrics if name == "companyos_operations_total"]
         assert (await figures_of(gateway.http))["companyos_operations_total", ("reset", "done")] == 1
 
 
 async def test_a_gateway_is_ready_where_nothing_is_amiss(gateway: NotesGateway) -> None:
     answer = await gateway.http.get("/readyz")
-    told = answer.json()
-    assert (answer.status_code, told["status"], told["services"]) == (200, "ready", {"notes": "ready"})
-    assert told["tools"] == len(gateway.runtime.engine().toolbox)
-    assert told["descriptors"]["open"] < told["descriptors"]["limit"]
+    body = answer.json()
+    assert (answer.status_code, body["status"], body["services"]) == (200, "ready", {"notes": "ready"})
+    assert body["tools"] == len(gateway.runtime.engine().toolbox)
+    assert body["descriptors"]["open"] < body["descriptors"]["limit"]
     assert (await gateway.http.get("/health")).json()["status"] == "healthy"
 
 

@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows beside each door is what its own schemas say, and what happens when it is asked."""
+"""Examples in the OpenAPI document: they match their schemas and the actual responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.gateway.conftest import NotesGateway
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 WITHOUT_EXAMPLE = {"GET /v1/episodes/{episode_id}/databases/{service}"}
-"""Its answer is a file."""
+"""Routes that return a file."""
 
 
 async def _document(gateway: NotesGateway) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _bodies(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the content of the body and of every answer that is no refusal, by media type."""
+    """Yield the content of the request body and of every successful response, by media type."""
     if "requestBody" in operation:
         yield operation["requestBody"]["content"]
     for status, answer in operation["responses"].items():
@@ -40,7 +40,7 @@ def _shown(content: dict[str, Any]) -> list[Any]:
     return one + [example["value"] for example in content.get("examples", {}).values()]
 
 
-async def test_every_door_shows_what_it_takes_and_what_it_answers(gateway: NotesGateway) -> None:
+async def test_every_operation_has_request_and_response_examples(gateway: NotesGateway) -> None:
     document = await _document(gateway)
     bare = {
         name
@@ -54,7 +54,7 @@ async def test_every_door_shows_what_it_takes_and_what_it_answers(gateway: Notes
     assert not [one["name"] for one in parameters if one["in"] == "path" and "example" not in one]
 
 
-async def test_every_example_fits_its_schema(gateway: NotesGateway) -> None:
+async def test_every_example_matches_its_schema(gateway: NotesGateway) -> None:
     document = await _document(gateway)
     checked = 0
     for name, operation in _operations(document):
@@ -62,13 +62,13 @@ async def test_every_example_fits_its_schema(gateway: NotesGateway) -> None:
             content = bodies.get(JSON, {})
             schema = {**content.get("schema", {}), "components": document["components"]}
             for example in _shown(content):
-                misfits = list(jsonschema.Draft202012Validator(schema).iter_errors(example))
-                assert not misfits, f"{name}: {misfits[0]}"
+                errors = list(jsonschema.Draft202012Validator(schema).iter_errors(example))
+                assert not errors, f"{name}: {errors[0]}"
                 checked += 1
     assert checked > 40
 
 
-async def test_every_refusal_is_shown_with_its_code(gateway: NotesGateway) -> None:
+async def test_every_error_response_has_examples_by_code(gateway: NotesGateway) -> None:
     document = await _document(gateway)
     examples = document["components"]["examples"]
     assert all(example["value"]["code"] == code for code, example in examples.items())
@@ -80,13 +80,13 @@ async def test_every_refusal_is_shown_with_its_code(gateway: NotesGateway) -> No
                 assert {examples[code]["value"]["status"] for code in named} == {int(status)}
 
 
-async def test_a_shown_refusal_is_the_one_that_is_told(gateway: NotesGateway) -> None:
+async def test_an_error_example_matches_the_actual_response(gateway: NotesGateway) -> None:
     shown = (await _document(gateway))["components"]["examples"]["unknown-episode"]["value"]
-    told = (await gateway.http.get("/v1/episodes/nobodys/state")).json()
-    assert {name: told[name] for name in shown} == shown
+    body = (await gateway.http.get("/v1/episodes/nobodys/state")).json()
+    assert {name: body[name] for name in shown} == shown
 
 
-async def test_every_operation_says_in_a_few_words_what_it_does(gateway: NotesGateway) -> None:
+async def test_every_operation_has_a_short_summary(gateway: NotesGateway) -> None:
     summaries = {name: operation["summary"] for name, operation in _operations(await _document(gateway))}
     assert all(8 <= len(text) <= 90 and not text.endswith(".") for text in summaries.values()), summaries
     assert all(" " in text and not text.istitle() for text in summaries.values()), summaries

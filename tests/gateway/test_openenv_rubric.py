@@ -1,4 +1,4 @@
-"""The rubric tree of an environment: what trainers in the same process look into."""
+"""The rubric tree of an environment, which trainers in the same process read."""
 
 from __future__ import annotations
 

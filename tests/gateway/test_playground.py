@@ -1,4 +1,4 @@
-"""The page at `/web`: off until it is asked for, an episode for each visitor, nothing from elsewhere."""
+"""The playground at `/web`: off by default, an episode per visitor, no resources of other hosts."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from companyos_gateway.settings import Settings
 from tests.gateway.conftest import NotesGateway, OpenGateway
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-"""Gradio's own."""
+"""Paths of Gradio itself."""
 
 
 @pytest.fixture
 async def playground(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """A gateway with the page."""
+    """Return a gateway with the playground."""
     async with open_gateway(web=True) as gateway:
         yield gateway
 
 
 async def _functions(gateway: NotesGateway) -> dict[str, int]:
-    """Return the numbers of the page's own functions by what calls them."""
+    """Return the indexes of the page's functions by trigger."""
     config = (await gateway.http.get("/web/config")).json()
     return {trigger: one["id"] for one in config["dependencies"] for _, trigger in one["targets"]}
 
 
 async def _call(gateway: NotesGateway, visitor: str, function: int, *data: Any) -> dict[str, Any]:
-    """Call a function of the page as a browser does, and return what it says in the end."""
+    """Call a function of the page like a browser and return the final result."""
     body = {"fn_index": function, "session_hash": visitor, "data": data}
     joined = await gateway.http.post("/web/gradio_api/queue/join", json=body)
     assert joined.status_code == 200, joined.text
@@ -45,14 +45,14 @@ async def _call(gateway: NotesGateway, visitor: str, function: int, *data: Any) 
 
 
 async def _begin(gateway: NotesGateway, visitor: str, seed: str = "1") -> str:
-    """Open the page as a visitor, and return what it shows of the task."""
+    """Open the page as a visitor and return the task that it shows."""
     result = await _call(gateway, visitor, (await _functions(gateway))["load"], "note_keeping", 1, seed)
     assert result["success"], result
     return str(result["output"]["data"][2])
 
 
 async def _form(gateway: NotesGateway, visitor: str, tool: str) -> dict[str, Any]:
-    """Choose a tool, and return the form that is drawn for it."""
+    """Select a tool and return its form."""
     result = await _call(gateway, visitor, (await _functions(gateway))["change"], tool)
     assert result["success"], result
     form: dict[str, Any] = result["output"]["render_config"]

@@ -1,4 +1,4 @@
-"""What an episode of the modality `screenshot` is without a browser: options, tools, addresses, budgets, refusals."""
+"""Episodes with the modality `screenshot`, tested without a browser: options, tools, addresses, budgets and errors."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ ROOT = "/v1/episodes/abc/apps"
 
 @pytest.fixture
 def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Playwright be missing, as it is where the extra was not installed."""
+    """Make Playwright unavailable, as without the extra `browser`."""
     for name in [name for name in sys.modules if name.startswith(("playwright", PLAYWRIGHT))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "playwright", None)
 
 
 async def _begun(gateway: NotesGateway) -> Episode:
-    """Begin an episode of the modality behind the door's back: in front of it a browser is asked for."""
+    """Start a screenshot episode directly in the engine, as the route would require a browser."""
     options = ResetOptions(scenario="note_keeping", seed=1, modality=Modality.SCREENSHOT)
     return await gateway.runtime.engine().reset(options)
 

@@ -1,4 +1,4 @@
-"""The Task API, and resets of its tasks, over plain HTTP and as the framework calls them."""
+"""The Task API and resets of its tasks, over HTTP and through the OpenEnv environment."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"split": "test", "index": 0, "seed": 1}, "a task cannot be combined with seed"),
         ({"task_id": "test.note_keeping.0.00", "seed": 1, "chaos": 2}, "a task cannot be combined with chaos, seed"),
@@ -112,11 +112,11 @@ async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
     ],
 )
 async def test_a_task_is_named_in_one_way_and_brings_its_own_seed(
-    gateway: NotesGateway, options: dict[str, Any], told: str
+    gateway: NotesGateway, options: dict[str, Any], message: str
 ) -> None:
     answer = await _reset(gateway, **options)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
-    assert told in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 async def test_other_options_go_together_with_a_task(gateway: NotesGateway) -> None:

@@ -1,4 +1,4 @@
-"""The trainer's routes: what there is to play, and the evidence of an episode."""
+"""Trainer routes: the scenarios and the evidence of an episode."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: Note
     assert stored["state"] == kept.state().model_dump(mode="json", exclude={"token"})
     assert (stored["state"]["seed"], stored["state"]["outcome"]) == (3, "failed")
     assert stored["finish"]["outcome"] == "impossible"
-    told = kept.task.instance
-    assert (stored["brief"], stored["company"], stored["acting_as"]) == (told.brief, told.company_name, told.acting_as)
-    assert stored["started_at"] == told.started_at.isoformat()
+    instance = kept.task.instance
+    assert (stored["brief"], stored["company"], stored["acting_as"]) == (
+        instance.brief,
+        instance.company_name,
+        instance.acting_as,
+    )
+    assert stored["started_at"] == instance.started_at.isoformat()
     assert stored["task"] == {
         "scenario": "note_keeping",
         "seed": 3,

@@ -1,4 +1,4 @@
-"""What the viewer is told of live episodes, as functions: rewards by part, ticks of a chart, the little of Markdown."""
+"""Functions of the viewer and the console: parts of rewards, chart ticks and Markdown."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 
 
-async def test_a_write_reports_its_change_set_its_audit_line_and_the_next_happening(library: ServiceHarness) -> None:
+async def test_a_write_reports_its_change_set_its_audit_line_and_the_next_event(library: ServiceHarness) -> None:
     answer = await library.post("/books/B-1/lend")
     assert answer.status_code == 200
     (change,) = library.last_report.changes

@@ -43,7 +43,7 @@ def test_the_assignee_of_an_old_ticket_may_be_nobody() -> None:
     assert a_seed(a_row(assignee_id="p-nobody")).tickets[0].assignee_id == "p-nobody"
 
 
-def test_a_happening_may_speak_of_a_ticket_to_come() -> None:
+def test_a_event_may_speak_of_a_ticket_to_come() -> None:
     ticket = {"key": "OPS-2", "type": "task", "title": "x", "description": "x", "reporter_id": EVA, "team_id": "ops"}
     comment = {"id": "comment-1", "ticket_key": "OPS-2", "author_id": EVA, "body": "x"}
     scheduled_events = [

@@ -1,4 +1,4 @@
-"""A gateway in process over the three services in process, and a browser without a screen."""
+"""Fixtures: a gateway and its three services in process, and an HTTP client that fills in forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OpenBrowser = Callable[..., AbstractAsyncContextManager[Browser]]
 
 @asynccontextmanager
 async def in_process(folder: Path, **settings: Any) -> AsyncIterator[Browser]:
-    """Give a browser on a new enterprise whose services keep their files below a folder."""
+    """Provide a browser on a new gateway whose services store their files in a folder."""
     with in_process_service_clients(folder) as service_clients:
         app = create_app(GatewayRuntime(Settings(**settings), service_clients=service_clients))
         desk = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk", follow_redirects=True)
@@ -34,12 +34,12 @@ async def in_process(folder: Path, **settings: Any) -> AsyncIterator[Browser]:
 
 @pytest.fixture
 def open_browser(tmp_path: Path) -> OpenBrowser:
-    """Return a function that opens a browser on a new enterprise."""
+    """Return a function that opens a browser on a new gateway."""
     return partial(in_process, tmp_path)
 
 
 @pytest.fixture
 async def browser(open_browser: OpenBrowser) -> AsyncIterator[Browser]:
-    """A browser on a new enterprise that asks for no token."""
+    """Provide a browser on a new gateway without authentication."""
     async with open_browser() as opened:
         yield opened

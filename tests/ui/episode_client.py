@@ -1,4 +1,4 @@
-"""Playing in process: an oracle over plain HTTP, and a looker on the stream of an episode."""
+"""In-process clients: the oracle over HTTP, and a client of an episode's event stream."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def solve(
     max_steps: int = 200,
     on_step: Callable[[str, dict[str, Any], StepView], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Let the oracle play at most so many steps; return them as lines of a trajectory, and tell each as it is taken."""
+    """Play at most `max_steps` steps with the oracle and return them as trajectory lines; call `on_step` after each."""
     first, episode_id = begun["observation"], begun["episode_id"]
     tools = (await client.get("/v1/tools", params={"episode_id": episode_id})).json()
     lines: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ async def solve(
         acting_as=first["acting_as"],
         now=datetime.fromisoformat(first["now"]),
         steps_left=first["steps_left"],
-        tools=tuple(ToolSpec(**{name: one[name] for name in ToolSpec.model_fields}) for one in tools),
+        tools=tuple(ToolSpec(**{name: tool[name] for name in ToolSpec.model_fields}) for tool in tools),
         stream=Stream("policy", "oracle"),
     )
     with suppress(EpisodeOverError):
@@ -88,7 +88,7 @@ async def solve(
 
 @dataclass
 class StreamViewer:
-    """Who looks at the stream of an episode, without a browser."""
+    """A client of an episode's event stream."""
 
     status: int = 0
     events: list[tuple[str, str, Any]] = field(default_factory=list)
@@ -97,25 +97,25 @@ class StreamViewer:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def next(self, kind: str) -> Any:
-        """Return the data of the next event of a kind, whatever comes before it."""
+        """Return the data of the next event of a kind and skip all others."""
         async with asyncio.timeout(10):
             while True:
-                found, _, data = await self.received.get()
-                if found == kind:
+                name, _, data = await self.received.get()
+                if name == kind:
                     return data
 
     @property
     def kinds(self) -> list[str]:
-        """What came so far, without repetition of what follows itself."""
+        """The kinds of the received events, without consecutive repetitions."""
         return [kind for at, (kind, _, _) in enumerate(self.events) if at == 0 or self.events[at - 1][0] != kind]
 
     @property
     def steps(self) -> list[int]:
-        """The numbers of the steps that came."""
+        """The numbers of the received steps."""
         return [data["number"] for kind, _, data in self.events if kind == "step"]
 
     def receive_message(self, message: Any) -> None:
-        """Take in what the app sends."""
+        """Process an ASGI message of the app."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             return
@@ -130,7 +130,7 @@ class StreamViewer:
 
 @asynccontextmanager
 async def open_stream(app: Any, path: str, query: str = "", **headers: str) -> AsyncIterator[StreamViewer]:
-    """Look at a stream as long as it is open, or the block goes on."""
+    """Open a stream for the duration of the context."""
     viewer, gone = StreamViewer(), asyncio.Event()
     sent = False
 

@@ -1,4 +1,4 @@
-"""A browser without a screen: pages are read, forms are filled in by their labels' names and sent."""
+"""A minimal browser over HTTP that opens pages, fills in forms and submits them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import httpx
 
 @dataclass
 class Form:
-    """A form of a page, with what stands in it."""
+    """A form of a page with its values."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
 
 
 class _Forms(HTMLParser):
-    """Reads the forms of a page by their test ids."""
+    """Parser that collects the forms of a page by test id."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, Form] = {}
+        self.forms: dict[str, Form] = {}
         self._form: Form | None = None
         self._select: str | None = None
 
@@ -31,7 +31,7 @@ class _Forms(HTMLParser):
         attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
             self._form = Form(attributes.get("action", ""))
-            self.found[attributes.get("data-testid", "")] = self._form
+            self.forms[attributes.get("data-testid", "")] = self._form
         elif self._form is not None and tag in ("input", "textarea"):
             self._form.fields[attributes["name"]] = attributes.get("value", "")
         elif self._form is not None and tag == "select":
@@ -49,18 +49,18 @@ class _Forms(HTMLParser):
 
 @dataclass
 class Browser:
-    """One visitor."""
+    """The browser of one visitor."""
 
     client: httpx.AsyncClient
     root: str = ""
     page: httpx.Response = field(default_factory=lambda: httpx.Response(200))
     app: Any = None
-    """The gateway's app itself, for what is no request with one answer."""
+    """The ASGI app of the gateway, for streams."""
     drain: Any = None
-    """Lets the gateway begin to end."""
+    """Starts the shutdown of the gateway."""
 
     async def reset(self, **options: Any) -> dict[str, Any]:
-        """Start an episode and open its desk, with its token where there is one."""
+        """Start an episode and open its desk, with the episode token if there is one."""
         headers = {"Authorization": f"Bearer {options.pop('trainer')}"} if "trainer" in options else {}
         answer = await self.client.post("/reset", json=options, headers=headers)
         assert answer.status_code == 200, answer.text
@@ -78,22 +78,22 @@ class Browser:
         return self.page
 
     async def submit(self, form: str, **fields: str) -> httpx.Response:
-        """Fill in a form of the page and send it."""
+        """Fill in a form of the page and submit it."""
         parser = _Forms()
         parser.feed(self.page.text)
-        found = parser.found[form]
+        target = parser.forms[form]
         named = {name.replace("__", ":").replace("_dot_", "."): value for name, value in fields.items()}
-        assert set(named) <= set(found.fields), found.fields
-        self.page = await self.client.post(found.action, data={**found.fields, **named})
+        assert set(named) <= set(target.fields), target.fields
+        self.page = await self.client.post(target.action, data={**target.fields, **named})
         return self.page
 
     def text_of(self, testid: str) -> str:
-        """Return what stands in an element of the page, without its tags."""
-        found = re.search(
+        """Return the text of an element of the page."""
+        match = re.search(
             rf'data-testid="{re.escape(testid)}"[^>]*>(.*?)</(?:dd|div|p|h1|h2|span)>', self.page.text, re.S
         )
-        assert found is not None, self.page.text[:3000]
-        return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", found[1])).strip()
+        assert match is not None, self.page.text[:3000]
+        return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", match[1])).strip()
 
     def now(self) -> str:
         """Return the simulated time that the page shows."""
@@ -101,5 +101,5 @@ class Browser:
 
     def code(self) -> str | None:
         """Return the code of the Problem on the page."""
-        found = re.search(r'data-testid="problem" data-code="([^"]+)"', self.page.text)
-        return None if found is None else found[1]
+        match = re.search(r'data-testid="problem" data-code="([^"]+)"', self.page.text)
+        return None if match is None else match[1]

@@ -1,4 +1,4 @@
-"""Sessions of browsers: the cookie is a random id, expires, and is gone after signing out."""
+"""Browser sessions: the cookie is a random id that expires and is deleted on sign-out."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def test_a_session_expires_and_the_oldest_make_room() -> None:
     assert sessions.find(first) is not None
     now[0] = SESSION_LIFETIME_S
     assert sessions.find(first) is None
-    crowd = [sessions.begin(None) for _ in range(MAX_SESSIONS + 1)]
-    assert [sessions.find(one) is not None for one in crowd] == [False] + [True] * MAX_SESSIONS
-    sessions.end(crowd[-1])
-    assert sessions.find(crowd[-1]) is None
+    session_ids = [sessions.begin(None) for _ in range(MAX_SESSIONS + 1)]
+    assert [sessions.find(session_id) is not None for session_id in session_ids] == [False] + [True] * MAX_SESSIONS
+    sessions.end(session_ids[-1])
+    assert sessions.find(session_ids[-1]) is None
 
 
 @pytest.mark.parametrize("attempt", range(3))

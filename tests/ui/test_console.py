@@ -1,4 +1,4 @@
-"""The console: the trainer sees what is played, starts an episode and gets to its desk."""
+"""The console: lists episodes, starts them, and shows runs and scenarios."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TOKEN = "trainer-token-of-some-length"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
-    """A browser on an enterprise that most of these tests share."""
+    """Provide a browser on a gateway that most of these tests share."""
     async with in_process(tmp_path_factory.mktemp("services")) as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def browser(shared: Browser) -> AsyncIterator[Browser]:
-    """A browser on an enterprise in which nothing is played."""
+    """Provide a browser on a gateway without running episodes."""
     yield shared
     await _open(shared)
     for episode_id in set(re.findall(r'data-testid="end-form-([^"]+)"', shared.page.text)):
@@ -56,7 +56,7 @@ async def test_an_episode_is_started_on_the_console_and_played_at_its_desk(brows
     assert f'href="{desk}?token=' in browser.page.text
 
 
-async def test_what_is_refused_stands_on_the_form(browser: Browser) -> None:
+async def test_an_invalid_form_shows_the_error(browser: Browser) -> None:
     await _open(browser)
     await browser.submit("start", seed__int="-7")
     assert browser.page.status_code == 422
@@ -75,7 +75,7 @@ async def test_an_episode_is_ended_on_the_console_and_stays_in_the_list(browser:
     assert gone.status_code == 404
 
 
-async def test_a_task_of_the_task_set_is_started_by_its_place_or_its_name(browser: Browser) -> None:
+async def test_a_task_is_started_by_index_or_id(browser: Browser) -> None:
     await _open(browser)
     await browser.submit("start-task", split="validation", index__int="12")
     assert browser.text_of("brief")
@@ -88,7 +88,7 @@ async def test_a_task_of_the_task_set_is_started_by_its_place_or_its_name(browse
     assert 'value="99999"' in browser.page.text
 
 
-async def test_rates_of_chaos_are_typed_line_by_line(browser: Browser) -> None:
+async def test_chaos_overrides_are_entered_line_by_line(browser: Browser) -> None:
     await _open(browser)
     await browser.submit("start", chaos_overrides__pairs="unavailable = 0.5\nnonsense = 1")
     assert browser.page.status_code == 422
@@ -99,7 +99,7 @@ async def test_rates_of_chaos_are_typed_line_by_line(browser: Browser) -> None:
     assert browser.text_of("brief"), browser.page.text
 
 
-async def test_what_is_not_there_is_refused_with_what_there_is(browser: Browser) -> None:
+async def test_unknown_values_are_rejected_with_the_accepted_ones(browser: Browser) -> None:
     level = (await browser.client.post("/reset", json={"chaos": 5})).json()
     assert level["detail"] == "chaos: the levels are 0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, not 5"
     scenario = (await browser.client.post("/reset", json={"scenario": "coffee_break"})).json()
@@ -110,7 +110,7 @@ async def test_what_is_not_there_is_refused_with_what_there_is(browser: Browser)
     assert "vendor_onboarding" in page.text
 
 
-async def test_a_page_of_a_refusal_leads_back(browser: Browser) -> None:
+async def test_an_error_page_links_back(browser: Browser) -> None:
     await browser.reset(scenario="vendor_onboarding", seed=1)
     lost = {"/console/episodes/none": "/", f"{browser.root}/ticketdesk/tickets/none": f"{browser.root}/ticketdesk/"}
     for address, start in lost.items():
@@ -165,9 +165,7 @@ async def test_two_episodes_are_compared_live_or_over(browser: Browser) -> None:
     assert gone.status_code == 404
 
 
-async def test_a_run_is_shown_with_its_figures_and_every_episode_opens(
-    open_browser: OpenBrowser, tmp_path: Path
-) -> None:
+async def test_a_run_shows_its_report_and_every_episode_opens(open_browser: OpenBrowser, tmp_path: Path) -> None:
     name = write_episode(tmp_path / "runs" / "first")
     write_episode(tmp_path / "runs" / "first", policy="noop", lines=LINES[:2], stored=evidence(changes=()))
     (tmp_path / "runs" / "no run").mkdir()
@@ -187,7 +185,7 @@ async def test_a_run_is_shown_with_its_figures_and_every_episode_opens(
         document = (await browser.client.get(run["episodes"][0]["document"])).json()
         assert len(document["steps"]) == len(LINES)
         judged = (await browser.client.get(run["episodes"][0]["judged"])).json()
-        assert judged["fault"], "the small task is none of this house"
+        assert judged["fault"], "the scenario of the run is not installed"
         refs = {"episode": [f"results/first/episodes/{one['name']}" for one in run["episodes"]]}
         assert (await browser.client.get("/console/compare", params=refs)).status_code == 200
         for foreign in ("../..", "no run", "%2e%2e", "..%2fsecret.jsonl", "../runs/first", "runs"):
@@ -197,13 +195,13 @@ async def test_a_run_is_shown_with_its_figures_and_every_episode_opens(
         assert (await browser.client.get("/console/results/first/episodes/..%2F..%2Fx/document")).status_code == 404
 
 
-async def test_a_house_without_runs_says_how_one_is_made(open_browser: OpenBrowser, tmp_path: Path) -> None:
+async def test_an_empty_list_of_runs_shows_how_to_create_one(open_browser: OpenBrowser, tmp_path: Path) -> None:
     async with open_browser(runs=tmp_path / "nowhere") as browser:
         await _open(browser, "/results")
         assert "No runs in" in browser.page.text
 
 
-async def test_the_catalogue_says_what_there_is_to_play_and_gives_no_test_task_away(browser: Browser) -> None:
+async def test_the_scenario_pages_list_no_test_tasks(browser: Browser) -> None:
     await _open(browser, "/scenarios")
     assert browser.page.text.count('data-testid="scenario-') == 17
     for name in ("vendor_onboarding", "quarter_close"):
@@ -215,14 +213,14 @@ async def test_the_catalogue_says_what_there_is_to_play_and_gives_no_test_task_a
     assert "test.vendor_onboarding" not in browser.page.text
 
 
-async def test_the_first_page_leads_to_the_console_where_there_is_one(open_browser: OpenBrowser) -> None:
+async def test_the_home_page_links_to_the_console_if_it_exists(open_browser: OpenBrowser) -> None:
     for mode, is_there in ((ServerMode.SIMULATION, True), (ServerMode.PRODUCTION, False)):
         async with open_browser(mode=mode) as browser:
             assert ('href="/console"' in (await browser.client.get("/")).text) is is_there
             assert ((await browser.client.get("/console")).status_code == 200) is is_there
 
 
-async def test_the_console_is_the_trainer_s_alone(open_browser: OpenBrowser) -> None:
+async def test_the_console_requires_the_trainer_token(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         assert (await browser.client.get("/console")).status_code == 403
         own = await browser.client.post("/reset", json={}, headers={"Authorization": f"Bearer {TOKEN}"})

@@ -1,4 +1,4 @@
-"""The apps of an episode: pages cost nothing and leave no trace, a form is a step like any other."""
+"""The apps of an episode: pages are not steps, each submitted form is a step."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_the_desk_shows_the_brief_and_leads_to_every_app(browser: Browser)
     assert "TicketDesk" in browser.page.text
 
 
-async def test_pages_are_no_steps_and_leave_the_episode_as_it_was(browser: Browser) -> None:
+async def test_pages_are_not_steps_and_do_not_change_the_episode(browser: Browser) -> None:
     key = await _ticket(browser)
     before = await _state(browser)
     for page in ("/ticketdesk/", "/ticketdesk/board", f"/ticketdesk/tickets/{key}", "/ticketdesk/tickets/NO-1"):
@@ -58,7 +58,7 @@ async def test_a_form_is_a_step_that_is_paid_like_the_tool_call(browser: Browser
     assert {name: clicked[name] for name in alike} == {name: called[name] for name in alike}
 
 
-async def test_a_refused_form_is_a_step_and_keeps_what_was_typed(browser: Browser) -> None:
+async def test_a_rejected_form_is_a_step_and_keeps_its_input(browser: Browser) -> None:
     key = await _ticket(browser)
     await browser.open(f"/ticketdesk/tickets/{key}")
     await browser.submit("link_approval", approval_ref='"><b>nothing')
@@ -79,7 +79,7 @@ async def test_time_passes_from_the_desk(browser: Browser) -> None:
     assert "no number" in browser.page.text
 
 
-async def test_finishing_ends_the_episode_and_every_page_says_so(browser: Browser) -> None:
+async def test_every_page_shows_that_the_episode_is_finished(browser: Browser) -> None:
     await _ticket(browser)
     await browser.submit("finish", outcome="impossible", summary="I give up.")
     assert "Outcome: " in browser.text_of("notice")
@@ -89,7 +89,7 @@ async def test_finishing_ends_the_episode_and_every_page_says_so(browser: Browse
     assert refused.status_code == 409
 
 
-async def test_whoever_plays_where_no_token_is_asked_for_gets_a_score_with_every_check(browser: Browser) -> None:
+async def test_without_authentication_the_desk_shows_a_score_with_every_check(browser: Browser) -> None:
     await _ticket(browser)
     assert 'data-testid="score"' not in browser.page.text
     await browser.submit("finish", outcome="impossible", summary="I give up.")
@@ -100,7 +100,7 @@ async def test_whoever_plays_where_no_token_is_asked_for_gets_a_score_with_every
     assert "not so: ticket resolved" not in checks
 
 
-async def test_an_agent_at_its_desk_is_told_no_score(open_browser: OpenBrowser) -> None:
+async def test_the_desk_shows_no_score_to_an_agent(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         await _ticket(browser, trainer=TOKEN)
         await browser.submit("finish", outcome="impossible", summary="I give up.")
@@ -110,9 +110,10 @@ async def test_an_agent_at_its_desk_is_told_no_score(open_browser: OpenBrowser) 
         late = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"})
         assert late.status_code == 409
         assert "ended as" not in late.text
+        assert "Outcome: " not in late.text
 
 
-async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(open_browser: OpenBrowser) -> None:
+async def test_an_episode_token_only_opens_the_apps_of_its_episode(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         await _ticket(browser, trainer=TOKEN)
         own = browser.root
@@ -138,7 +139,7 @@ async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(ope
         assert (await browser.open("?token=gone")).status_code == 403
 
 
-async def test_a_form_of_another_site_and_one_of_no_page_are_refused(browser: Browser) -> None:
+async def test_cross_site_and_malformed_forms_are_rejected(browser: Browser) -> None:
     key = await _ticket(browser)
     url, form = f"{browser.root}/ticketdesk/-/add_comment", {"key": key, "body": "x"}
     assert (await browser.client.post(url, data=form, headers={"Sec-Fetch-Site": "cross-site"})).status_code == 403
@@ -150,14 +151,14 @@ async def test_a_form_of_another_site_and_one_of_no_page_are_refused(browser: Br
     assert (await _state(browser))["step_count"] == 0
 
 
-async def test_a_form_of_the_page_s_own_host_is_taken_whether_or_not_the_browser_says_more(browser: Browser) -> None:
+async def test_same_origin_forms_are_accepted_with_and_without_fetch_metadata(browser: Browser) -> None:
     await _ticket(browser)
     for headers in ({"Origin": "http://desk"}, {"Sec-Fetch-Site": "same-origin", "Origin": "http://desk"}, {}):
         taken = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"}, headers=headers)
         assert taken.status_code == 200
 
 
-async def test_a_form_that_is_larger_than_is_read_is_refused_on_a_page(browser: Browser) -> None:
+async def test_an_oversized_form_returns_an_error_page(browser: Browser) -> None:
     await _ticket(browser)
     for path in ("/-/finish", "/ticketdesk/-/add_comment"):
         refused = await browser.client.post(f"{browser.root}{path}", data={"summary": "x" * 70_000})
@@ -167,7 +168,7 @@ async def test_a_form_that_is_larger_than_is_read_is_refused_on_a_page(browser: 
     assert (await _state(browser))["step_count"] == 0
 
 
-async def test_looks_take_no_place_of_a_step(browser: Browser) -> None:
+async def test_page_requests_do_not_block_steps(browser: Browser) -> None:
     key = await _ticket(browser)
     pages = [browser.client.get(f"{browser.root}/ticketdesk/tickets/{key}") for _ in range(MAX_QUEUED_INSPECTIONS + 12)]
     action = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}
@@ -185,7 +186,7 @@ NO_PAGES = (
 )
 
 
-async def test_an_address_that_leads_to_no_page_is_told_so_on_a_page(browser: Browser) -> None:
+async def test_an_unknown_address_returns_an_error_page(browser: Browser) -> None:
     await _ticket(browser)
     before = await _state(browser)
     for path in NO_PAGES:
@@ -197,13 +198,13 @@ async def test_an_address_that_leads_to_no_page_is_told_so_on_a_page(browser: Br
     assert await _state(browser) == before
 
 
-async def test_a_form_of_no_app_is_no_step(browser: Browser) -> None:
+async def test_a_form_of_an_unknown_app_is_not_a_step(browser: Browser) -> None:
     await _ticket(browser)
     assert (await browser.client.post(f"{browser.root}/nothing/-/add_comment", data={"key": "x"})).status_code == 404
     assert (await _state(browser))["step_count"] == 0
 
 
-async def test_what_was_refused_is_told_though_its_page_is_none_and_more_was_typed_than_is_carried(
+async def test_a_rejected_form_shows_the_error_without_a_page_and_with_oversized_input(
     browser: Browser,
 ) -> None:
     await _ticket(browser)
@@ -215,7 +216,7 @@ async def test_what_was_refused_is_told_though_its_page_is_none_and_more_was_typ
         assert refused.text.startswith("<!doctype html>")
 
 
-async def test_no_redirect_names_a_host_which_whoever_asks_could_choose(browser: Browser) -> None:
+async def test_redirects_never_contain_a_host(browser: Browser) -> None:
     await _ticket(browser)
     for path in (f"{browser.root}/?token=x", f"{browser.root}/", f"{browser.root}/datahub", "/console/?token=x"):
         answer = await browser.client.get(path, follow_redirects=False)

@@ -1,4 +1,4 @@
-"""What an agent sends to the gateway itself, names of tools among it, is shown as text at the desk and the console."""
+"""Agent input, including tool names, is escaped on the desk and in the console."""
 
 from __future__ import annotations
 

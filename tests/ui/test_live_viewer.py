@@ -1,4 +1,4 @@
-"""An episode that is looked at while it goes on: told in order, the moment a step is committed, and left as it was."""
+"""The live viewer: steps are streamed in order when committed, and viewing does not change the episode."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def episode_path(episode_id: str, part: str = "") -> str:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
-    """A browser on an enterprise that all these tests share."""
+    """Provide a browser on a gateway that all these tests share."""
     async with in_process(tmp_path_factory.mktemp("services")) as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def live(browser: Browser) -> tuple[Browser, str]:
-    """A browser, and a calm episode that has just begun."""
+    """Provide a browser and a new episode without chaos."""
     return browser, (await begin(browser.client))["episode_id"]
 
 
-async def test_steps_come_in_order_the_moment_they_are_taken_and_the_end_ends_the_stream(
+async def test_steps_are_streamed_in_order_and_the_end_closes_the_stream(
     live: tuple[Browser, str],
 ) -> None:
     browser, episode_id = live
@@ -63,7 +63,7 @@ async def test_steps_come_in_order_the_moment_they_are_taken_and_the_end_ends_th
     assert [number for _, number, _ in viewer.events] == ["1", "1", "2", "2", "3", "3"]
 
 
-async def test_a_stream_goes_on_after_the_larger_of_what_the_address_and_the_browser_know(
+async def test_a_stream_resumes_after_the_larger_of_query_and_last_event_id(
     live: tuple[Browser, str],
 ) -> None:
     browser, episode_id = live
@@ -73,14 +73,14 @@ async def test_a_stream_goes_on_after_the_larger_of_what_the_address_and_the_bro
         ("after=1", {}, [2, 3, 4]),
         ("after=1", {"last_event_id": "3"}, [4]),
         ("after=4", {"last_event_id": "2"}, []),
-        ("after=2", {"last_event_id": "none of ours"}, [3, 4]),
+        ("after=2", {"last_event_id": "invalid"}, [3, 4]),
     ):
         async with open_stream(browser.app, episode_path(episode_id, "/events"), query, **headers) as viewer:
             await viewer.next("episode")
         assert viewer.steps == steps
 
 
-async def test_who_knows_more_than_there_is_is_told_to_begin_again(live: tuple[Browser, str]) -> None:
+async def test_a_stream_asks_the_client_to_reload_after_a_restore(live: tuple[Browser, str]) -> None:
     browser, episode_id = live
     await step(browser.client, episode_id, "ticketdesk_list_tickets")
     taken = (await browser.client.post(f"/v1/episodes/{episode_id}/snapshots", json={})).json()
@@ -97,7 +97,7 @@ async def test_who_knows_more_than_there_is_is_told_to_begin_again(live: tuple[B
     assert [one["number"] for one in document["steps"]] == [1]
 
 
-async def test_an_episode_that_is_freed_ends_the_stream_and_is_still_shown(live: tuple[Browser, str]) -> None:
+async def test_deleting_an_episode_ends_the_stream_and_keeps_the_page(live: tuple[Browser, str]) -> None:
     browser, episode_id = live
     await step(browser.client, episode_id, "ticketdesk_list_tickets")
     async with open_stream(browser.app, episode_path(episode_id, "/events")) as viewer:
@@ -113,7 +113,7 @@ async def test_an_episode_that_is_freed_ends_the_stream_and_is_still_shown(live:
     assert viewer.status == 404
 
 
-async def test_lookers_change_nothing_and_take_no_place_of_a_call(live: tuple[Browser, str]) -> None:
+async def test_viewers_change_nothing_and_do_not_block_calls(live: tuple[Browser, str]) -> None:
     browser, episode_id = live
     await step(browser.client, episode_id, "ticketdesk_list_tickets")
     before = (await browser.client.get("/v1/episodes/" + episode_id + "/evidence")).json()
@@ -138,7 +138,7 @@ async def test_lookers_change_nothing_and_take_no_place_of_a_call(live: tuple[Br
     assert (await step(browser.client, episode_id, "ticketdesk_list_tickets"))["done"] is False
 
 
-async def test_what_is_shown_live_is_what_the_evidence_tells(browser: Browser) -> None:
+async def test_the_live_document_matches_the_evidence(browser: Browser) -> None:
     begun = await begin(browser.client, scenario="vendor_onboarding", chaos=3)
     lines = await solve(browser.client, begun, "vendor_onboarding")
     stored = (await browser.client.get(f"/v1/episodes/{begun['episode_id']}/evidence")).json()
@@ -161,7 +161,7 @@ async def test_what_is_shown_live_is_what_the_evidence_tells(browser: Browser) -
     assert turned
 
 
-async def test_the_viewer_is_the_trainer_s_alone_and_a_house_that_ends_lets_nobody_wait(
+async def test_the_viewer_requires_the_trainer_token_and_streams_end_at_shutdown(
     open_browser: OpenBrowser,
 ) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
@@ -190,7 +190,7 @@ async def test_the_viewer_is_the_trainer_s_alone_and_a_house_that_ends_lets_nobo
         assert viewer.kinds == ["episode"]
 
 
-async def test_the_page_loads_the_viewer_s_own_files_alone_and_has_a_table_for_whoever_runs_no_scripts(
+async def test_the_page_only_loads_files_of_the_viewer_and_has_a_table_without_scripts(
     live: tuple[Browser, str],
 ) -> None:
     browser, episode_id = live

@@ -1,4 +1,4 @@
-"""What a service is asked for a page with: the address that is signed is the one that travels."""
+"""Requests for service pages: the signed URL is the URL that is sent."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_no_library_on_the_way_spells_an_address_anew(path: str, query: str) -> 
     assert URL(str(by_httpx)).raw_path_qs == target
 
 
-def test_a_token_in_an_address_goes_no_further() -> None:
+def test_a_token_is_removed_from_the_query() -> None:
     assert build_page_call("board", "token=x&team_id=it&token=y", Shell()).target == "/pages/board?team_id=it"
     assert build_page_call("board", "token=x", Shell()).target == "/pages/board"
 
 
-def test_what_was_typed_is_left_out_where_a_message_would_not_hold_it() -> None:
+def test_form_values_are_left_out_if_they_exceed_the_message_limit() -> None:
     typed = Shell(form_result=FormResult(operation="create_ticket", typed=(("title", "\x01" * 20000),)))
     assert build_page_call("new", "", typed).is_within_limits
     assert (
@@ -40,6 +40,6 @@ def test_what_was_typed_is_left_out_where_a_message_would_not_hold_it() -> None:
     )
 
 
-def test_an_address_that_is_longer_than_a_service_reads_leads_to_no_page() -> None:
+def test_an_address_beyond_the_length_limit_has_no_page() -> None:
     with pytest.raises(UnknownPageError):
         build_page_call("a" * 5000, "", Shell())

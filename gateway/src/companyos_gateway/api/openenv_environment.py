@@ -1,4 +1,4 @@
-"""The OpenEnv environment: one instance per connection, with at most one episode."""
+"""The OpenEnv environment: an instance per connection, with at most one episode."""
 
 from __future__ import annotations
 

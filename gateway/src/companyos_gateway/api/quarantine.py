@@ -11,7 +11,7 @@ from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.runtime import GatewayRuntime
 
-ItemId = Annotated[str, Path(description="The id of an item in quarantine.", pattern=QUARANTINE_ID)]
+ItemId = Annotated[str, Path(description="Id of the item in quarantine.", pattern=QUARANTINE_ID)]
 
 
 def quarantine_router(runtime: GatewayRuntime) -> APIRouter:

@@ -85,7 +85,7 @@
     el("section", { "aria-label": `Step ${step.number}`, "data-testid": "step" },
       el("header", { class: "stephead" }, el("h2", {}, `Step ${step.number}: `, el("bdi", {}, el("code", {}, step.tool))), buttons),
       facts(step, since),
-      messagesOf(step, all),
+      messagesOf(step, messages),
       Viewer.changes(step),
       el("div", { class: "exchange" },
         el("section", { "aria-label": "Request" }, el("h3", {}, "Request"), Viewer.json(step.arguments, "Request")),
