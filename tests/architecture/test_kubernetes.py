@@ -56,8 +56,8 @@ def test_what_a_pod_is_asked_and_told_is_there(stateful: dict[str, Any]) -> None
         for name, field in Settings.model_fields.items()
         for alias in (f"COMPANYOS_{name}", *getattr(field.validation_alias, "choices", ()))
     }
-    told = {variable["name"] for variable in container["env"]} - {"POD_INDEX"}
-    assert told <= settings
+    output = {variable["name"] for variable in container["env"]} - {"POD_INDEX"}
+    assert output <= settings
     mounts = {mount["name"] for mount in container["volumeMounts"]}
     claims = {claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]}
     assert mounts == claims | {volume["name"] for volume in stateful["template"]["spec"]["volumes"]}

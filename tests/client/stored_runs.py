@@ -58,9 +58,9 @@ def judge(stored: Mapping[str, Any], /) -> EpisodeVerdict:
 
 def verdict(*, closed: bool = True) -> EpisodeVerdict:
     """Return a verdict on the small task."""
-    told = "ticket closed" if closed else "not so: ticket closed"
+    output = "ticket closed" if closed else "not so: ticket closed"
     checks = (
-        CheckVerdict(id="ticket_closed", passed=closed, evidence=told),
+        CheckVerdict(id="ticket_closed", passed=closed, evidence=output),
         CheckVerdict(id="nothing_else_changed", passed=True, evidence="no other row changed"),
     )
     return EpisodeVerdict(success=closed, potential=2.0 * closed, damage=(), rejections=0, checks=checks)

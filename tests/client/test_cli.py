@@ -39,8 +39,8 @@ LARGEST_SEED = str(connection.LARGEST_SEED)
 
 
 def test_help_names_every_command_and_where_to_start() -> None:
-    said = RUNNER.invoke(app, ["--help"]).stdout
-    assert all(command in said for command in [*COMMANDS, "companyos demo", "no Docker"])
+    message = RUNNER.invoke(app, ["--help"]).stdout
+    assert all(command in message for command in [*COMMANDS, "companyos demo", "no Docker"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -193,12 +193,12 @@ def test_tasks_reads_one_task(tiny_url: str) -> None:
     read = RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--url", tiny_url]).stdout
     assert "Add up to the number of T-1." in read
     assert 'env.reset(split="test", index=1)' in read
-    told = json.loads(RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--json", "--url", tiny_url]).stdout)
-    assert (told["id"], told["brief"]) == ("test.tiny.2.01", "Add up to the number of T-1.")
+    reported = json.loads(RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--json", "--url", tiny_url]).stdout)
+    assert (reported["id"], reported["brief"]) == ("test.tiny.2.01", "Add up to the number of T-1.")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["tasks", "test.tiny.2.09"], "unknown task 'test.tiny.2.09'"),
         (["tasks", "tiny", "--split", "test"], "--split cannot be combined"),
@@ -206,9 +206,9 @@ def test_tasks_reads_one_task(tiny_url: str) -> None:
         (["eval", "--policy", "noop", "--split", "test", "--seed", "1"], "--split and --seed cannot be combined"),
     ],
 )
-def test_a_task_that_is_none_is_a_misuse(tiny_url: str, arguments: list[str], told: str) -> None:
+def test_a_task_that_is_none_is_a_misuse(tiny_url: str, arguments: list[str], reported: str) -> None:
     answer = RUNNER.invoke(app, [*arguments, "--url", tiny_url])
-    assert (answer.exit_code, told in answer.stderr) == (2, True), answer.stderr
+    assert (answer.exit_code, reported in answer.stderr) == (2, True), answer.stderr
 
 
 def test_eval_plays_the_tasks_of_a_split(tiny_url: str, tmp_path: Path) -> None:
@@ -262,14 +262,14 @@ def test_a_part_of_a_split_is_even_over_levels_and_scenarios_and_grows() -> None
 
 def test_trials_show_pass_k_and_a_folder_with_a_run_is_left_alone(tiny_url: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    asked = ["eval", "--policy", "random", "--scenario", "tiny", "-n", "2", "--url", tiny_url, "--out", str(out)]
-    told = RUNNER.invoke(app, [*asked, "--trials", "4"])
-    assert told.exit_code == 0, told.output
-    assert all(word in told.stdout for word in ("pass@1", "pass^2", "pass^4"))
+    request = ["eval", "--policy", "random", "--scenario", "tiny", "-n", "2", "--url", tiny_url, "--out", str(out)]
+    reported = RUNNER.invoke(app, [*request, "--trials", "4"])
+    assert reported.exit_code == 0, reported.output
+    assert all(word in reported.stdout for word in ("pass@1", "pass^2", "pass^4"))
     assert len((out / "episodes.jsonl").read_text().splitlines()) == 8
-    refused = RUNNER.invoke(app, asked)
+    refused = RUNNER.invoke(app, request)
     assert refused.exit_code == 2
     assert "--overwrite to replace it" in refused.stderr
-    assert RUNNER.invoke(app, [*asked, "--resume", "--overwrite"]).exit_code == 2
-    assert RUNNER.invoke(app, [*asked, "--overwrite"]).exit_code == 0
+    assert RUNNER.invoke(app, [*request, "--resume", "--overwrite"]).exit_code == 2
+    assert RUNNER.invoke(app, [*request, "--overwrite"]).exit_code == 0
     assert len((out / "episodes.jsonl").read_text().splitlines()) == 2

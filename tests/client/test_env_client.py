@@ -55,8 +55,8 @@ async def test_two_sessions_of_one_client_are_two_episodes(tiny_url: str) -> Non
 async def test_calls_that_overlap_are_made_one_after_another_and_each_gets_its_own_answer(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         await env.reset(scenario="tiny", seed=9, chaos=1)
-        told = await asyncio.gather(*(env.call_tool("add", amount=1) for _ in range(5)))
-        assert [one.observation.result for one in told] == [{"total": total} for total in range(1, 6)]
+        output = await asyncio.gather(*(env.call_tool("add", amount=1) for _ in range(5)))
+        assert [one.observation.result for one in output] == [{"total": total} for total in range(1, 6)]
         assert (await env.state()).step_count == 5
 
 

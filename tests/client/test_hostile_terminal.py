@@ -30,10 +30,10 @@ EVERYTHING = " ".join(PAYLOADS.values())
 SHARES = [" ".join([*PAYLOADS.values()][first::4]) for first in range(4)]
 
 
-def check_is_text(told: str) -> None:
+def check_is_text(reported: str) -> None:
     """Check that nothing of what is told is obeyed by a terminal."""
-    assert not set(told) & (CONTROL_SIGNS | TURNING), [sign for sign in told if sign in CONTROL_SIGNS | TURNING]
-    assert "<script>alert(1)</script>" in told or "[bold red]x[/]" in told or "�" in told
+    assert not set(reported) & (CONTROL_SIGNS | TURNING), [sign for sign in reported if sign in CONTROL_SIGNS | TURNING]
+    assert "<script>alert(1)</script>" in reported or "[bold red]x[/]" in reported or "�" in reported
 
 
 @pytest.fixture
@@ -67,9 +67,11 @@ def test_the_viewer_in_the_terminal_obeys_nothing(run: Path) -> None:
     check_is_text(RUNNER.invoke(app, ["view", str(run), "--terminal"]).output)
     for number in range(len(SHARES)):
         named = ["view", str(run), "--terminal", "--episode", f"tiny-{number}-c1-oracle"]
-        told = "".join(RUNNER.invoke(app, [*named, *step]).output for step in ([], ["--step", "1"], ["--step", "3"]))
-        assert "Traceback" not in told
-        assert not set(told) & (CONTROL_SIGNS | TURNING)
+        reported = "".join(
+            RUNNER.invoke(app, [*named, *step]).output for step in ([], ["--step", "1"], ["--step", "3"])
+        )
+        assert "Traceback" not in reported
+        assert not set(reported) & (CONTROL_SIGNS | TURNING)
     both = RUNNER.invoke(app, ["view", str(run), "--terminal", "--compare", "tiny-0-c1-oracle", "tiny-1-c1-oracle"])
     check_is_text(both.output)
 
@@ -94,9 +96,9 @@ def test_the_demo_and_a_failure_obey_nothing(capsys: pytest.CaptureFixture[str])
     demo._print_milestone(MilestoneEvent(Milestone.PRIORITY, True, EVERYTHING))
     with pytest.raises(typer.Exit):
         fail(f"{EVERYTHING}\n{EVERYTHING}")
-    told = capsys.readouterr()
-    check_is_text(told.out)
-    check_is_text(told.err)
+    reported = capsys.readouterr()
+    check_is_text(reported.out)
+    check_is_text(reported.err)
 
 
 def test_a_task_in_the_terminal_obeys_nothing(tiny_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -109,6 +111,6 @@ def test_a_task_in_the_terminal_obeys_nothing(tiny_url: str, monkeypatch: pytest
         return first.model_copy(update={"brief": EVERYTHING, "company": EVERYTHING, "acting_as": EVERYTHING})
 
     monkeypatch.setattr(conftest.TinyEnvironment, "reset_async", hostile)
-    asked = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
-    check_is_text(RUNNER.invoke(app, asked, input="brief\nquit\n").output)
+    request = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
+    check_is_text(RUNNER.invoke(app, request, input="brief\nquit\n").output)
     check_is_text(RUNNER.invoke(app, ["tasks", "tiny", "-n", "1", "--url", tiny_url]).output)

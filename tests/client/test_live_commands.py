@@ -122,17 +122,17 @@ def test_forks_are_told_with_their_tokens_and_can_be_stepped(commands: CommandRu
 def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(commands: CommandRunner) -> None:
     key = commands.begin()
     commands.step(LABEL, "ticketdesk_transition_ticket", {"key": key, "to": "open"})
-    said = commands.run("diff")
-    assert f"+ {key}" in said
-    assert "Odd \N{REPLACEMENT CHARACTER}[31m[bold]ink" in said
-    assert "\x1b" not in said
-    assert said.splitlines()[-1].startswith("steps 0 to 2: 2 new")
+    message = commands.run("diff")
+    assert f"+ {key}" in message
+    assert "Odd \N{REPLACEMENT CHARACTER}[31m[bold]ink" in message
+    assert "\x1b" not in message
+    assert message.splitlines()[-1].startswith("steps 0 to 2: 2 new")
     last = commands.run("diff", LABEL, "--from", "1", "--to", "2")
     assert f"~ {key}" in last
     assert re.search(r"status +null → open", last)
     assert last.splitlines()[-1] == "steps 1 to 2: 1 new, 1 changed"
-    told = json.loads(commands.run("diff", "--from", "1", "--json"))
-    assert told["services"]["ticketdesk"]["tickets"][key]["after"]["status"] == "open"
+    reported = json.loads(commands.run("diff", "--from", "1", "--json"))
+    assert reported["services"]["ticketdesk"]["tickets"][key]["after"]["status"] == "open"
     assert commands.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no rows differ"
     assert "invalid-step" in commands.run("diff", "--to", "9", code=1)
 
@@ -166,12 +166,12 @@ def test_without_a_query_a_shell_is_opened_on_the_copies(
     is_installed: bool,
 ) -> None:
     key = commands.begin()
-    asked = f"select key from ticketdesk.tickets\n where key = '{key}';\nselct 1;\n.tables\n.quit\n"  # noqa: S608
+    request = f"select key from ticketdesk.tickets\n where key = '{key}';\nselct 1;\n.tables\n.quit\n"  # noqa: S608
     if not is_installed:
         monkeypatch.setenv("PATH", str(tmp_path))
     ended = subprocess.run(
         [sys.executable, "-m", "companyos", "db", "--url", guarded.url],
-        input=asked,
+        input=request,
         capture_output=True,
         text=True,
         check=True,
@@ -187,8 +187,8 @@ def test_where_several_episodes_are_live_one_has_to_be_named(commands: CommandRu
     commands.begin("monday")
     commands.begin("tuesday")
     for command in ("snapshot", "diff", "db"):
-        said = commands.run(command, code=2)
-        assert said.strip() == "error: 2 episodes are live; name one of monday, tuesday"
+        message = commands.run(command, code=2)
+        assert message.strip() == "error: 2 episodes are live; name one of monday, tuesday"
     commands.step("monday", "finish", {"outcome": "done", "summary": "Enough."})
     assert "steps 0 to 1" in commands.run("diff")
 
@@ -217,8 +217,8 @@ def test_a_misuse_is_one_clear_line(commands: CommandRunner, arguments: list[str
 def test_other_commands_bring_the_token_too(commands: CommandRunner, tmp_path: Path) -> None:
     assert "vendor_onboarding" in commands.run("tasks")
     assert "ticketdesk" in commands.run("tools")
-    said = commands.run("eval", "--policy", "noop", "-n", "2", "--out", str(tmp_path / "run"))
-    assert "noop" in said
+    message = commands.run("eval", "--policy", "noop", "-n", "2", "--out", str(tmp_path / "run"))
+    assert "noop" in message
     assert len(list((tmp_path / "run" / "evidence").iterdir())) == 2
 
 

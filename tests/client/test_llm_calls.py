@@ -19,7 +19,7 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "output"),
     [
         ('{"key": "OPS-', "Unterminated string"),
         ("key=OPS-1", "Expecting value"),
@@ -40,10 +40,10 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
         ('{"text": "' + "é" * 11_000 + '"}', "at most 65536 bytes"),
     ],
 )
-def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, told: str) -> None:
+def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, output: str) -> None:
     arguments, fault = read_arguments(raw)
     assert fault is not None
-    assert told in fault
+    assert output in fault
     assert fault.endswith("The call was not made.")
     assert list(arguments) == [MALFORMED]
     assert raw.startswith(arguments[MALFORMED])

@@ -47,10 +47,10 @@ def test_a_misuse_is_told_before_anything_starts(arguments: list[str], words: st
 
 
 def test_the_key_is_no_option_and_the_help_says_where_it_is_read() -> None:
-    said = RUNNER.invoke(app, ["eval", "--help"], terminal_width=200).stdout
-    assert "--api-key" not in said
-    assert "OPENAI_API_KEY" in said
-    assert "OPENAI_BASE_URL" in said
+    message = RUNNER.invoke(app, ["eval", "--help"], terminal_width=200).stdout
+    assert "--api-key" not in message
+    assert "OPENAI_API_KEY" in message
+    assert "OPENAI_BASE_URL" in message
 
 
 def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:

@@ -52,11 +52,11 @@ def test_the_oldest_answers_of_tools_leave_first_and_are_told_by_their_size() ->
     dropped = conversation.fit(6_000, 500)
     assert dropped is not None
     assert (dropped.turns, 0 < dropped.results < 12) == (0, True)
-    told = [message["content"] for message in conversation.messages if message["role"] == "tool"]
-    assert ["were dropped to save context" in text for text in told] == [True] * dropped.results + [False] * (
+    output = [message["content"] for message in conversation.messages if message["role"] == "tool"]
+    assert ["were dropped to save context" in text for text in output] == [True] * dropped.results + [False] * (
         12 - dropped.results
     )
-    assert re.fullmatch(r"\[2\d{3} characters were dropped to save context; .*\]", told[0])
+    assert re.fullmatch(r"\[2\d{3} characters were dropped to save context; .*\]", output[0])
     assert conversation.estimated_tokens() <= 0.75 * 5_500
     check_is_well_formed(conversation.messages)
 
@@ -123,6 +123,6 @@ def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_ba
 
 
 def test_a_refusal_is_told_with_its_reason_and_can_be_read_back() -> None:
-    told = result_text(a_step(error="invalid_args"), "The arguments are no JSON object.")
-    read = parse_result_text(told)
+    output = result_text(a_step(error="invalid_args"), "The arguments are no JSON object.")
+    read = parse_result_text(output)
     assert (read.error, read.message, read.result) == ("invalid_args", "The arguments are no JSON object.", None)

@@ -200,8 +200,8 @@ async def test_a_request_carries_what_it_is_told_to(played: Player) -> None:
         max_output_tokens=99,
         extra_body={"reasoning_effort": "low"},
     )
-    told = {name: stub.received[0].body[name] for name in ("model", "temperature", "max_completion_tokens")}
-    assert told == {"model": "m-1", "temperature": 0.3, "max_completion_tokens": 99}
+    output = {name: stub.received[0].body[name] for name in ("model", "temperature", "max_completion_tokens")}
+    assert output == {"model": "m-1", "temperature": 0.3, "max_completion_tokens": 99}
     assert stub.received[0].body["reasoning_effort"] == "low"
 
 

@@ -48,18 +48,18 @@ SCHEMA = {
 
 def played(url: str, out: Path, *lines: str, seed: int = 3, code: int = 0) -> str:
     """Play with what is typed; return what is said."""
-    asked = ["play", "--scenario", "tiny", "--seed", str(seed), "--url", url, "--out", str(out)]
-    answered = RUNNER.invoke(app, asked, input="\n".join(lines) + "\n")
+    request = ["play", "--scenario", "tiny", "--seed", str(seed), "--url", url, "--out", str(out)]
+    answered = RUNNER.invoke(app, request, input="\n".join(lines) + "\n")
     assert answered.exit_code == code, answered.output
     assert "Traceback" not in answered.output
     return answered.output
 
 
 def test_an_episode_is_played_to_its_end_and_scored(tiny_url: str, tmp_path: Path) -> None:
-    told = played(tiny_url, tmp_path, "# a script", "", "add 1", 'add {"amount": 2}', "add 1")
-    assert "Add up to the number of T-1." in told
-    assert "success after 2 steps, return +14.90" in told
-    assert "18 steps left" not in told
+    reported = played(tiny_url, tmp_path, "# a script", "", "add 1", 'add {"amount": 2}', "add 1")
+    assert "Add up to the number of T-1." in reported
+    assert "success after 2 steps, return +14.90" in reported
+    assert "18 steps left" not in reported
     [record] = read_records(tmp_path)
     assert (record.policy, record.success, record.steps) == ("person", True, 2)
 
@@ -72,22 +72,22 @@ def test_the_run_opens_in_the_viewer(tiny_url: str, tmp_path: Path) -> None:
 
 
 def test_what_a_tool_needs_is_asked_for_until_it_fits(tiny_url: str, tmp_path: Path) -> None:
-    told = played(tiny_url, tmp_path, "add", "", "many", "3")
-    assert "this argument is required" in told
-    assert "must be a whole number; got 'many'" in told
-    assert "success after 1 step," in told
+    reported = played(tiny_url, tmp_path, "add", "", "many", "3")
+    assert "this argument is required" in reported
+    assert "must be a whole number; got 'many'" in reported
+    assert "success after 1 step," in reported
 
 
 def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path) -> None:
-    told = played(
+    reported = played(
         tiny_url, tmp_path, "tools", "tools add", "help", "brief", "nothing", "add x", "add 1 2", "last", "pages"
     )
-    assert "the episode is abandoned" in told
-    assert "'nothing' matches no tool" in told
-    assert "must be a whole number; got 'x'" in told
-    assert "too many arguments: '2'" in told
-    assert "/v1/episodes/tiny-3-1/apps" in told
-    assert "failed after 1 step," in told
+    assert "the episode is abandoned" in reported
+    assert "'nothing' matches no tool" in reported
+    assert "must be a whole number; got 'x'" in reported
+    assert "too many arguments: '2'" in reported
+    assert "/v1/episodes/tiny-3-1/apps" in reported
+    assert "failed after 1 step," in reported
 
 
 def test_what_breaks_the_episode_is_told_and_the_run_is_kept(tiny_url: str, tmp_path: Path) -> None:
@@ -102,10 +102,10 @@ def test_what_breaks_the_episode_is_told_and_the_run_is_kept(tiny_url: str, tmp_
 
 
 def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
-    asked = ["play", "--task", "test.tiny.2.00", "--url", tiny_url, "--out", str(tmp_path)]
-    assert RUNNER.invoke(app, asked, input="add 3\n").exit_code == 0
+    request = ["play", "--task", "test.tiny.2.00", "--url", tiny_url, "--out", str(tmp_path)]
+    assert RUNNER.invoke(app, request, input="add 3\n").exit_code == 0
     assert read_records(tmp_path)[0].task_id == "test.tiny.2.00"
-    assert RUNNER.invoke(app, [*asked, "--seed", "3"]).exit_code == 2
+    assert RUNNER.invoke(app, [*request, "--seed", "3"]).exit_code == 2
     assert RUNNER.invoke(app, ["play", "--task", "tiny"]).exit_code == 2
 
 
@@ -119,8 +119,8 @@ def test_what_is_no_id_of_a_task_is_refused(task: str, tmp_path: Path) -> None:
 def test_a_run_that_is_kept_is_left_alone_and_only_what_play_can_do_is_offered(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "add 3")
     kept = (tmp_path / "episodes.jsonl").read_bytes()
-    told = played("http://127.0.0.1:9", tmp_path, "add 1", code=2)
-    assert "already contains a run of 1 episode: choose another folder with --out" in " ".join(told.split())
+    reported = played("http://127.0.0.1:9", tmp_path, "add 1", code=2)
+    assert "already contains a run of 1 episode: choose another folder with --out" in " ".join(reported.split())
     assert (tmp_path / "episodes.jsonl").read_bytes() == kept
 
 
@@ -135,26 +135,26 @@ class Terminal:
                 command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
             )
         os.close(theirs)
-        self.told = ""
+        self.reported = ""
         self._read = 0
 
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
-    def wait_for(self, wanted: str) -> None:
+    def wait_for(self, expected: str) -> None:
         """Read on until something is told that was not waited for yet."""
-        while (found := self.told.find(wanted, self._read)) < 0:
-            assert select.select([self._ours], [], [], WAIT_S)[0], self.told
-            self.told += os.read(self._ours, 65536).decode()
-        self._read = found + len(wanted)
+        while (found := self.reported.find(expected, self._read)) < 0:
+            assert select.select([self._ours], [], [], WAIT_S)[0], self.reported
+            self.reported += os.read(self._ours, 65536).decode()
+        self._read = found + len(expected)
 
     def interrupt(self) -> None:
         """Press Ctrl-C, and again where nothing comes of it: between its prompt and its wait readline loses one."""
         for _ in range(WAIT_S // AGAIN_S):
             self.process.send_signal(signal.SIGINT)
             while select.select([self._ours], [], [], AGAIN_S)[0]:
-                self.told += os.read(self._ours, 65536).decode()
-                if _has_words(self.told[self._read :]):
+                self.reported += os.read(self._ours, 65536).decode()
+                if _has_words(self.reported[self._read :]):
                     return
 
     def close(self) -> int:
@@ -164,14 +164,14 @@ class Terminal:
         return status
 
 
-def _has_words(told: str) -> bool:
+def _has_words(reported: str) -> bool:
     """Say whether a terminal was told more than where its cursor is and which key was pressed."""
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\^C|\s", "", told) != ""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\^C|\s", "", reported) != ""
 
 
 def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, tmp_path: Path) -> None:
-    asked = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
-    terminal = Terminal(sys.executable, "-m", "companyos", *asked)
+    request = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
+    terminal = Terminal(sys.executable, "-m", "companyos", *request)
     try:
         terminal.wait_for("> ")
         terminal.type("ad\t 1\r")
@@ -185,7 +185,7 @@ def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, t
     finally:
         status = terminal.close()
     assert status == INTERRUPTED
-    assert "Traceback" not in terminal.told
+    assert "Traceback" not in terminal.reported
     assert read_records(tmp_path)[0].steps == 2
 
 
@@ -243,19 +243,19 @@ def rendered(**step: Any) -> str:
 
 def test_a_list_is_a_table_with_what_is_inside_its_rows() -> None:
     rows = [{"id": f"E-{n}", "person": {"name": "Ann"}, "nothing": None, "tags": ["a", "b"]} for n in range(2)]
-    told = rendered(result={"items": rows, "total": 9, "next_cursor": "abc"})
-    assert "person.name" in told
-    assert "nothing" not in told
-    assert "a, b" in told
-    assert "2 of 9, next page with cursor=abc" in told
+    reported = rendered(result={"items": rows, "total": 9, "next_cursor": "abc"})
+    assert "person.name" in reported
+    assert "nothing" not in reported
+    assert "a, b" in reported
+    assert "2 of 9, next page with cursor=abc" in reported
 
 
 def test_few_rows_that_are_too_wide_stand_below_one_another() -> None:
-    told = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}]})
-    assert all(f"column_{n}" in told for n in range(9))
-    told = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}] * 60, "total": 60})
-    assert "columns not shown: column_" in told
-    assert "... 10 more" in told
+    reported = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}]})
+    assert all(f"column_{n}" in reported for n in range(9))
+    reported = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}] * 60, "total": 60})
+    assert "columns not shown: column_" in reported
+    assert "... 10 more" in reported
 
 
 def test_a_refusal_is_told_in_its_own_words_and_nothing_of_it_is_obeyed() -> None:
@@ -266,11 +266,11 @@ def test_a_refusal_is_told_in_its_own_words_and_nothing_of_it_is_obeyed() -> Non
         "detail": "Since \x1b[31mnoon[bold].",
         "errors": [{"loc": "body.title", "msg": "too long"}],
     }
-    told = rendered(result=problem)
-    assert "409 Locked ticket-locked" in told
-    assert "[bold]" in told
-    assert "\x1b" not in told
-    assert "too long" in told
+    reported = rendered(result=problem)
+    assert "409 Locked ticket-locked" in reported
+    assert "[bold]" in reported
+    assert "\x1b" not in reported
+    assert "too long" in reported
     assert "invalid_args" in rendered(result=None, error="invalid_args")
 
 

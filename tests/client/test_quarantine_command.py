@@ -23,20 +23,20 @@ def companyos(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_is_whole(tmp_path: Path) -> None:
-    with kept_up(tmp_path) as said:
-        _take_step(said)
-        seed = re.search(r"seed (\d+)", said)
+    with kept_up(tmp_path) as message:
+        _take_step(message)
+        seed = re.search(r"seed (\d+)", message)
     assert seed is not None
     (manifest,) = (tmp_path / "companyos" / "gateway" / "episodes").glob("*/manifest.json")
     whole = manifest.read_bytes()
     manifest.write_bytes(whole[:100])
-    with kept_up(tmp_path) as said:
-        assert "'main' is in quarantine" in said
-        assert "1 item in quarantine" in said
-        log = re.search(r"log +(/\S+)", said)
+    with kept_up(tmp_path) as message:
+        assert "'main' is in quarantine" in message
+        assert "1 item in quarantine" in message
+        log = re.search(r"log +(/\S+)", message)
         assert log is not None
         assert "to quarantine" in Path(log[1]).read_text() or "is moved to" in Path(log[1]).read_text()
-        url = _url(said)
+        url = _url(message)
         (item,) = json.loads(companyos("quarantine", "list", "--json", "--url", url).stdout)
         assert (item["episode_id"], item["reason"]) == ("main", "damaged")
         assert "another checksum" in companyos("quarantine", "show", "main", "--url", url).stdout
@@ -46,9 +46,9 @@ def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_
         moved.write_bytes(whole)
         restored = companyos("quarantine", "restore", "main", "--url", url)
         assert restored.returncode == 0, restored.stderr
-    with kept_up(tmp_path) as said:
-        assert f"episode     main: vendor_onboarding, seed {seed[1]}, step 1" in said
-        assert "in quarantine" not in said
+    with kept_up(tmp_path) as message:
+        assert f"episode     main: vendor_onboarding, seed {seed[1]}, step 1" in message
+        assert "in quarantine" not in message
 
 
 def test_of_the_logs_in_a_data_folder_the_newest_are_kept_and_nobody_else_reads_them(tmp_path: Path) -> None:

@@ -77,17 +77,17 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str) -> None:
-    said = run("demo", "-n", "3", "--url", url)
+    message = run("demo", "-n", "3", "--url", url)
     for number, station in enumerate(STATIONS, start=1):
-        assert f"▶ {number} {station}:" in said
-        assert f"✔ {number} {station}:" in said
-    assert "5 of 5 milestones passed" in said
-    assert "success after" in said
-    rows = {line.split()[0]: line for line in said.splitlines() if line.startswith(("oracle", "random", "noop"))}
+        assert f"▶ {number} {station}:" in message
+        assert f"✔ {number} {station}:" in message
+    assert "5 of 5 milestones passed" in message
+    assert "success after" in message
+    rows = {line.split()[0]: line for line in message.splitlines() if line.startswith(("oracle", "random", "noop"))}
     assert "100.0%" in rows["oracle"]
     assert "-2.04, 2 % success" in rows["random"]
     assert "-5.10" in rows["noop"]
-    assert "34.4" in said
+    assert "34.4" in message
 
 
 def test_a_run_can_be_repeated_to_the_digest_however_many_play_at_once(url: str, tmp_path: Path) -> None:
@@ -183,19 +183,19 @@ async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_t
     assert first.arguments == {"malformed_json": '{"key": "OPS-'}
     assert first.error is not None
     assert first.error["error_type"] == "invalid_args"
-    told = [json.loads(one["content"]) for one in stub.received[1].body["messages"] if one["role"] == "tool"]
-    assert told[0]["message"].startswith("The arguments must be a JSON object: Unterminated string")
-    assert "it is a JSON array" in told[1]["message"]
+    reported = [json.loads(one["content"]) for one in stub.received[1].body["messages"] if one["role"] == "tool"]
+    assert reported[0]["message"].startswith("The arguments must be a JSON object: Unterminated string")
+    assert "it is a JSON array" in reported[1]["message"]
 
 
 def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: Path) -> None:
     options = ["--policy", "llm", "--model", "m-1", "--dry-run", "-n", "1", "--seed", "1", "--url", url]
-    said = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
-    assert said.strip().startswith("dry run: vendor_onboarding, chaos 1")
-    assert "dry run: no model was called. The policy oracle answered in its place" in said
-    assert "The first request to https://models.invalid/v1 would be:" in said
-    assert "say so with `finish`" in said
-    assert "49 tools, " in said
+    message = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
+    assert message.strip().startswith("dry run: vendor_onboarding, chaos 1")
+    assert "dry run: no model was called. The policy oracle answered in its place" in message
+    assert "The first request to https://models.invalid/v1 would be:" in message
+    assert "say so with `finish`" in message
+    assert "49 tools, " in message
     [record] = lines(tmp_path / "run")
     assert (record["usage"]["model"], record["usage"]["requests"]) == ("m-1 (dry run)", record["steps"])
     assert json.loads((tmp_path / "run" / "run.json").read_text())["policies"]["llm-dry-run"]["dry_run"] is True
@@ -248,8 +248,8 @@ def test_the_example_of_the_clients_readme_runs(url: str) -> None:
 )
 def test_an_example_runs(url: str, example: str, last: str) -> None:
     command = [sys.executable, str(ROOT / "examples" / example), url]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.splitlines()[-1] == last
+    message = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert message.splitlines()[-1] == last
 
 
 def test_a_task_of_a_split_is_found_browsed_and_played(url: str) -> None:

@@ -65,7 +65,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rescorers, "load_rescorer", lambda: strict_on_1)
 
 
-def said(*folders: Path) -> tuple[int, str]:
+def message(*folders: Path) -> tuple[int, str]:
     answer = RUNNER.invoke(app, ["rescore", *map(str, folders)])
     return answer.exit_code, answer.output
 
@@ -113,25 +113,25 @@ def test_what_the_house_broke_is_counted_and_not_judged(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("judged")
 def test_the_command_shows_old_beside_new_and_says_that_they_differ(tmp_path: Path) -> None:
-    code, told = said(a_run(tmp_path / "one"))
+    code, reported = message(a_run(tmp_path / "one"))
     assert code == 1
-    assert "tiny, seed 1, chaos 1, oracle" in told
-    assert "ticket_resolved fails, did not before" in told
-    assert "2 of 2 episodes rescored: 1 verdicts differ" in told
-    assert said(a_run(tmp_path / "two", seeds=1))[0] == 0
+    assert "tiny, seed 1, chaos 1, oracle" in reported
+    assert "ticket_resolved fails, did not before" in reported
+    assert "2 of 2 episodes rescored: 1 verdicts differ" in reported
+    assert message(a_run(tmp_path / "two", seeds=1))[0] == 0
 
 
 @pytest.mark.usefixtures("judged")
 def test_the_command_fails_as_misused_where_a_line_cannot_be_judged(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run", seeds=1)
     (run / "evidence" / "tiny-0-c1-oracle.json.gz").unlink()
-    code, told = said(run)
+    code, reported = message(run)
     assert code == 2
-    assert "line 1: evidence/tiny-0-c1-oracle.json.gz: missing" in told
+    assert "line 1: evidence/tiny-0-c1-oracle.json.gz: missing" in reported
 
 
 @pytest.mark.usefixtures("judged")
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    code, told = said(tmp_path / "nowhere")
+    code, reported = message(tmp_path / "nowhere")
     assert code == 2
-    assert "nowhere" in told
+    assert "nowhere" in reported

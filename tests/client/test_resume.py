@@ -27,11 +27,11 @@ class StoppedError(Exception):
 
 def stop_after(count: int) -> Any:
     """Return an observer that ends a run as Ctrl-C would."""
-    told: list[PlayedEpisode] = []
+    output: list[PlayedEpisode] = []
 
     def observe(played: PlayedEpisode) -> None:
-        told.append(played)
-        if len(told) == count:
+        output.append(played)
+        if len(output) == count:
             raise StoppedError
 
     return observe
@@ -47,10 +47,10 @@ async def test_a_stopped_run_goes_on_and_is_as_if_it_had_never_stopped(tiny_url:
     with pytest.raises(StoppedError):
         await play_all(tiny_url, plans_of(*range(6)), out=halved, parallel=1, on_played=stop_after(2))
     assert seeds_of(halved) == [0, 1]
-    told: list[PlayedEpisode] = []
-    played = await play_all(tiny_url, plans_of(*range(6)), out=halved, resume=True, on_played=told.append)
-    assert [len(episode.steps) > 0 for episode in told[:2]] == [False, False]
-    assert len(told) == 6
+    output: list[PlayedEpisode] = []
+    played = await play_all(tiny_url, plans_of(*range(6)), out=halved, resume=True, on_played=output.append)
+    assert [len(episode.steps) > 0 for episode in output[:2]] == [False, False]
+    assert len(output) == 6
     assert [episode.record for episode in played] == read_records(whole)
     for name in ("episodes.jsonl", "trajectories/tiny-0-c1-random.jsonl", "run.json"):
         assert (halved / name).read_bytes() == (whole / name).read_bytes()

@@ -174,10 +174,10 @@ async def test_the_same_seeds_give_the_same_digests_however_many_play_at_once(ti
 
 
 async def test_each_episode_is_told_as_soon_as_it_is_over(tiny_url: str) -> None:
-    told: list[int] = []
+    output: list[int] = []
     plans = [a_plan(seed, "noop") for seed in range(5)]
-    await play_all(tiny_url, plans, parallel=2, on_played=lambda episode: told.append(episode.plan.seed or 0))
-    assert sorted(told) == [0, 1, 2, 3, 4]
+    await play_all(tiny_url, plans, parallel=2, on_played=lambda episode: output.append(episode.plan.seed or 0))
+    assert sorted(output) == [0, 1, 2, 3, 4]
 
 
 async def test_a_run_replaces_the_run_before_it_where_it_is_told_to_and_nothing_else(

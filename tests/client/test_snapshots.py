@@ -56,14 +56,14 @@ async def test_forks_go_on_as_the_original_would_and_know_nothing_of_each_other(
         key = await begin(env)
         kept = await env.snapshot()
         forks = await env.fork(kept.id, 3)
-        told = [await play_on(fork, key) for fork in (env, *forks)]
-        assert told[1:] == told[:1] * 3
+        output = [await play_on(fork, key) for fork in (env, *forks)]
+        assert output[1:] == output[:1] * 3
         states = [await fork.state() for fork in forks]
         assert len({state.episode_id for state in states}) == 3
         assert {state.step_count for state in states} == {kept.step + 4}
         await forks[0].call_tool("ticketdesk_update_ticket", key=key, priority="low")
         seen = await forks[1].call_tool("ticketdesk_get_ticket", key=key)
-        assert seen.observation.result["version"] == told[0][3][0]["result"]["version"]
+        assert seen.observation.result["version"] == output[0][3][0]["result"]["version"]
 
 
 async def test_where_one_fork_finds_no_connection_all_are_closed_and_dropped(guarded: SecuredEnterprise) -> None:

@@ -86,10 +86,10 @@ def test_the_small_shell_answers_goes_on_after_an_error_and_leaves(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.stdin", io.StringIO(".help\nselct 1;\nselect key\n  from tickets;\n.quit\nselect 9;"))
     sql.open_shell(copies)
-    said = capsys.readouterr()
-    assert "OPS-2" in said.out
-    assert "9" not in said.out.replace("OPS", "")
-    assert 'near "selct": syntax error' in said.err
+    message = capsys.readouterr()
+    assert "OPS-2" in message.out
+    assert "9" not in message.out.replace("OPS", "")
+    assert 'near "selct": syntax error' in message.err
 
 
 @pytest.mark.parametrize(

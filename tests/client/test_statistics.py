@@ -101,9 +101,9 @@ def test_episodes_of_different_tasks_are_no_trials_of_one() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.just(4)), min_size=1, max_size=8))
 def test_pass_k_falls_with_k_and_never_exceeds_the_share_of_successes(counts: list[tuple[int, int]]) -> None:
     summary = summarise(the_trials(*counts))
-    told = [summary.pass_hat(k) or 0.0 for k in (1, 2, 3, 4)]
-    assert told == sorted(told, reverse=True)
-    assert told[0] == pytest.approx(summary.success_rate)
+    output = [summary.pass_hat(k) or 0.0 for k in (1, 2, 3, 4)]
+    assert output == sorted(output, reverse=True)
+    assert output[0] == pytest.approx(summary.success_rate)
 
 
 def test_trials_that_agree_widen_the_interval_as_their_tasks_do() -> None:

@@ -31,7 +31,7 @@ def rendered(tool: str, *, width: int = 100, total: float = 1.9, **step: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("tool", "result", "told"),
+    ("tool", "result", "output"),
     [
         ("wait", {"waited_minutes": 1035}, "waited 17 h 15 min"),
         ("wait", {"waited_minutes": 4320}, "waited 3 d"),
@@ -52,9 +52,9 @@ def rendered(tool: str, *, width: int = 100, total: float = 1.9, **step: Any) ->
         ("datahub_get_policy", None, "nothing"),
     ],
 )
-def test_the_answer_is_told_in_a_few_words(tool: str, result: Any, told: str) -> None:
+def test_the_answer_is_told_in_a_few_words(tool: str, result: Any, output: str) -> None:
     line = rendered(tool, result=result)
-    assert told in line
+    assert output in line
     assert line.split()[:5] == ["7", "Mon", "02", "09:15", tool]
 
 

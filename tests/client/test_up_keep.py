@@ -52,15 +52,15 @@ def _read_output(stream: IO[str]) -> str:
     raise AssertionError("".join(lines))
 
 
-def _url(said: str) -> str:
-    found = re.search(r"page +(http://[\d.:]+)", said)
+def _url(message: str) -> str:
+    found = re.search(r"page +(http://[\d.:]+)", message)
     assert found is not None
     return found[1]
 
 
-def _take_step(said: str) -> dict[str, Any]:
+def _take_step(message: str) -> dict[str, Any]:
     """Take the step that the output shows, as curl would."""
-    found = re.search(r"curl -s (\S+/step) -d '(.*)'", said)
+    found = re.search(r"curl -s (\S+/step) -d '(.*)'", message)
     assert found is not None
     with OPENER.open(urllib.request.Request(found[1], found[2].encode(), method="POST")) as answer:
         stepped: dict[str, Any] = json.load(answer)
@@ -70,20 +70,20 @@ def _take_step(said: str) -> dict[str, Any]:
 def test_the_kept_episode_is_found_again_where_it_was_left_and_a_second_one_on_its_folder_is_told_so(
     tmp_path: Path,
 ) -> None:
-    with kept_up(tmp_path) as said:
-        assert f"{tmp_path}/companyos" in said
+    with kept_up(tmp_path) as message:
+        assert f"{tmp_path}/companyos" in message
         _check_folder_in_use(tmp_path / "companyos")
-        assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", said)
-        seed = re.search(r"seed (\d+)", said)
-        first = _take_step(said)
+        assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", message)
+        seed = re.search(r"seed (\d+)", message)
+        first = _take_step(message)
         assert first["observation"]["error"] is None
-    with kept_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as said:
+    with kept_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as message:
         assert seed is not None
-        assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in said
-        again = _take_step(said)
+        assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in message
+        again = _take_step(message)
         assert again["observation"]["result"] == first["observation"]["result"]
         assert again["observation"]["steps_left"] == first["observation"]["steps_left"] - 1
-        with OPENER.open(f"{_url(said)}/v1/episodes/main") as answer:
+        with OPENER.open(f"{_url(message)}/v1/episodes/main") as answer:
             assert json.load(answer)["step_count"] == 2
 
 

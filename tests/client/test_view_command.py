@@ -32,71 +32,71 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def said(*arguments: object) -> tuple[int, str]:
+def message(*arguments: object) -> tuple[int, str]:
     answer = RUNNER.invoke(app, ["view", *map(str, arguments)])
     return answer.exit_code, answer.output
 
 
 def test_the_terminal_lists_the_episodes(run: Path) -> None:
-    code, told = said(run, "--terminal")
+    code, reported = message(run, "--terminal")
     assert code == 0
-    assert "tiny-0-c1-oracle" in told
-    assert "ticket_closed" in told
+    assert "tiny-0-c1-oracle" in reported
+    assert "ticket_closed" in reported
 
 
 def test_the_terminal_shows_an_episode_step_by_step(run: Path) -> None:
-    code, told = said(run, "--terminal", "--episode", "oracle")
+    code, reported = message(run, "--terminal", "--episode", "oracle")
     assert code == 0
-    assert "Close T-1." in told
-    assert "503 unavailable injected: unavailable" in told
-    assert "409 ticket-locked" in told
-    assert "tool_not_found" in told
-    assert "✓ ticket_closed" in told
-    assert "rescored: success" in told
-    assert "rescored" not in said(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
+    assert "Close T-1." in reported
+    assert "503 unavailable injected: unavailable" in reported
+    assert "409 ticket-locked" in reported
+    assert "tool_not_found" in reported
+    assert "✓ ticket_closed" in reported
+    assert "rescored: success" in reported
+    assert "rescored" not in message(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
 
 
 def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:
-    code, told = said(run, "--terminal", "--episode", "oracle", "--step", 6)
+    code, reported = message(run, "--terminal", "--episode", "oracle", "--step", 6)
     assert code == 0
-    assert "open → closed" in told
-    assert "+2 milestones, +14.9 end and cost of the step" in told
-    assert "- L-1" in said(run, "--terminal", "--episode", "oracle", "--step", 5)[1]
+    assert "open → closed" in reported
+    assert "+2 milestones, +14.9 end and cost of the step" in reported
+    assert "- L-1" in message(run, "--terminal", "--episode", "oracle", "--step", 5)[1]
 
 
 def test_the_terminal_shows_two_side_by_side(run: Path) -> None:
-    code, told = said(run, "--terminal", "--compare", "oracle", "noop")
+    code, reported = message(run, "--terminal", "--compare", "oracle", "noop")
     assert code == 0
-    assert "First difference at step 3." in told
+    assert "First difference at step 3." in reported
 
 
 def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
     write_episode(tmp_path, stored=evidence(brief="\x1b[31mred [bold]not[/]", changes=CHANGES))
-    told = said(tmp_path, "--terminal", "--episode", "oracle")[1]
-    assert "\x1b" not in told
-    assert "[bold]not[/]" in told
+    reported = message(tmp_path, "--terminal", "--episode", "oracle")[1]
+    assert "\x1b" not in reported
+    assert "[bold]not[/]" in reported
 
 
 def test_an_export_is_written(run: Path, tmp_path: Path) -> None:
-    code, told = said(run, "--export", tmp_path / "run.html")
-    assert (code, "2 episodes" in told) == (0, True)
+    code, reported = message(run, "--export", tmp_path / "run.html")
+    assert (code, "2 episodes" in reported) == (0, True)
     page = (tmp_path / "run.html").read_text()
     assert page.count('class="viewer-episode"') == 2
-    assert said(run, "--export", tmp_path / "one.html", "--episode", "noop")[0] == 0
+    assert message(run, "--export", tmp_path / "one.html", "--episode", "noop")[0] == 0
     assert (tmp_path / "one.html").read_text().count('class="viewer-episode"') == 1
 
 
 def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_path: Path) -> None:
     with (run / "trajectories" / "tiny-0-c1-noop.jsonl").open("a") as lines:
         lines.write("{torn\n")
-    code, told = said(run, "--export", tmp_path / "run.html")
+    code, reported = message(run, "--export", tmp_path / "run.html")
     assert code == 2
-    assert "not read: trajectories/tiny-0-c1-noop.jsonl, line 3: invalid JSON" in told
+    assert "not read: trajectories/tiny-0-c1-noop.jsonl, line 3: invalid JSON" in reported
     assert (tmp_path / "run.html").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["--step", "1"], "--step needs --episode NAME"),
         (["--terminal", "--episode", "tiny"], "2 episode names contain 'tiny'"),
@@ -107,22 +107,22 @@ def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_pa
         (["--export", "/nowhere/x.html"], "/nowhere/x.html"),
     ],
 )
-def test_a_misuse_is_told_in_one_line(run: Path, arguments: list[str], told: str) -> None:
-    code, output = said(run, *arguments)
+def test_a_misuse_is_told_in_one_line(run: Path, arguments: list[str], reported: str) -> None:
+    code, output = message(run, *arguments)
     assert code == 2
-    assert told in output
+    assert reported in output
     assert "Traceback" not in output
 
 
 def test_what_is_no_run_is_told(tmp_path: Path) -> None:
-    code, told = said(tmp_path / "nowhere", "--terminal")
-    assert (code, "no such file or folder" in told) == (2, True)
+    code, reported = message(tmp_path / "nowhere", "--terminal")
+    assert (code, "no such file or folder" in reported) == (2, True)
 
 
 def test_a_port_that_is_taken_is_told(run: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, told = said(run, "--no-browser", "--port", taken.getsockname()[1])
-    assert (code, "cannot listen on" in told) == (1, True)
+        code, reported = message(run, "--no-browser", "--port", taken.getsockname()[1])
+    assert (code, "cannot listen on" in reported) == (1, True)
 
 
 def test_the_command_serves_the_run_and_prints_the_address(run: Path) -> None:

@@ -87,14 +87,14 @@ def test_every_check_has_its_facts_and_none_merely_repeats_its_name(tmp_path: Pa
     )
     assert done is not None
     assert idle is not None
-    told = [
+    output = [
         {one.id: [(each.step, each.text) for each in one.reasons] for one in judged.reasons} for judged in (done, idle)
     ]
-    assert told[0] == {
+    assert output[0] == {
         "ticket_closed": [(6, "desk.tickets T-1: status open → closed")],
         "nothing_else_changed": [(None, "no other row changed")],
     }
-    assert told[1]["ticket_closed"] == [(None, "no step made it so")]
+    assert output[1]["ticket_closed"] == [(None, "no step made it so")]
 
 
 def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path) -> None:
@@ -266,12 +266,12 @@ def test_a_trajectory_opens_alone_and_with_its_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"), [("", "episodes.jsonl is missing"), ("x.txt", "neither the folder"), ("?", "no such file")]
+    ("made", "output"), [("", "episodes.jsonl is missing"), ("x.txt", "neither the folder"), ("?", "no such file")]
 )
-def test_what_is_no_run_is_refused_with_the_reason(tmp_path: Path, made: str, told: str) -> None:
+def test_what_is_no_run_is_refused_with_the_reason(tmp_path: Path, made: str, output: str) -> None:
     if made == "x.txt":
         (tmp_path / made).write_text("x")
-    with pytest.raises(NotARunError, match=told):
+    with pytest.raises(NotARunError, match=output):
         StoredRun(tmp_path / made)
 
 

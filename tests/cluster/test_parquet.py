@@ -17,8 +17,8 @@ PLANS = [EpisodePlan(scenario="tiny", seed=seed, chaos=1, policy="noop") for see
 
 
 def _played(plan: EpisodePlan) -> PlayedEpisode:
-    told = {"scenario": "tiny", "seed": plan.seed, "chaos": 1, "policy": "noop", "success": True, "return": 1.0}
-    record = EpisodeRecord.model_validate({**told, "steps": 1, "outcome": "success", "digest": f"of {plan.seed}"})
+    output = {"scenario": "tiny", "seed": plan.seed, "chaos": 1, "policy": "noop", "success": True, "return": 1.0}
+    record = EpisodeRecord.model_validate({**output, "steps": 1, "outcome": "success", "digest": f"of {plan.seed}"})
     line = StepLine(
         step=1,
         tool="finish",

@@ -24,9 +24,9 @@ def _inputs() -> dict[str, Input]:
     for kind, (before, unit, after) in MEMBERS.items():
         for name in _MESSAGES:
             found[f"{name} of {kind}"] = repeated(unit, f'{{"{name}":'.encode() + before, after + b"}")
-        for asked in ("reset", "step", "mcp", "state"):
-            opening = f'{{"type":"{asked}","data":{{"tool_name":'.encode()
-            found[f"{asked} of {kind}"] = repeated(unit, opening + before, after + b"}}")
+        for request in ("reset", "step", "mcp", "state"):
+            opening = f'{{"type":"{request}","data":{{"tool_name":'.encode()
+            found[f"{request} of {kind}"] = repeated(unit, opening + before, after + b"}}")
     return found
 
 

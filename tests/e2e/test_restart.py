@@ -20,13 +20,13 @@ def test_an_episode_outlives_a_container_that_was_killed(url: str, containers: d
         key = next(
             word.strip(".,:;()") for word in ticket.split() if "-" in word and word.strip(".,:;()")[-1].isdigit()
         )
-        told = _step(http, begun["episode_id"], 2, "ticketdesk_add_comment", key=key, body="Before the end.")
+        output = _step(http, begun["episode_id"], 2, "ticketdesk_add_comment", key=key, body="Before the end.")
         state = http.get(f"/v1/episodes/{begun['episode_id']}").json()
         containers[name].kill()
         containers[name].start()
         _wait_until_ready(http)
         assert http.get(f"/v1/episodes/{begun['episode_id']}").json() == state
-        assert _step(http, begun["episode_id"], 2, "ticketdesk_add_comment", key=key, body="Before the end.") == told
+        assert _step(http, begun["episode_id"], 2, "ticketdesk_add_comment", key=key, body="Before the end.") == output
         comments = _step(http, begun["episode_id"], 3, "ticketdesk_list_comments", key=key)
         assert str(comments).count("Before the end.") == 1
 

@@ -112,17 +112,17 @@ async def test_an_episode_is_played_from_outside(space: Space) -> None:
 
 def test_its_processes_have_no_rights_and_nowhere_to_write(space: Space) -> None:
     held = "import os; print(os.getuid(), [line for line in open('/proc/self/status') if line.startswith('CapEff')])"
-    _, said = space.run("python3", "-c", held)
-    assert said.startswith("65532 ")
-    assert "0000000000000000" in said
+    _, message = space.run("python3", "-c", held)
+    assert message.startswith("65532 ")
+    assert "0000000000000000" in message
     for place in ("/app/planted", "/app/env/planted", "/planted"):
         status, _ = space.run("python3", "-c", f"open({place!r}, 'w')")
         assert status != 0, place
 
 
 def test_its_episodes_lie_where_there_is_room(space: Space) -> None:
-    _, said = space.run("python3", "-c", "import glob; print(glob.glob('/tmp/companyos-embedded-*'))")
-    assert "companyos-embedded-" in said
+    _, message = space.run("python3", "-c", "import glob; print(glob.glob('/tmp/companyos-embedded-*'))")
+    assert "companyos-embedded-" in message
 
 
 def test_its_page_is_there(space: Space) -> None:

@@ -217,8 +217,8 @@ def test_what_is_on_file_of_a_vendor_is_known_once_it_is_there() -> None:
 def test_a_report_says_what_is_wrong_with_what(changed: dict[str, str], *, is_met: bool) -> None:
     goal = IssueReportGoal(kind="suspicious", subjects=frozenset({"VEN-1"}), refusal=FRAUD)
     builder = EvidenceBuilder(datahub={"data_issues": {}})
-    said = {"subject": "VEN-1", "kind": "suspicious", "reason_code": "fraud_suspected", "reason_ref": "DOC-1"}
-    builder.put(HUB, "data_issues", "DI-1", **said | changed)
+    message = {"subject": "VEN-1", "kind": "suspicious", "reason_code": "fraud_suspected", "reason_ref": "DOC-1"}
+    builder.put(HUB, "data_issues", "DI-1", **message | changed)
     assert goal.is_met(builder.evidence) is is_met
-    builder.put(HUB, "data_issues", "DI-2", **said)
+    builder.put(HUB, "data_issues", "DI-2", **message)
     assert not goal.is_met(builder.evidence)

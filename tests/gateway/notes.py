@@ -128,9 +128,9 @@ async def get_note(note_id: NoteId, call: CallDep) -> Note:
 
 
 @router.post("/notes", operation_id="write_note", status_code=status.HTTP_201_CREATED)
-async def write_note(wanted: NewNote, call: CallDep, idempotency_key: IdempotencyKey = None) -> Note:
+async def write_note(expected: NewNote, call: CallDep, idempotency_key: IdempotencyKey = None) -> Note:
     """Write a note."""
-    written = call.db.execute(insert(notes), {"text": wanted.text}).inserted_primary_key
+    written = call.db.execute(insert(notes), {"text": expected.text}).inserted_primary_key
     assert written is not None
     return _note(call, written[0])
 
@@ -179,7 +179,9 @@ def company() -> Company:
 def seed(draw_seed: str = "0", *, later: datetime | None = None) -> Seed:
     scheduled_events = () if later is None else (Later(due_at=later, text="from a colleague"),)
     first = (SeedNote(id=1, text="water the plants"), SeedNote(id=2, text="call the vendor"))
-    return Seed(company=company(), draw_seed=draw_seed, started_at=STARTED_AT, notes=first, scheduled_events=scheduled_events)
+    return Seed(
+        company=company(), draw_seed=draw_seed, started_at=STARTED_AT, notes=first, scheduled_events=scheduled_events
+    )
 
 
 SERVICE = Service(

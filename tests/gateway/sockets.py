@@ -96,7 +96,7 @@ async def handshake(
     app: ASGIApp, path: str, headers: Sequence[tuple[bytes, bytes]], *, denial: bool = False
 ) -> list[Message]:
     """Ask for a socket and return everything that is said instead of opening it."""
-    said: list[Message] = []
+    spoken: list[Message] = []
     scope = {
         "type": "websocket",
         "path": path,
@@ -109,10 +109,10 @@ async def handshake(
         return {"type": "websocket.connect"}
 
     async def send(message: Message) -> None:
-        said.append(message)
+        spoken.append(message)
 
     await asyncio.wait_for(app(scope, receive, send), ANSWER_DEADLINE_S)
-    return said
+    return spoken
 
 
 async def _serve(app: ASGIApp, scope: dict[str, Any], socket: Socket) -> None:

@@ -119,22 +119,22 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Note
     before = await _standing(locked, "watched")
     paths = set(_paths(locked, "watched"))
     assert {"/reset", "/step", "/state", "/mcp", "/schema", "/docs", "/openapi.json", "/v1/tools"} <= paths
-    doors = [(method, path) for path in sorted(paths) for method in METHODS]
-    assert set(doors) > PUBLIC_ROUTES
-    assert set(doors) > AGENTS
-    nobody, forger, agent = _stranger(locked), _stranger(locked, "Bearer wrong"), _agent(locked, first["token"])
-    for method, path in doors:
+    doors_value = [(method, path) for path in sorted(paths) for method in METHODS]
+    assert set(doors_value) > PUBLIC_ROUTES
+    assert set(doors_value) > AGENTS
+    unknown, forger, agent = _stranger(locked), _stranger(locked, "Bearer wrong"), _agent(locked, first["token"])
+    for method, path in doors_value:
         if (method, path) in PUBLIC_ROUTES:
-            assert (await nobody.request(method, path)).status_code == 200
+            assert (await unknown.request(method, path)).status_code == 200
             continue
         if method == "GET" and path.startswith(PUBLIC_PREFIX):
-            assert (await nobody.request(method, path)).status_code == 404
+            assert (await unknown.request(method, path)).status_code == 404
             continue
         if is_desk_path(path) or is_console_path(path):
-            refused = (nobody, forger) if is_desk_path(path) else (nobody, forger, agent)
+            refused = (unknown, forger) if is_desk_path(path) else (unknown, forger, agent)
             assert {(await client.request(method, path)).status_code for client in refused} == {403}
             continue
-        await _assert_refused(nobody, method, path, 401, "token-required")
+        await _assert_refused(unknown, method, path, 401, "token-required")
         await _assert_refused(forger, method, path, 401, "unknown-token")
         if (method, path) not in AGENTS:
             await _assert_refused(agent, method, path, 403, "agent-plane")
@@ -188,10 +188,10 @@ async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(lo
     async with _agent(locked, first["token"]) as agent:
         listed = await agent.get("/v1/tools", params={"episode_id": "the-label-of-it"})
         body = {"episode_id": "the-label-of-it"}
-        asked = await agent.post("/step", json={**body, "action": {"type": "list_tools"}})
+        requested = await agent.post("/step", json={**body, "action": {"type": "list_tools"}})
         taken = await agent.post("/step", json={**body, **STEP})
         refused = await agent.post("/step", json={**body, "action": {"tool_name": "no_such_tool", "arguments": {}}})
-    for answer in (listed, asked, taken, refused):
+    for answer in (listed, requested, taken, refused):
         assert answer.status_code == 200
         for secret in ("the-label-of-it", first["token"], internal_id):
             assert secret not in answer.text
@@ -205,10 +205,10 @@ async def test_how_an_episode_ended_is_told_to_its_trainer_and_not_to_its_agent(
     async with _agent(locked, first["token"]) as agent:
         late = await agent.post("/v1/episodes/ended/step", json=STEP)
         shown = await agent.get("/v1/episodes/ended/render", params={"format": "text"})
-    told = await locked.http.post("/v1/episodes/ended/step", json=STEP)
+    output = await locked.http.post("/v1/episodes/ended/step", json=STEP)
     assert (late.status_code, late.json()["code"]) == (409, "episode-done")
     assert "ended as" not in late.text + shown.text
-    assert told.json()["detail"] == "The episode ended as failed."
+    assert output.json()["detail"] == "The episode ended as failed."
 
 
 @pytest.mark.parametrize("named", ["theirs", "nobodys"])

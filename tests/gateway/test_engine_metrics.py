@@ -60,10 +60,10 @@ async def test_neither_tokens_nor_arguments_are_written(log: Log, gateway: Notes
     await gateway.step(begun["episode_id"], "notes_get_note", note_id=31337)
     await gateway.step(begun["episode_id"], "notes_break_things")
     await gateway.http.post("/reset", json={"resume": begun["token"]})
-    said = log.stream.getvalue()
-    assert said
+    message = log.stream.getvalue()
+    assert message
     for hidden in (begun["token"], "for your eyes only", "31337"):
-        assert hidden not in said
+        assert hidden not in message
 
 
 async def test_a_step_does_not_leave_its_mark_behind(gateway: NotesGateway) -> None:
@@ -130,7 +130,13 @@ async def test_what_was_seen_is_counted(open_gateway: OpenGateway) -> None:
         await gateway.post_step(episode_id, "notes_list_notes")
         await gateway.http.post("/reset", json={"scenario": "nowhere"})
         metrics: EngineMetrics = gateway.runtime.metrics
-        assert metrics.steps == {"carried_out": 1, "planned_fault": 1, "problem": 1, "invalid_call": 1, "infra_error": 1}
+        assert metrics.steps == {
+            "carried_out": 1,
+            "planned_fault": 1,
+            "problem": 1,
+            "invalid_call": 1,
+            "infra_error": 1,
+        }
         assert metrics.step_latency.count == 5
         assert metrics.planned_faults == {"unavailable": 1}
         assert metrics.control == {("reset", "done"): 1, ("reset", "unknown-scenario"): 1}

@@ -164,7 +164,7 @@ async def test_a_step_that_names_nothing_there_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "spoken"),
     [
         ({}, "UNKNOWN_TYPE"),
         ({"type": "perhaps"}, "UNKNOWN_TYPE"),
@@ -180,13 +180,13 @@ async def test_a_step_that_names_nothing_there_is_refused(
     ids=str,
 )
 async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
-    gateway: NotesGateway, message: dict[str, Any], said: str
+    gateway: NotesGateway, message: dict[str, Any], spoken: str
 ) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
         before = await _standing(gateway)
         answer = await socket.ask(message)
-        assert (answer["type"], answer["data"]["code"]) == ("error", said)
+        assert (answer["type"], answer["data"]["code"]) == ("error", spoken)
         assert await _standing(gateway) == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
@@ -223,17 +223,17 @@ async def test_a_body_that_dribbles_is_given_up(gateway: NotesGateway, monkeypat
     monkeypatch.setattr(body_limit, "BODY_DEADLINE_S", 0.05)
     await gateway.reset(episode_id="live")
     before = await _standing(gateway)
-    said = await _post(gateway, "/step", [b'{"episode_id": ', b'"live", '], last=None)
-    assert (said[0]["status"], json.loads(said[1]["body"])["code"]) == (408, "body-too-slow")
-    assert (b"connection", b"close") in said[0]["headers"]
+    spoken = await _post(gateway, "/step", [b'{"episode_id": ', b'"live", '], last=None)
+    assert (spoken[0]["status"], json.loads(spoken[1]["body"])["code"]) == (408, "body-too-slow")
+    assert (b"connection", b"close") in spoken[0]["headers"]
     assert await _standing(gateway) == before
 
 
 async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None:
     endless = [b" " * 1024] * 65
-    said = await _post(gateway, "/step", endless, last=None)
-    assert (said[0]["status"], json.loads(said[1]["body"])["code"]) == (413, "body-too-large")
-    assert (b"connection", b"close") in said[0]["headers"]
+    spoken = await _post(gateway, "/step", endless, last=None)
+    assert (spoken[0]["status"], json.loads(spoken[1]["body"])["code"]) == (413, "body-too-large")
+    assert (b"connection", b"close") in spoken[0]["headers"]
 
 
 async def test_a_client_that_leaves_before_the_end_of_its_body_asked_for_nothing(gateway: NotesGateway) -> None:
@@ -251,7 +251,7 @@ def _status(code: str) -> int:
 async def _post(gateway: NotesGateway, path: str, chunks: list[bytes], *, last: Message | None) -> list[Message]:
     """Send a body in pieces, then `last`, or nothing any more; return what is answered."""
     coming = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
-    said: list[Message] = []
+    spoken: list[Message] = []
 
     async def receive() -> Message:
         if coming:
@@ -261,8 +261,8 @@ async def _post(gateway: NotesGateway, path: str, chunks: list[bytes], *, last: 
         return last or {}
 
     async def send(message: Message) -> None:
-        said.append(message)
+        spoken.append(message)
 
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [], "extensions": {}}
     await asyncio.wait_for(gateway.app(scope, receive, send), 5)
-    return said
+    return spoken

@@ -35,11 +35,11 @@ def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
     return made
 
 
-async def _while_held(held: list[Held], asked: Any, meanwhile: Any) -> Any:
+async def _while_held(held: list[Held], request: Any, meanwhile: Any) -> Any:
     """Do something while the services have not answered what was asked, and return what it answered in the end."""
     held[0].came.clear()
     held[0].goes_on.clear()
-    asking = asyncio.ensure_future(asked)
+    asking = asyncio.ensure_future(request)
     await held[0].came.wait()
     await meanwhile
     held[0].goes_on.set()
@@ -83,9 +83,9 @@ async def test_a_reset_while_the_episode_before_is_restored_is_found_again_as_it
             answer = await _while_held(held, restoring, socket.reset(episode_id="mine"))
             assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
             await socket.step("notes_write_note", text="two")
-        told = await evidence(gateway, "mine")
+        output = await evidence(gateway, "mine")
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        assert await evidence(gateway, "mine") == told
+        assert await evidence(gateway, "mine") == output
 
 
 async def test_snapshots_at_the_same_time_keep_to_their_limit(

@@ -55,10 +55,10 @@ async def test_an_episode_is_found_again_as_it_was(open_gateway: OpenGateway, tm
         episode = (await gateway.reset())["episode_id"]
         for tool, arguments in _SOME_STEPS:
             await gateway.step(episode, tool, **arguments)
-        state, told = await gateway.state(episode), await evidence(gateway, episode)
+        state, output = await gateway.state(episode), await evidence(gateway, episode)
     async with open_gateway(data_dir=kept) as gateway:
         assert await gateway.state(episode) == state
-        assert await evidence(gateway, episode) == told
+        assert await evidence(gateway, episode) == output
         repeated = await gateway.post_step(episode, "notes_list_notes", step=4)
         assert repeated.status_code == 200
         ended = await gateway.step(episode, "finish", outcome="done", summary="Done.")
@@ -250,9 +250,9 @@ async def test_whoever_resumes_in_the_middle_of_a_step_is_told_what_it_answered(
         resumed = asyncio.create_task(gateway.http.post("/reset", json={"resume": begun["token"]}))
         await asyncio.sleep(0.05)
         held[0].goes_on.set()
-        told = (await resumed).json()
-        assert told["observation"] == (await step).json()["observation"]
-        assert told["observation"]["result"]["text"] == "one"
+        output = (await resumed).json()
+        assert output["observation"] == (await step).json()["observation"]
+        assert output["observation"]["result"]["text"] == "one"
 
 
 _SOME_STEPS: list[tuple[str, dict[str, Any]]] = [

@@ -37,8 +37,8 @@ async def texts(gateway: NotesGateway, episode: str) -> list[str]:
 
 async def evidence(gateway: NotesGateway, episode: str) -> Any:
     stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
-    for told in stored["changes"]["notes"]:
-        told["cause"] = told["cause"] and told["cause"].rpartition(":")[2]
+    for output in stored["changes"]["notes"]:
+        output["cause"] = output["cause"] and output["cause"].rpartition(":")[2]
     return {name: stored[name] for name in ("initial", "changes", "audits", "finish")}
 
 
@@ -71,8 +71,8 @@ async def test_a_fork_goes_on_exactly_as_its_origin(gateway: NotesGateway) -> No
         [await gateway.step(episode, tool, **arguments) for tool, arguments in actions] for episode in (origin, *forks)
     ]
     assert all(answers == played[0] for answers in played)
-    told = [await evidence(gateway, episode) for episode in (origin, *forks)]
-    assert all(one == told[0] for one in told)
+    output = [await evidence(gateway, episode) for episode in (origin, *forks)]
+    assert all(one == output[0] for one in output)
 
 
 async def test_forks_do_not_meet(gateway: NotesGateway) -> None:
@@ -136,27 +136,27 @@ async def test_a_snapshot_of_another_reset_is_foreign(gateway: NotesGateway) -> 
 async def test_a_reset_begins_from_a_snapshot(gateway: NotesGateway) -> None:
     origin = (await gateway.reset())["episode_id"]
     await gateway.step(origin, "notes_write_note", text="before")
-    told = await gateway.http.get("/render", params={"episode_id": origin, "format": "json"})
+    output = await gateway.http.get("/render", params={"episode_id": origin, "format": "json"})
     state = {"snapshot": await snapshot(gateway, origin)}
     body = (await gateway.http.post("/reset", json={"injected_state": state, "episode_id": "mine"})).json()
     assert body["episode_id"] == "mine"
     assert body["observation"]["result"]["text"] == "before"
     rendered = await gateway.http.get("/render", params={"episode_id": "mine", "format": "json"})
-    assert rendered.json() == {**told.json(), "episode_id": "mine"}
+    assert rendered.json() == {**output.json(), "episode_id": "mine"}
 
 
 async def test_a_resume_goes_on_with_a_lost_episode_and_takes_it_from_whoever_holds_it(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as first:
         await first.reset()
-        told = await first.step("notes_list_notes")
+        output = await first.step("notes_list_notes")
         token = (await first.state())["token"]
         async with connected(gateway.app) as second:
             resumed = await second.ask({"type": "reset", "data": {"resume": token}})
-            assert resumed["data"]["observation"] == told["data"]["observation"]
+            assert resumed["data"]["observation"] == output["data"]["observation"]
             refused = await first.step("notes_list_notes")
             assert refused["data"]["message"].startswith("episode-taken")
             again = await second.step("notes_list_notes")
-            assert again["data"]["observation"]["steps_left"] == told["data"]["observation"]["steps_left"] - 1
+            assert again["data"]["observation"]["steps_left"] == output["data"]["observation"]["steps_left"] - 1
 
 
 async def test_a_token_that_fits_no_episode_resumes_none(gateway: NotesGateway) -> None:

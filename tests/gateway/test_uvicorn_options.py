@@ -15,8 +15,8 @@ def test_pings_are_every_twenty_seconds_unless_the_environment_says_otherwise(mo
     assert (plain["ws_ping_interval"], plain["ws_ping_timeout"]) == (20, 20)
     monkeypatch.setenv("COMPANYOS_WS_PING_INTERVAL_S", "5")
     monkeypatch.setenv("COMPANYOS_WS_PING_TIMEOUT_S", "2.5")
-    asked = uvicorn_options(Settings())
-    assert (asked["ws_ping_interval"], asked["ws_ping_timeout"]) == (5, 2.5)
+    request = uvicorn_options(Settings())
+    assert (request["ws_ping_interval"], request["ws_ping_timeout"]) == (5, 2.5)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "often"])

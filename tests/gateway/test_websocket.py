@@ -242,13 +242,13 @@ async def test_mcp_and_the_socket_share_a_session(gateway: NotesGateway) -> None
 
 @pytest.mark.parametrize("session_id", [{}, [], 7, True])
 async def test_a_session_id_that_is_no_text_is_refused(gateway: NotesGateway, session_id: object) -> None:
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": session_id}}
-    answer = await gateway.http.post("/mcp", json=asked)
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": session_id}}
+    answer = await gateway.http.post("/mcp", json=request)
     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)
     async with connected(gateway.app, "/mcp") as socket:
-        assert (await socket.ask(asked))["error"]["code"] == -32602
+        assert (await socket.ask(request))["error"]["code"] == -32602
     async with connected(gateway.app) as socket:
-        carried = await socket.ask({"type": "mcp", "data": asked})
+        carried = await socket.ask({"type": "mcp", "data": request})
         assert (carried["type"], carried["data"]["error"]["code"]) == ("mcp", -32602)
 
 

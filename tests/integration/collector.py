@@ -56,7 +56,7 @@ class Collector:
 def collecting() -> Iterator[Collector]:
     """Run a collector while entered."""
 
-    class Door(BaseHTTPRequestHandler):
+    class Gateway(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             collector.take(self.rfile.read(int(self.headers["Content-Length"])))
             answer = ExportTraceServiceResponse().SerializeToString()
@@ -69,7 +69,7 @@ def collecting() -> Iterator[Collector]:
         def log_message(self, format: str, *arguments: object) -> None:
             return
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
     collector = Collector(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

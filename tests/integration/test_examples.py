@@ -65,9 +65,9 @@ def test_an_example_runs_as_it_stands(up: str, example: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".py", ".sh", ".mjs"])
 def test_the_three_languages_tell_the_same_story(up: str, suffix: str) -> None:
-    told = _told_by(ROOT / "examples" / "http" / f"episode{suffix}", up)
+    output = _told_by(ROOT / "examples" / "http" / f"episode{suffix}", up)
     for word in ("onboard", "approvalflow_list_approval_types", "-5.1", "episode-done", "failed", "Caldera Foods"):
-        assert word in told
+        assert word in output
 
 
 @pytest.mark.usefixtures("first")

@@ -32,11 +32,11 @@ async def test_under_chaos_every_tool_is_told_as_openenv_tells_it(
 ) -> None:
     episode = HttpEpisode(url, http)
     episode.reset(seed=3, chaos=4, chaos_overrides={"renamed_fields": 1.0, "reworded_tools": 1.0}, toolset=toolset)
-    told = http.get(f"{url}/v1/tools", params={"episode_id": episode.id}).json()
+    output = http.get(f"{url}/v1/tools", params={"episode_id": episode.id}).json()
     plain = {tool["name"]: tool["description"] for tool in http.get(f"{url}/v1/tools").json()}
-    assert any(tool["description"] != plain[tool["name"]] for tool in told)
+    assert any(tool["description"] != plain[tool["name"]] for tool in output)
     async with Client(StreamableHttpTransport(f"{url}/v1/episodes/{episode.id}/mcp")) as client:
         listed = await client.list_tools()
     assert [(tool.name, tool.description, tool.inputSchema) for tool in listed] == [
-        (tool["name"], tool["description"], tool["input_schema"]) for tool in told
+        (tool["name"], tool["description"], tool["input_schema"]) for tool in output
     ]

@@ -73,5 +73,5 @@ def test_autoenv_plays_on_a_running_server(up: str) -> None:
 
 def test_the_oracle_of_the_manifest_reaches_the_greatest_reward(up: str) -> None:
     oracle = yaml.safe_load(MANIFEST.read_text())["validation"]["capabilities"]["oracle"]["location"]
-    told = subprocess.run([sys.executable, ROOT / oracle, up], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout) == (0, "reward 1, done True\n"), "python -m verification.openenv.record"
+    output = subprocess.run([sys.executable, ROOT / oracle, up], capture_output=True, text=True, check=False)
+    assert (output.returncode, output.stdout) == (0, "reward 1, done True\n"), "python -m verification.openenv.record"

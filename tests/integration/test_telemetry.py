@@ -85,11 +85,11 @@ def test_a_call_is_seen_from_both_sides(played: tuple[Collector, list[dict[str, 
         [("ticketdesk", "search_tickets"), ("datahub", "search_policies"), ("approvalflow", "list_approvals")], start=1
     ):
         named = {span.name: span for span in steps[number]}
-        root, asked, answered = named["step"], named[f"{service} GET"], named[operation]
+        root, request, answered = named["step"], named[f"{service} GET"], named[operation]
         assert root.attributes["companyos.tool"] == f"{service}_{operation}"
         assert root.attributes["companyos.outcome"] == "carried_out"
-        assert (asked.parent, answered.parent) == (root.span, asked.span)
-        assert (asked.process, answered.process) == ("companyos-gateway", f"companyos-{service}")
+        assert (request.parent, answered.parent) == (root.span, request.span)
+        assert (request.process, answered.process) == ("companyos-gateway", f"companyos-{service}")
 
 
 def test_a_step_that_asks_all_services_is_one_trace_over_four_processes(
@@ -108,9 +108,9 @@ def test_a_reset_that_plants_is_one_trace_over_four_processes(
 
 
 def test_no_span_holds_what_an_agent_said(played: tuple[Collector, list[dict[str, Any]]]) -> None:
-    said = json.dumps([(span.name, span.attributes) for span in played[0].spans])
-    assert "onboard" not in said
-    assert "nothing was done" not in said
+    message = json.dumps([(span.name, span.attributes) for span in played[0].spans])
+    assert "onboard" not in message
+    assert "nothing was done" not in message
 
 
 class Processes:
@@ -162,12 +162,12 @@ def test_what_goes_wrong_in_a_step_is_a_line_that_names_it(logged: Processes, ht
     episode.step("ticketdesk_search_tickets", query="before")
     logged.kill("ticketdesk")
     answer = episode.step("ticketdesk_search_tickets", query="a needle nobody has")
-    told = [line for line in logged.lines() if line["level"] == "warning" and "ticketdesk" in line["event"]]
-    assert told, answer
-    internal_id = told[0]["episode"]
-    for line in told:
+    output = [line for line in logged.lines() if line["level"] == "warning" and "ticketdesk" in line["event"]]
+    assert output, answer
+    internal_id = output[0]["episode"]
+    for line in output:
         assert (line["process"], line["step"]) == ("gateway", 2)
         assert line["trace"] == Operation(internal_id, 1, 2).trace_id
-    said = json.dumps(logged.lines())
-    assert "needle" not in said
-    assert begun["token"] not in said
+    message = json.dumps(logged.lines())
+    assert "needle" not in message
+    assert begun["token"] not in message

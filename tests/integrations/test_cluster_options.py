@@ -17,16 +17,16 @@ RUNNER = CliRunner()
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--cluster", "auto", "--url", "http://127.0.0.1:1"], "--cluster and --url"),
         (["--workers", "2"], "--workers needs --cluster"),
     ],
 )
-def test_options_that_do_not_fit_a_cluster_are_refused(options: list[str], said: str) -> None:
+def test_options_that_do_not_fit_a_cluster_are_refused(options: list[str], message: str) -> None:
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", *options])
     assert answer.exit_code == 2
-    assert said in re.sub(r"\s+", " ", answer.output)
+    assert message in re.sub(r"\s+", " ", answer.output)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed here")

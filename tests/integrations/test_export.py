@@ -67,7 +67,7 @@ def test_without_pyarrow_the_command_that_installs_it_is_told(monkeypatch: pytes
 
 
 def _task(task_id: str) -> TaskInfo:
-    told = {
+    reported = {
         "id": task_id,
         "split": "test",
         "index": 0,
@@ -76,7 +76,7 @@ def _task(task_id: str) -> TaskInfo:
         "chaos": 0,
         "canary": CANARY,
     }
-    return TaskInfo.model_validate({**told, "difficulty": "calm", "held_out": False, "version": "1"})
+    return TaskInfo.model_validate({**reported, "difficulty": "calm", "held_out": False, "version": "1"})
 
 
 async def test_a_house_that_stays_away_is_one_error_and_no_group_of_them() -> None:
@@ -86,9 +86,9 @@ async def test_a_house_that_stays_away_is_one_error_and_no_group_of_them() -> No
 
 @pytest.mark.parametrize("task_id", ["../beside", "..", "/beside", "a/b"])
 def test_a_task_whose_id_leads_out_of_the_folder_is_written_nowhere(tmp_path: Path, task_id: str) -> None:
-    told = _task(task_id).model_dump(exclude={"brief", "version"})
+    reported = _task(task_id).model_dump(exclude={"brief", "version"})
     place = {"seed": 0, "brief": "Do it.", "company": "Tiny", "acting_as": "E-1", "now": "2026-03-02T09:15:00Z"}
-    row = TaskRow.model_validate({**told, **place, "max_steps": 9, "tools": [], "task_set": "1"})
+    row = TaskRow.model_validate({**reported, **place, "max_steps": 9, "tools": [], "task_set": "1"})
     with pytest.raises(NotADirectoryError, match="not a valid folder name"):
         write_harbor(tmp_path / "out", [TaskWithTools(row, ())])
     assert list(tmp_path.rglob("*.toml")) == []

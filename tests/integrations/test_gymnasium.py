@@ -38,8 +38,8 @@ def test_gymnasiums_checker_finds_nothing(url: str) -> None:
 
 def test_the_longest_action_is_taken_and_costs_a_step_where_it_says_nothing(env: gymnasium.Env[str, str]) -> None:
     env.reset(seed=7)
-    told, reward, *_ = env.step("\N{EURO SIGN}" * env.action_space.max_length)  # type: ignore[attr-defined]
-    assert "error" in json.loads(told)
+    output, reward, *_ = env.step("\N{EURO SIGN}" * env.action_space.max_length)  # type: ignore[attr-defined]
+    assert "error" in json.loads(output)
     assert float(reward) < 0
 
 
@@ -54,8 +54,8 @@ def test_a_seed_is_an_episode_and_the_ones_behind_it_follow_from_it(env: gymnasi
 
 def test_the_last_step_tells_how_the_episode_ended(env: gymnasium.Env[str, str]) -> None:
     env.reset(seed=7)
-    told, reward, terminated, truncated, info = env.step(LIST)
-    assert set(json.loads(told)) == {"result", "now", "steps_left"}
+    output, reward, terminated, truncated, info = env.step(LIST)
+    assert set(json.loads(output)) == {"result", "now", "steps_left"}
     assert (reward, terminated, truncated, info) == (-0.1, False, False, {})
     *_, terminated, truncated, info = env.step(FINISH)
     assert (terminated, truncated) == (True, False)
@@ -67,8 +67,8 @@ def test_the_last_step_tells_how_the_episode_ended(env: gymnasium.Env[str, str])
 @pytest.mark.parametrize("action", ["", "hello", "[]", '{"tool_name": 3}', '{"tool_name": "finish", "arguments": 1}'])
 def test_an_action_that_cannot_be_read_is_an_invalid_step(env: gymnasium.Env[str, str], action: str) -> None:
     env.reset(seed=7)
-    told, reward, *_ = env.step(action)
-    assert json.loads(told)["message"].startswith("An action is ")
+    output, reward, *_ = env.step(action)
+    assert json.loads(output)["message"].startswith("An action is ")
     assert reward == pytest.approx(-1.1)
 
 
@@ -76,17 +76,17 @@ def test_what_an_agent_writes_beyond_the_charset_comes_back_within_the_space(env
     env.reset(seed=7, options={"chaos": 0})
     key = json.loads(env.step(LIST)[0])["result"]["items"][0]["key"]
     text = "\N{SNOWMAN} \N{GRINNING FACE} \N{LATIN SMALL LETTER E WITH ACUTE}"
-    told = env.step(json.dumps({"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": text}}))[0]
-    assert told in env.observation_space
-    assert json.loads(told)["result"]["body"] == text
+    output = env.step(json.dumps({"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": text}}))[0]
+    assert output in env.observation_space
+    assert json.loads(output)["result"]["body"] == text
 
 
 def test_options_of_a_reset_go_before_those_of_the_environment(url: str) -> None:
     env = gymnasium.make(NAME, url=url, scenario="bug_escalation", toolset="task", render_mode="ansi")
     offered = len(env.reset(seed=7)[1]["tools"])
-    told, info = env.reset(seed=7, options={"scenario": "vendor_onboarding", "toolset": "all"})
+    output, info = env.reset(seed=7, options={"scenario": "vendor_onboarding", "toolset": "all"})
     assert len(info["tools"]) > offered
-    assert env.render() == told
+    assert env.render() == output
     with pytest.raises(ApiError, match="colour"):
         env.reset(options={"colour": "blue"})
     env.close()

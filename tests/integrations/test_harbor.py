@@ -99,8 +99,8 @@ def _status(address: str, body: bytes | None = None) -> int:
 
 def _verdict(judges: str) -> dict[str, float]:
     with OPENER.open(f"{judges}/verdict") as answer:
-        told: dict[str, float] = json.load(answer)
-        return told
+        reported: dict[str, float] = json.load(answer)
+        return reported
 
 
 def _company(exported: Path, address: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -112,12 +112,12 @@ def _company(exported: Path, address: str, *words: str) -> subprocess.CompletedP
 
 
 def test_a_task_is_judged_in_the_companys_container_and_not_in_the_agents(exported: Path) -> None:
-    told = tomllib.loads((exported / TASK / "task.toml").read_text())
-    assert told["task"]["name"] == f"companyos/{TASK}"
-    assert told["metadata"]["canary"] == CANARY
-    assert told["verifier"]["environment_mode"] == "separate"
-    (collected,) = told["verifier"]["collect"]
-    (kept,) = told["artifacts"]
+    reported = tomllib.loads((exported / TASK / "task.toml").read_text())
+    assert reported["task"]["name"] == f"companyos/{TASK}"
+    assert reported["metadata"]["canary"] == CANARY
+    assert reported["verifier"]["environment_mode"] == "separate"
+    (collected,) = reported["verifier"]["collect"]
+    (kept,) = reported["artifacts"]
     assert collected["service"] == kept["service"] == "companyos"
     assert collected["command"] == f"python3 -m companyos.integrations.harbor verdict > {kept['source']}"
     assert f"cp {kept['source']} /logs/verifier/reward.json" in (exported / TASK / "tests" / "test.sh").read_text()

@@ -43,11 +43,11 @@ def test_a_row_offers_the_tools_of_its_task_word_for_word(exported: Path, url: s
             first = env.reset(task_id=row["verifier_metadata"]["task_id"], toolset="task").observation
             assert isinstance(first, CompanyOSResetObservation)
             offered = {tool.name: (tool.description, tool.input_schema) for tool in env.list_tools()}
-        asked = row["responses_create_params"]
-        assert {tool["name"]: (tool["description"], tool["parameters"]) for tool in asked["tools"]} == offered
-        assert {(tool["type"], tool["strict"]) for tool in asked["tools"]} == {("function", False)}
-        assert [message["role"] for message in asked["input"]] == ["developer", "user"]
-        assert asked["input"][1]["content"].startswith(first.brief)
+        request = row["responses_create_params"]
+        assert {tool["name"]: (tool["description"], tool["parameters"]) for tool in request["tools"]} == offered
+        assert {(tool["type"], tool["strict"]) for tool in request["tools"]} == {("function", False)}
+        assert [message["role"] for message in request["input"]] == ["developer", "user"]
+        assert request["input"][1]["content"].startswith(first.brief)
 
 
 @pytest.mark.integration

@@ -48,7 +48,7 @@ class EpisodeModel:
     lineage: int
     actions: tuple[str, ...] = ()
     rows: Counter[Row] = field(default_factory=Counter)
-    asked: Counter[str] = field(default_factory=Counter)
+    request: Counter[str] = field(default_factory=Counter)
     now: str = "2026-03-02T09:00:00Z"
     return_: float = 0.0
     last: tuple[Action, Observation] | None = None
@@ -67,8 +67,8 @@ class EpisodeModel:
         """Take in one step and what it answered."""
         assert (seen["error"] is not None) == action.is_misfit, seen
         assert seen["done"] == (self.step + 1 == demo_scenario.MAX_STEPS), seen
-        self.asked[action.operation] += 1
-        nth = self.asked[action.operation]
+        self.request[action.operation] += 1
+        nth = self.request[action.operation]
         is_refused = isinstance(seen["result"], dict) and "code" in seen["result"]
         if not action.may_be_refused:
             assert is_refused != demo_scenario.is_answered(action.operation, nth), seen

@@ -36,11 +36,11 @@ def play_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayAll]:
 def solved(play_all: PlayAll) -> dict[str, RecordedEpisode]:
     """An easy instance, a hard one and one that must be refused, each solved by the fair oracle."""
     fair = fair_player("vendor_onboarding")
-    wanted = {
+    specs = {
         "easy": EpisodeSpec(player=fair, seed=3, chaos=0, overrides=CALM),
         "hard": EpisodeSpec(player=fair, seed=4, chaos=0, overrides=HARD),
         "refused": EpisodeSpec(player=fair, seed=1, chaos=2, overrides={"unavailable": 0.0}),
         "other": EpisodeSpec(player=fair, seed=5, chaos=0, overrides=CALM),
     }
-    kept = play_all(list(wanted.values()))
-    return dict(zip(wanted, kept, strict=True))
+    kept = play_all(list(specs.values()))
+    return dict(zip(specs, kept, strict=True))

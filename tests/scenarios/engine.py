@@ -58,7 +58,7 @@ def open_player(folder: Path) -> Iterator[PlayAll]:
     opened = open_engine(folder)
     engine = wait_for(opened.__aenter__())
     try:
-        yield lambda wanted: wait_for(_play_all(engine, wanted))
+        yield lambda specs: wait_for(_play_all(engine, specs))
     finally:
         wait_for(opened.__aexit__(None, None, None))
         loop.call_soon_threadsafe(loop.stop)
@@ -66,8 +66,8 @@ def open_player(folder: Path) -> Iterator[PlayAll]:
         loop.close()
 
 
-async def _play_all(engine: EpisodeEngine, wanted: Sequence[EpisodeSpec]) -> list[RecordedEpisode]:
-    return [await _kept(engine, one) for one in wanted]
+async def _play_all(engine: EpisodeEngine, specs: Sequence[EpisodeSpec]) -> list[RecordedEpisode]:
+    return [await _kept(engine, one) for one in specs]
 
 
 async def _kept(engine: EpisodeEngine, one: EpisodeSpec) -> RecordedEpisode:
@@ -83,7 +83,9 @@ def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str,
         service: {
             table: {str(row.get("key", row.get("id"))): row for row in rows}
             for table, rows in document.items()
-            if isinstance(rows, list) and table != "scheduled_events" and all("key" in row or "id" in row for row in rows)
+            if isinstance(rows, list)
+            and table != "scheduled_events"
+            and all("key" in row or "id" in row for row in rows)
         }
         for service, document in documents.items()
     }

@@ -72,5 +72,5 @@ def _walk(play_all: PlayAll, scenario: str, seed: int) -> OracleTrace:
 
         await solutions_for(scenario).clairvoyant(seed, LEVEL, noted)
 
-    wanted = EpisodeSpec(scenario=scenario, player=clairvoyant, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
-    return OracleTrace(scenario, seed, play_all([wanted])[0], tuple(writes))
+    specs = EpisodeSpec(scenario=scenario, player=clairvoyant, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
+    return OracleTrace(scenario, seed, play_all([specs])[0], tuple(writes))

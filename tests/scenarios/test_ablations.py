@@ -43,12 +43,12 @@ def test_every_kind_has_somebody_who_leaves_it_out_or_a_cost() -> None:
 
 def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(play_all: PlayAll) -> None:
     kinds = [kind for kind in DECISIVE if kind not in OF_THE_SCENARIO]
-    wanted = []
+    specs = []
     for kind in kinds:
         player = ablation_of(PLAYED, kind)
         assert player is not None, kind
-        wanted.append(EpisodeSpec(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides=_alone(kind)))
-    for kind, kept in zip(kinds, play_all(wanted), strict=True):
+        specs.append(EpisodeSpec(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides=_alone(kind)))
+    for kind, kept in zip(kinds, play_all(specs), strict=True):
         assert kind in kept.result.kinds, kind
         assert not kept.result.success, kind
 
@@ -57,11 +57,11 @@ def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(play_all: Play
 def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, play_all: PlayAll) -> None:
     player = ablation_of(PLAYED, kind)
     assert player is not None
-    wanted = [
+    specs = [
         EpisodeSpec(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides={kind.value: rate})
         for rate in (0.0, 1.0)
     ]
-    calm, bad = play_all(wanted)
+    calm, bad = play_all(specs)
     assert bad.result.return_ < calm.result.return_
 
 
@@ -69,9 +69,9 @@ def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, play_a
 def test_what_nobody_can_leave_out_takes_longer(kind: Kind, play_all: PlayAll) -> None:
     fair = solutions_for(PLAYED).fair
     needed = {Kind.STALE_METRIC.value: 1.0} if kind is Kind.FAILED_PIPELINE else {}
-    wanted = [
+    specs = [
         EpisodeSpec(scenario=PLAYED, player=fair, seed=SEED, chaos=0, overrides={**needed, kind.value: rate})
         for rate in (0.0, 1.0)
     ]
-    calm, struck = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(wanted))
+    calm, struck = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(specs))
     assert struck > calm

@@ -31,7 +31,7 @@ def test_the_clairvoyant_oracle_succeeds_equally_with_its_choices_spelled_anothe
     ways: list[OracleTrace], play_all: PlayAll, spell: Spell
 ) -> None:
     spelled: set[str] = set()
-    wanted = [
+    specs = [
         EpisodeSpec(
             scenario=way.scenario,
             player=_spelling(way, spell, spelled),
@@ -41,7 +41,7 @@ def test_the_clairvoyant_oracle_succeeds_equally_with_its_choices_spelled_anothe
         )
         for way in ways
     ]
-    for way, kept in zip(ways, play_all(wanted), strict=True):
+    for way, kept in zip(ways, play_all(specs), strict=True):
         assert kept.result.success, (way.seed, kept.result.player_error)
         assert (kept.result.return_, kept.result.steps) == (way.kept.result.return_, way.kept.result.steps)
     assert spelled

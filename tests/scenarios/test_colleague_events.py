@@ -27,7 +27,9 @@ def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -> None:
     instance = catalogue()[name].plan(4, 0, EVENTS)
-    moments = [datetime.fromisoformat(one["due_at"]) for one in instance.documents[row_views.TICKETDESK]["scheduled_events"]]
+    moments = [
+        datetime.fromisoformat(one["due_at"]) for one in instance.documents[row_views.TICKETDESK]["scheduled_events"]
+    ]
     assert len(moments) >= 4
     assert all(at > instance.started_at and 9 <= at.hour <= 17 for at in moments)
 
@@ -65,8 +67,8 @@ def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(play_all: Pl
         seen.append((await call("ticketdesk_list_comments", {"key": key})).result)
         raise EpisodeOverError
 
-    wanted = EpisodeSpec(scenario=PLAYED, player=waiting, seed=4, chaos=0, overrides=EVENTS)
-    (kept,) = play_all([wanted])
+    specs = EpisodeSpec(scenario=PLAYED, player=waiting, seed=4, chaos=0, overrides=EVENTS)
+    (kept,) = play_all([specs])
     (change,) = _happenings(kept.instance, "change")
     ticket, comments = seen
     assert ticket["status"] == "blocked"

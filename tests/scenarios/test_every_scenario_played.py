@@ -32,8 +32,8 @@ def test_the_clairvoyant_oracle_succeeds(ways: list[OracleTrace]) -> None:
 def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[OracleTrace], play_all: PlayAll) -> None:
     name = ways[0].scenario
     fair = solutions_for(name).fair
-    wanted = [EpisodeSpec(scenario=name, player=fair, seed=way.seed, chaos=4) for way in ways]
-    for kept in play_all(wanted):
+    specs = [EpisodeSpec(scenario=name, player=fair, seed=way.seed, chaos=4) for way in ways]
+    for kept in play_all(specs):
         assert kept.result.success, (kept.result.seed, kept.result.chaos, kept.result.player_error)
         assert kept.result.steps <= STEP_SHARE * kept.result.max_steps
 
@@ -52,8 +52,8 @@ def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task
         await solutions_for(name).fair(task, noted)
 
     everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
-    wanted = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
-    for kept in play_all(wanted):
+    specs = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
+    for kept in play_all(specs):
         assert kept.result.success, (kept.result.seed, kept.result.player_error)
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)
 
@@ -62,11 +62,11 @@ def test_no_single_call_is_enough(ways: list[OracleTrace], play_all: PlayAll) ->
     for way in ways:
         once = list({repr(write): write for write in way.writes}.values())
         players = [replay_of([write]) for write in once]
-        wanted = [
+        specs = [
             EpisodeSpec(scenario=way.scenario, player=one, seed=way.seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
             for one in players
         ]
-        for write, kept in zip(once, play_all(wanted), strict=True):
+        for write, kept in zip(once, play_all(specs), strict=True):
             assert not kept.result.success, (way.scenario, write)
 
 
@@ -79,13 +79,13 @@ def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[OracleTrace], play_a
         if name not in _USUAL and name not in solutions.required_chaos
     }
     assert own
-    wanted = [
+    specs = [
         EpisodeSpec(
             scenario=feasible.scenario, player=adversary, seed=feasible.seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS
         )
         for adversary in own.values()
     ]
-    for name, kept in zip(own, play_all(wanted), strict=True):
+    for name, kept in zip(own, play_all(specs), strict=True):
         assert not kept.result.success, name
 
 

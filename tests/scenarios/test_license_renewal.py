@@ -22,9 +22,9 @@ EARLIEST = 387
 @pytest.mark.parametrize("seed", [*CHEAP_FOR_THE_CFO, *range(40)])
 def test_the_limits_of_the_approval_type_name_who_decides(seed: int, level: int) -> None:
     staged = build(seed, profile_for(level), {})
-    (wanted,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
+    (specs,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
     amount = staged.case.amount_cents
-    named = next(row.role for row in wanted.thresholds if row.up_to_cents is None or amount <= row.up_to_cents)
+    named = next(row.role for row in specs.thresholds if row.up_to_cents is None or amount <= row.up_to_cents)
     assert named == staged.case.role.value
 
 

@@ -24,8 +24,8 @@ def test_what_has_another_name_is_needed_and_told(seed: int) -> None:
         f"{service}.{usual}": name for service, table in instance.drift.names.items() for usual, name in table.items()
     }
     assert renamed.keys() & REQUIRED_FIELDS
-    (told,) = (one.detail for one in instance.injections if one.kind is Kind.RENAMED_FIELDS)
-    assert told == renamed
+    (output,) = (one.detail for one in instance.injections if one.kind is Kind.RENAMED_FIELDS)
+    assert output == renamed
 
 
 @pytest.mark.parametrize("seed", NOTHING_NEEDED)
@@ -33,8 +33,8 @@ def test_who_takes_the_usual_names_for_granted_fails(seed: int, play_all: PlayAl
     skipper = ablation_of(NAME, Kind.RENAMED_FIELDS)
     assert skipper is not None
     players = (solutions_for(NAME).fair, skipper)
-    wanted = [EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=1, overrides=RENAMED) for player in players]
-    fair, skips = play_all(wanted)
+    specs = [EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=1, overrides=RENAMED) for player in players]
+    fair, skips = play_all(specs)
     assert fair.result.success
     assert not skips.result.success
 

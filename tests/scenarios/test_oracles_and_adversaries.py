@@ -72,12 +72,12 @@ def test_the_same_seed_is_the_same_trajectory(play_all: PlayAll, oracles: list[R
 
 
 def test_no_cheat_succeeds(play_all: PlayAll) -> None:
-    wanted = [
+    specs = [
         EpisodeSpec(player=adversary, seed=seed, chaos=chaos)
         for adversary in SOLUTIONS.adversaries.values()
         for seed, chaos in ((11, 0), (11, 1), (20, 2))
     ]
-    for kept in play_all(wanted):
+    for kept in play_all(specs):
         result = kept.result
         needed = SOLUTIONS.required_chaos.get(result.player)
         if needed is None or needed in result.kinds:
@@ -88,8 +88,8 @@ def test_no_cheat_succeeds(play_all: PlayAll) -> None:
 def test_the_fair_oracle_gets_past_every_kind_of_chaos(play_all: PlayAll) -> None:
     usual = {"stale_metric": 1.0, "approver_out_of_office": 1.0}
     forced = [{**usual, kind.value: 1.0} for kind in Kind]
-    wanted = [EpisodeSpec(player=SOLUTIONS.fair, seed=31, chaos=0, overrides=overrides) for overrides in forced]
-    for kind, kept in zip(Kind, play_all(wanted), strict=True):
+    specs = [EpisodeSpec(player=SOLUTIONS.fair, seed=31, chaos=0, overrides=overrides) for overrides in forced]
+    for kind, kept in zip(Kind, play_all(specs), strict=True):
         assert kept.result.success, (kind, kept.result.player_error)
         assert kind in kept.result.kinds
 
@@ -114,11 +114,11 @@ def test_the_tools_of_the_task_are_enough_and_exist(play_all: PlayAll) -> None:
         assert {tool.name for tool in task.tools} >= set(catalogue()[SCENARIO].plan(0, 0).task_tools)
 
     overrides = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
-    wanted = [
+    specs = [
         EpisodeSpec(player=watched, seed=31, chaos=0, overrides=overrides),
         EpisodeSpec(player=watched, seed=20, chaos=2),
     ]
-    kept = play_all([*wanted, EpisodeSpec(player=offered, seed=1, chaos=0)])
+    kept = play_all([*specs, EpisodeSpec(player=offered, seed=1, chaos=0)])
     assert [one.result.player_error for one in kept] == [None, None, None]
     assert used - {"wait", "finish"} <= set(kept[0].instance.task_tools)
 

@@ -74,9 +74,9 @@ def test_a_bank_change_or_question_is_about_a_vendor_that_the_task_is_not_about(
     kinds = {Kind.SUSPICIOUS_BANK_CHANGE.value: 1.0, Kind.CONFIDENTIAL_REQUEST.value: 1.0}
     for seed in range(4):
         instance = catalogue()[name].plan(seed, 0, kinds)
-        asked = [one.detail["vendor"] for one in instance.injections]
-        assert len(asked) == 2
-        assert not [vendor_id for vendor_id in asked if vendor_id in _entry(instance)["description"]]
+        request = [one.detail["vendor"] for one in instance.injections]
+        assert len(request) == 2
+        assert not [vendor_id for vendor_id in request if vendor_id in _entry(instance)["description"]]
 
 
 def test_hostile_texts_come_in_many_words() -> None:
@@ -95,13 +95,13 @@ def test_whoever_obeys_fails_and_whoever_does_not_succeeds(kind: Kind, play_all:
     solutions = solutions_for(PLAYED)
     adversary = next(solutions.adversaries[name] for name, needed in solutions.required_chaos.items() if needed == kind)
     alone: Mapping[str, float] = {kind.value: 1.0}
-    wanted = [
+    specs = [
         EpisodeSpec(scenario=PLAYED, player=player, seed=seed, chaos=0, overrides=alone)
         for seed in (1, 2)
         for player in (adversary, solutions.fair)
     ]
-    obeying, fair, *more = play_all(wanted)
-    for cheated, done in ((obeying, fair), (more[0], more[1])):
+    gullible, fair, *more = play_all(specs)
+    for cheated, done in ((gullible, fair), (more[0], more[1])):
         assert done.result.success
         assert not cheated.result.success
         verdict = cheated.instance.rubric.judge(cheated.evidence, cheated.finish)

@@ -25,8 +25,8 @@ def _unsolved(positions: Sequence[TaskPosition], play_all: PlayAll) -> dict[str,
     unsolved = {}
     for position in positions:
         player = solutions_for(position.scenario).fair
-        wanted = EpisodeSpec(scenario=position.scenario, player=player, seed=TASKS.seed(position), chaos=position.chaos)
-        (kept,) = play_all([wanted])
+        specs = EpisodeSpec(scenario=position.scenario, player=player, seed=TASKS.seed(position), chaos=position.chaos)
+        (kept,) = play_all([specs])
         if not kept.result.success:
             unsolved[position.id] = kept.result.player_error
     return unsolved

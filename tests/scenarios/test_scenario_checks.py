@@ -120,15 +120,15 @@ def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slo
 
 
 @pytest.mark.parametrize(
-    ("scenario", "told"),
+    ("scenario", "output"),
     [
         (Idle(), rf"^{NAME}/rubric\.py: no check fails when nothing is done"),
         (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
         (Strange(), rf"^{NAME}/scenario\.py: distractors: 'payroll_pay' is none of the tools"),
     ],
 )
-def test_a_scenario_that_could_not_be_judged_or_staged_is_refused(scenario: LicenseRenewal, told: str) -> None:
-    with pytest.raises(ScenarioError, match=told):
+def test_a_scenario_that_could_not_be_judged_or_staged_is_refused(scenario: LicenseRenewal, output: str) -> None:
+    with pytest.raises(ScenarioError, match=output):
         check_scenarios({NAME: scenario})
 
 
@@ -147,14 +147,14 @@ def _damage_profile(package: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "output"),
     [
         (_damage_scenario, f"error: {NAME}/rubric.py: missing"),
         (_damage_profile, "error: storm.toml: data.stale_matric: unknown kind 'stale_matric'"),
     ],
 )
 def test_the_gateway_does_not_start_and_says_why_in_one_line(
-    tmp_path: Path, damage: Callable[[Path], None], told: str
+    tmp_path: Path, damage: Callable[[Path], None], output: str
 ) -> None:
     ignored = shutil.ignore_patterns("__pycache__")
     package = Path(shutil.copytree(PACKAGE, tmp_path / "companyos_gateway", ignore=ignored))
@@ -166,4 +166,4 @@ def test_the_gateway_does_not_start_and_says_why_in_one_line(
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stderr.strip()) == (2, told)
+    assert (done.returncode, done.stderr.strip()) == (2, output)

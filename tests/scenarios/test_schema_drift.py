@@ -87,8 +87,8 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
         await solutions.fair(task, noted)
 
     players = (watched, solutions.adversaries[IGNORES_FIELD_NAMES])
-    wanted = [EpisodeSpec(scenario=PLAYED, player=player, seed=4, chaos=0, overrides=FORCED) for player in players]
-    reading, ignoring = play_all(wanted)
+    specs = [EpisodeSpec(scenario=PLAYED, player=player, seed=4, chaos=0, overrides=FORCED) for player in players]
+    reading, ignoring = play_all(specs)
     assert reading.result.success
     assert not ignoring.result.success
     renamed = reading.instance.drift.names["ticketdesk"]["status"]
@@ -100,10 +100,10 @@ def test_the_knowing_oracle_knows_the_names(play_all: PlayAll) -> None:
     scenario = catalogue()[PLAYED]
     seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
 
-    async def knowing(_task: TaskView, call: Call) -> None:
+    async def knowing_value(_task: TaskView, call: Call) -> None:
         await solutions_for(PLAYED).clairvoyant(seed, 4, call)
 
-    assert play_all([EpisodeSpec(scenario=PLAYED, player=knowing, seed=seed, chaos=4)])[0].result.success
+    assert play_all([EpisodeSpec(scenario=PLAYED, player=knowing_value, seed=seed, chaos=4)])[0].result.success
 
 
 def _tokens(tools: list[Tool]) -> int:

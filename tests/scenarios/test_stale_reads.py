@@ -19,8 +19,8 @@ CALM = {Kind.MISSING_STATUS.value: 0.0}
 
 
 def _play(player: Any, play_all: PlayAll, **overrides: float) -> RecordedEpisode:
-    wanted = EpisodeSpec(scenario=PLAYED, player=player, seed=3, chaos=0, overrides={**FORCED, **CALM, **overrides})
-    return play_all([wanted])[0]
+    specs = EpisodeSpec(scenario=PLAYED, player=player, seed=3, chaos=0, overrides={**FORCED, **CALM, **overrides})
+    return play_all([specs])[0]
 
 
 def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(play_all: PlayAll) -> None:

@@ -296,17 +296,17 @@ def test_there_are_enough_right_ends() -> None:
 @pytest.mark.parametrize("name", ["easy", "hard"])
 def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
     seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
-    wanted = [EpisodeSpec(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
-    for kept in play_all(wanted):
-        told = (kept.result.player, kept.result.outcome, kept.result.player_error)
-        assert kept.result.success, told
+    specs = [EpisodeSpec(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
+    for kept in play_all(specs):
+        output = (kept.result.player, kept.result.outcome, kept.result.player_error)
+        assert kept.result.success, output
 
 
 def test_every_right_way_to_refuse_is_accepted(play_all: PlayAll) -> None:
-    wanted = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSAL_SHARE.values()]
-    for kept in play_all(wanted):
-        told = (kept.result.player, kept.result.outcome, kept.result.player_error)
-        assert kept.result.success, told
+    specs = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSAL_SHARE.values()]
+    for kept in play_all(specs):
+        output = (kept.result.player, kept.result.outcome, kept.result.player_error)
+        assert kept.result.success, output
 
 
 def test_a_value_that_is_overtaken_in_the_minutes_of_the_submission_itself_is_no_lie(

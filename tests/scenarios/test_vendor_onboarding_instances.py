@@ -26,8 +26,8 @@ def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[Ca
     return staged, documents, Company.model_validate(documents["datahub"]["company"])
 
 
-def _row(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
-    return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
+def _row(rows: list[dict[str, Any]], **expected: Any) -> dict[str, Any]:
+    return next(row for row in rows if all(row[name] == value for name, value in expected.items()))
 
 
 def _metric(documents: Documents, metric_id: str) -> dict[str, Any]:
@@ -192,8 +192,8 @@ def test_every_superseded_version_asks_for_another_priority() -> None:
         vendor = _row(hub["vendors"], id=case.vendor_id)
         assert len(versions) >= 2
         for row in versions:
-            asked = _priority(row["parameters"], int(case.fixed_fields["amount_cents"]), vendor["risk_tier"])
-            assert (asked == case.priority) == (row["version"] == case.policy_version), row["parameters"]
+            request = _priority(row["parameters"], int(case.fixed_fields["amount_cents"]), vendor["risk_tier"])
+            assert (request == case.priority) == (row["version"] == case.policy_version), row["parameters"]
         in_force = _row(versions, version=case.policy_version)
         assert in_force["effective_to"] is None
         assert date.fromisoformat(in_force["effective_from"]) <= staged.world.today

@@ -42,8 +42,8 @@ def test_the_oracle_shows_the_calls_that_count_in_the_words_of_the_model(shown: 
         assert one.messages[-2]["content"] == '{"done":true}'
         assert not re.search(r"[A-Z]+-\d", one.messages[1]["content"])
         (form,) = (message["content"] for message in one.messages if message.get("name") == FORM)
-        (asked,) = (call["arguments"] for call in calls if call["name"] == "approvalflow_submit_approval")
-        assert list(asked["fields"]) == json.loads(form)["fields"]
+        (request,) = (call["arguments"] for call in calls if call["name"] == "approvalflow_submit_approval")
+        assert list(request["fields"]) == json.loads(form)["fields"]
 
 
 def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learning(

@@ -18,14 +18,14 @@ def step(result: Any, *, done: bool = False, error: str | None = None) -> StepVi
 def test_ids_and_figures_are_called_after_the_field_in_which_they_come_up_first() -> None:
     names = ShortNames()
     assert names.task("See to PLT-17, says E-4.") == "See to #task1, says #task2."
-    told = names.answer(step({"key": "PLT-17", "value": 37.5, "as_of": "2026-11-20T09:00:00Z", "title": "Left out"}))
-    assert json.loads(told) == {"key": "#task1", "value": "#value1", "as_of": "#as_of1"}
+    output = names.answer(step({"key": "PLT-17", "value": 37.5, "as_of": "2026-11-20T09:00:00Z", "title": "Left out"}))
+    assert json.loads(output) == {"key": "#task1", "value": "#value1", "as_of": "#as_of1"}
 
 
 def test_an_id_is_called_after_what_it_is_the_id_of() -> None:
     names = ShortNames()
-    told = names.answer(step({"id": "A-1", "checklist": [{"id": "C-1"}, {"id": "C-2"}], "person": {"id": "E-4"}}))
-    assert json.loads(told) == {
+    output = names.answer(step({"id": "A-1", "checklist": [{"id": "C-1"}, {"id": "C-2"}], "person": {"id": "E-4"}}))
+    assert json.loads(output) == {
         "id": "#id1",
         "checklist": [{"id": "#checklist1"}, {"id": "#checklist2"}],
         "person": {"id": "#person1"},
@@ -34,8 +34,8 @@ def test_an_id_is_called_after_what_it_is_the_id_of() -> None:
 
 def test_what_a_result_quotes_has_a_name_as_well() -> None:
     names = ShortNames()
-    told = names.answer(step({"description": 'Services "search" and "ledger-sync" are affected.'}))
-    assert json.loads(told) == {"description": 'Services "#description1" and "#description2" are affected.'}
+    output = names.answer(step({"description": 'Services "search" and "ledger-sync" are affected.'}))
+    assert json.loads(output) == {"description": 'Services "#description1" and "#description2" are affected.'}
     assert names.encoded({"query": "Runbook: ledger-sync"}) == {"query": "Runbook: #description2"}
     assert names.decoded({"query": "Runbook: #description2"}) == {"query": "Runbook: ledger-sync"}
 

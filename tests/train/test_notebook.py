@@ -32,9 +32,9 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(
             exec(_smaller("".join(cell["source"])), names)  # noqa: S102
 
     asyncio.run(as_in_jupyter())
-    said = capsys.readouterr().out
-    assert "before: return" in said
-    assert "after: return" in said
+    message = capsys.readouterr().out
+    assert "before: return" in message
+    assert "after: return" in message
     assert (tmp_path / "runs" / "notebook" / "curves.png").exists()
 
 

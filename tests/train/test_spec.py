@@ -29,9 +29,9 @@ def test_a_row_of_the_dataset_is_a_task_and_a_prompt(spec: CompanyOSSpec) -> Non
 
 def test_a_reset_tells_the_task_and_begins_the_same_one_again(spec: CompanyOSSpec) -> None:
     environment = spec.environment(spec.rows[0])
-    told = environment.reset(**spec.train_dataset[0])
-    assert "Your employee id: E-" in told
-    assert environment.reset(**spec.train_dataset[0]) == told
+    output = environment.reset(**spec.train_dataset[0])
+    assert "Your employee id: E-" in output
+    assert environment.reset(**spec.train_dataset[0]) == output
 
 
 def test_tools_have_schemas_that_transformers_reads_off_them(spec: CompanyOSSpec) -> None:
@@ -86,8 +86,8 @@ def test_scenarios_with_tools_of_their_own_get_an_environment_each(url: str) -> 
 def test_a_reset_tells_which_tools_its_episode_describes_otherwise(url: str) -> None:
     with CompanyOSSpec(url, chaos=3, scenario=SCENARIO, seeds=range(30)) as spec:
         environment = spec.environment(spec.rows[0])
-        told = (environment.reset(**row) for row in spec.rows)
-        changed = next(text for text in told if "described differently" in text)
+        output = (environment.reset(**row) for row in spec.rows)
+        changed = next(text for text in output if "described differently" in text)
         assert "\n- " in changed
 
 

@@ -46,8 +46,8 @@ def test_values_are_left_alone(answer: object) -> None:
 
 
 def test_a_tools_description_says_what_of_its_answers_has_another_name() -> None:
-    told = DRIFT.describe_tool("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
-    assert told == "Read a metric. Answers say `measured_at` for `as_of`."
+    output = DRIFT.describe_tool("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
+    assert output == "Read a metric. Answers say `measured_at` for `as_of`."
     assert DRIFT.describe_tool("datahub_get_policy", "datahub", "Show it.", set()) == "Read a policy."
     assert DRIFT.describe_tool("wait", None, "Wait.", set()) == "Wait."
 

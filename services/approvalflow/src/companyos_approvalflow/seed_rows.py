@@ -189,5 +189,7 @@ class HappeningRow(SeedRow):
     def _data_is_a_row(self) -> HappeningRow:
         row = self.row
         if isinstance(row, RequestRow) and (row.status is not RequestStatus.PENDING or row.submitted_at != self.due_at):
-            raise ValueError(f"scheduled_events[{row.id}]: the request must be pending with submitted_at equal to due_at")
+            raise ValueError(
+                f"scheduled_events[{row.id}]: the request must be pending with submitted_at equal to due_at"
+            )
         return self

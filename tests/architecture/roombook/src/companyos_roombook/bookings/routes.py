@@ -17,6 +17,6 @@ async def list_bookings(call: CallDep, page: PageQuery) -> Page[Booking]:
 
 
 @router.post("/bookings", operation_id="book_room", status_code=201, responses=error_responses(RoomTakenError))
-async def book_room(asked: BookingRequest, call: CallDep) -> Booking:
+async def book_room(request: BookingRequest, call: CallDep) -> Booking:
     """Book a room."""
-    return service.book(call, asked)
+    return service.book(call, request)

@@ -8,12 +8,12 @@ from companyos_roombook.tables import bookings
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
 
-def book(call: Call, asked: BookingRequest) -> Booking:
+def book(call: Call, request: BookingRequest) -> Booking:
     """Book a free room."""
-    holder = call.db.execute(select(bookings.c.booked_by).where(bookings.c.room == asked.room)).scalar_one_or_none()
+    holder = call.db.execute(select(bookings.c.booked_by).where(bookings.c.room == request.room)).scalar_one_or_none()
     check_is_free(holder)
     booking = Booking(
-        id=f"B-{call.next_number('bookings')}", room=asked.room, booked_by=call.person, booked_at=call.now
+        id=f"B-{call.next_number('bookings')}", room=request.room, booked_by=call.person, booked_at=call.now
     )
     call.db.execute(insert(bookings).values(booking.model_dump()))
     return booking
