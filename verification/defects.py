@@ -95,7 +95,7 @@ def _a_live_file_is_copied(patch: pytest.MonkeyPatch) -> None:
         (folder / f"{source}.db").write_bytes(live)
         return source
 
-    patch.setattr(Database, "take", copy_live_file)
+    patch.setattr(Database, "take_snapshot", copy_live_file)
 
 
 def _forks_share_an_episode(patch: pytest.MonkeyPatch) -> None:

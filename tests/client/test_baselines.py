@@ -103,7 +103,7 @@ def test_a_run_of_ones_own_becomes_a_row_and_nothing_is_played(tiny_url: str, tm
     assert baselines(tmp_path, "--no-play", "--add", str(tmp_path / "mine")).exit_code == 0
     assert [row["name"] for row in rows_of(tmp_path)] == ["noop", "random"]
     twice = baselines(tmp_path, "--no-play", "--add", str(tmp_path / "mine"))
-    assert (twice.exit_code, "several rows of random" in twice.output) == (2, True)
+    assert (twice.exit_code, "duplicate rows: random" in twice.output) == (2, True)
 
 
 def test_a_run_of_other_tasks_is_no_row_of_the_table(tiny_url: str, tmp_path: Path) -> None:
@@ -111,16 +111,16 @@ def test_a_run_of_other_tasks_is_no_row_of_the_table(tiny_url: str, tmp_path: Pa
     before = (tmp_path / "baselines.md").read_text()
     answer = baselines(tmp_path, "--no-play", "--add", str(a_run(tmp_path / "mine")))
     assert answer.exit_code == 2
-    assert "no two rows of one table" in " ".join(answer.output.split())
+    assert "rows must have the same tasks" in " ".join(answer.output.split())
     assert (tmp_path / "baselines.md").read_text() == before
 
 
 def test_without_a_page_or_a_run_it_is_said_what_is_missing(tiny_url: str, tmp_path: Path) -> None:
     nothing = baselines(tmp_path, "--no-play")
-    assert (nothing.exit_code, "holds no baselines.json" in " ".join(nothing.output.split())) == (2, True)
+    assert (nothing.exit_code, "contains no baselines.json" in " ".join(nothing.output.split())) == (2, True)
     played(tiny_url, tmp_path, "-k", "1", *NOOP)
     answer = baselines(tmp_path, "--no-play", "--add", str(tmp_path / "nowhere"))
-    assert (answer.exit_code, "holds no run" in " ".join(answer.output.split())) == (2, True)
+    assert (answer.exit_code, "contains no run" in " ".join(answer.output.split())) == (2, True)
 
 
 def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: P
 
 def test_an_unknown_policy_is_refused_before_anything_starts(tmp_path: Path) -> None:
     answer = baselines(tmp_path, "--policy", "nobody")
-    assert (answer.exit_code, "no policy is called 'nobody'" in answer.output) == (2, True)
+    assert (answer.exit_code, "nobody" in answer.output) == (2, True)
 
 
 def test_invalid_and_refused_calls_are_counted_and_planned_outages_are_not(tmp_path: Path) -> None:
@@ -161,9 +161,9 @@ def test_trials_that_went_otherwise_are_counted_as_differing_tasks(tmp_path: Pat
     ("changed", "why"),
     [
         ({"policy": "other"}, "several policies"),
-        ({"task_id": None}, "no tasks of a split"),
-        ({"task_set": "1.2.other"}, "more than one version"),
-        ({"task_id": "test.tiny.2.01"}, "not played to its end"),
+        ({"task_id": None}, "episodes outside a split"),
+        ({"task_set": "1.2.other"}, "exactly one version"),
+        ({"task_id": "test.tiny.2.01"}, "is incomplete"),
     ],
 )
 def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(

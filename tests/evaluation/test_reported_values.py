@@ -43,10 +43,10 @@ def builder() -> EvidenceBuilder:
 def _read(
     builder: EvidenceBuilder, step: int, operation: str = "query_metric", *, code: str | None = None, **arguments: Any
 ) -> None:
-    request = arguments or {"key": "error_rate", "subject": "checkout", "source_id": None}
+    requested = arguments or {"key": "error_rate", "subject": "checkout", "source_id": None}
     status = 200 if code is None else 409
     line = AuditLine(
-        step=step, at=NOW, actor=Actor.AGENT, operation=operation, arguments=request, status=status, code=code
+        step=step, at=NOW, actor=Actor.AGENT, operation=operation, arguments=requested, status=status, code=code
     )
     builder.evidence.record(HUB, Report(audit=line))
 
@@ -108,10 +108,10 @@ def test_a_figure_is_told_in_the_unit_that_the_task_is_about(builder: EvidenceBu
     assert (FIGURE.value(builder.evidence), finer.value(builder.evidence)) == (30.0, 3.0)
 
 
-@pytest.mark.parametrize("request", [{"source_id": "SRC-2"}, {"subject": "search"}, {"key": "uptime"}])
-def test_reading_something_else_is_not_reading_the_figure(builder: EvidenceBuilder, request: dict[str, Any]) -> None:
+@pytest.mark.parametrize("requested", [{"source_id": "SRC-2"}, {"subject": "search"}, {"key": "uptime"}])
+def test_reading_something_else_is_not_reading_the_figure(builder: EvidenceBuilder, requested: dict[str, Any]) -> None:
     expected: dict[str, Any] = {"key": "error_rate", "subject": "checkout", "source_id": None}
-    _read(builder, 1, **(expected | request))
+    _read(builder, 1, **(expected | requested))
     assert not FIGURE.was_read(builder.evidence)
 
 

@@ -157,7 +157,7 @@ async def test_a_gateway_that_has_few_descriptors_left_is_not_ready(
     gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = (await gateway.http.get("/readyz")).json()["descriptors"]["open"]
-    monkeypatch.setattr("companyos_shared.descriptors.limit", lambda: held + 10)
+    monkeypatch.setattr("companyos_shared.file_descriptors.limit", lambda: held + 10)
     assert "too few file descriptors are free" in (await gateway.http.get("/readyz")).json()["reasons"]
 
 
