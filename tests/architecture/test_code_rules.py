@@ -1,4 +1,4 @@
-"""The rules of the house that no linter knows."""
+"""Code rules that linters do not cover."""
 
 from __future__ import annotations
 

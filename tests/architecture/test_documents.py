@@ -1,4 +1,4 @@
-"""What the documents say is so: targets exist, links lead somewhere, the two commands need no Docker and no account."""
+"""Claims of the documentation: targets and links exist, and the two commands need neither Docker nor an account."""
 
 from __future__ import annotations
 

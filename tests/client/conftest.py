@@ -66,7 +66,7 @@ TOOLS = [
 
 
 class TinyEnvironment(Environment[Any, Any, Any]):
-    """Succeeds when the total is exactly the seed; the unlisted `break` fails as a bug of the house would."""
+    """Succeeds if the total equals the seed; the unlisted tool `break` raises an unexpected exception."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -111,7 +111,7 @@ class TinyEnvironment(Environment[Any, Any, Any]):
             case "finish":
                 reward = self._end(Outcome.FAILED)
             case "break":
-                raise RuntimeError("the house broke")
+                raise RuntimeError("unexpected failure")
             case unknown:
                 error = ToolError(error_type=ToolErrorType.TOOL_NOT_FOUND, message=f"No tool is called {unknown!r}.")
         if not state.done and state.step_count == MAX_STEPS:

@@ -1,4 +1,4 @@
-"""Who started whom, read from /proc."""
+"""Process trees, read from /proc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who lacks an extra is told a command that brings it where they are."""
+"""Missing extras are reported with the command that installs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever text an episode holds, the terminal shows it as text: it obeys nothing, and no word changes its place."""
+"""Hostile text in episodes is shown as text in the terminal: no control sequence takes effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation drops when it outgrows its room, and that it stays one that endpoints take."""
+"""Conversations are truncated to the context limit and stay valid for endpoints."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_ba
 
 
 def test_a_refusal_is_told_with_its_reason_and_can_be_read_back() -> None:
-    output = result_text(a_step(error="invalid_args"), "The arguments are no JSON object.")
+    output = result_text(a_step(error="invalid_args"), "The arguments must be a JSON object.")
     read = parse_result_text(output)
-    assert (read.error, read.message, read.result) == ("invalid_args", "The arguments are no JSON object.", None)
+    assert (read.error, read.message, read.result) == ("invalid_args", "The arguments must be a JSON object.", None)

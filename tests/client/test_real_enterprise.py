@@ -78,9 +78,9 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str) -> None:
     message = run("demo", "-n", "3", "--url", url)
-    for number, station in enumerate(STATIONS, start=1):
-        assert f"▶ {number} {station}:" in message
-        assert f"✔ {number} {station}:" in message
+    for number, milestone in enumerate(STATIONS, start=1):
+        assert f"▶ {number} {milestone}:" in message
+        assert f"✔ {number} {milestone}:" in message
     assert "5 of 5 milestones passed" in message
     assert "success after" in message
     rows = {line.split()[0]: line for line in message.splitlines() if line.startswith(("oracle", "random", "noop"))}

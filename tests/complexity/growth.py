@@ -1,4 +1,4 @@
-"""How the time that an input takes grows with its size."""
+"""Measures how the processing time of an input grows with its size."""
 
 from __future__ import annotations
 

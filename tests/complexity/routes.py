@@ -88,7 +88,7 @@ class Target:
 
     @property
     def accepts_form(self) -> bool:
-        """Whether the route is one that the forms of pages go to."""
+        """Return whether the route accepts page forms."""
         return self.method == "POST" and "/-/" in self.path
 
     @property

@@ -1,4 +1,4 @@
-"""Minefields: planted text obeyed, secrets given away."""
+"""Obeyed prompt injections and leaked secrets."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Later(BaseModel):
 
 
 class Seed(SeedDocument):
-    """What a notebook starts from."""
+    """Seed of a notebook."""
 
     notes: tuple[SeedNote, ...] = ()
     scheduled_events: tuple[Later, ...] = ()

@@ -86,13 +86,13 @@ def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
 
 
 def _paths(gateway: NotesGateway, episode_id: str) -> Iterator[str]:
-    """Yield every path that the app serves over HTTP, our own doors and the framework's, with real names in it."""
+    """Yield every HTTP path of the app, including OpenEnv's, with real ids."""
     for route in _routes(gateway.app.routes):
         if isinstance(route, Route):
             yield _named(route.path, episode_id)
         elif isinstance(route, Mount):
             yield f"{route.path}/home.css"
-    yield "/no/such/door"
+    yield "/no/such/route"
 
 
 async def _standing(gateway: NotesGateway, episode_id: str) -> Any:
@@ -157,7 +157,7 @@ async def test_every_socket_is_the_trainers(locked: NotesGateway) -> None:
     before = await _standing(locked, "watched")
     sockets = [route.path for route in _routes(locked.app.routes) if isinstance(route, WebSocketRoute)]
     assert set(sockets) >= {"/ws", "/mcp"}
-    for path in [*sockets, "/no/such/door"]:
+    for path in [*sockets, "/no/such/route"]:
         for authorization, status, code in (
             ([], 401, "token-required"),
             ([b"Bearer wrong"], 401, "unknown-token"),

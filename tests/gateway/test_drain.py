@@ -32,7 +32,7 @@ class Held(httpx.AsyncBaseTransport):
 
 
 class Closing:
-    """A gateway whose doors can be closed, and its service held up."""
+    """A gateway that can be drained, and its service, which can be held up."""
 
     def __init__(self, gateway: NotesGateway, held: Held) -> None:
         self.drain = DrainState()

@@ -1,4 +1,4 @@
-"""What is seen of a step in process: its line of the log, its span; and what is kept out of both."""
+"""Log lines and spans of steps, and the values that neither contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is over is dropped everywhere: without a crowd, and again where a service did not answer."""
+"""Ended episodes are dropped in all services: rate-limited, and retried after failures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _until_nothing_lies_there(tmp_path: Path) -> None:
 
 @pytest.fixture
 def drops() -> list[Drops]:
-    """The drops of the service, once a door was opened over it."""
+    """The drop calls that the service received."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""What a tool's schema makes of a form, and what a filled-in form makes of a call."""
+"""Form fields from tool schemas, and calls from submitted forms."""
 
 from __future__ import annotations
 

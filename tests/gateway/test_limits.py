@@ -1,6 +1,6 @@
-"""Every limit on what comes in, at every door: a clear code, the live episode unchanged, the session still usable.
+"""Input limits of every route: a clear code, an unchanged episode, a usable session.
 
-One table: what is sent, and the code that answers it. It goes to each door of plain HTTP, to the socket and to `/mcp`
+One table of messages and expected codes. Each is sent to every route of plain HTTP, to the WebSocket and to `/mcp`
 over both. Where a limit is about the arguments of a call, the answer is a step that costs, and no more.
 """
 
@@ -52,7 +52,7 @@ BEYOND: list[tuple[str, str | bytes, str]] = [
     ("one byte too many", '{"a": "' + "x" * (MAX_BYTES - 8) + '"}', "body-too-large"),
     ("one byte too many in two-byte letters", '{"a": "' + "é" * (MAX_BYTES // 2 - 3) + '"}', "body-too-large"),
 ]
-"""What every door refuses before anybody looks what it says."""
+"""Messages that every route rejects before parsing their content."""
 
 ONLY_OVER_HTTP: list[tuple[str, str | bytes, str]] = [
     ("no UTF-8", b'{"a": "\xff"}', "malformed-json"),
@@ -86,7 +86,7 @@ UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
 HTTP_DOORS = ("/reset", "/step", "/v1/episodes/live/restore", "/v1/demonstrations", "/companyos/tasks")
 
 Send = Callable[[str | bytes], Awaitable[str]]
-"""Sends a message through one door and returns the code that answers it."""
+"""Sends a message through one route and returns the response's code."""
 
 
 def _id(entry: Any) -> str | None:

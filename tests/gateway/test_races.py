@@ -26,7 +26,7 @@ def held() -> list[Held]:
 
 @pytest.fixture
 def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
-    """What holds the answers of a service back while it is told to."""
+    """Holds back the responses of a service while enabled."""
 
     def made(inner: httpx.AsyncBaseTransport) -> Held:
         held.append(Held(inner))

@@ -1,4 +1,4 @@
-"""A house that is being brought up: services that are late, a service nobody planned for, other threads."""
+"""Start of the runtime: late services, unexpected services, calls from other threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a service is reached when the way to it is bad: the same call again, and only after a real error."""
+"""Calls to a service over a bad connection: resent only after a real error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the gateway finds its services and its key."""
+"""Settings for service addresses and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What snapshots leave behind: databases that nothing names go, and beginnings from snapshots do not pile up."""
+"""Garbage collection of snapshots: unreferenced databases are deleted, and forks do not accumulate files."""
 
 from __future__ import annotations
 

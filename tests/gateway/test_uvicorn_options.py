@@ -1,4 +1,4 @@
-"""How the gateway's server is told what the environment says."""
+"""Uvicorn options from the environment."""
 
 from __future__ import annotations
 

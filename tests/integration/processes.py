@@ -99,7 +99,7 @@ def child_of(parent: int, word: str) -> int:
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without settings of the house, and with those that are given."""
+    """Return this process's environment with the given settings instead of its own."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COMPANYOS_", "OTEL_"))}
     return {**inherited, **extra}
 

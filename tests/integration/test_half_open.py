@@ -1,6 +1,6 @@
 """Clients that are killed, stopped, silent or deaf, over real connections: what they held is back within the limit.
 
-The pings are 5/5, as for a house that has to be quick about it. The waits of these tests are the limits themselves.
+Ping interval and timeout are 5 s each. The waits of these tests are the limits themselves.
 """
 
 from __future__ import annotations

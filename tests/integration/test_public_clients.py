@@ -1,4 +1,4 @@
-"""Strangers' clients play: OpenEnv's GenericEnvClient over the WebSocket, requests over HTTP."""
+"""Third-party clients: OpenEnv's GenericEnvClient over the WebSocket, requests over HTTP."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ ACTIONS: list[dict[str, Any]] = [
 
 @dataclass
 class Played:
-    """What one client knows of its episode: every step that was answered."""
+    """Steps of one client's episode that were answered."""
 
     id: str = ""
     answers: list[dict[str, Any]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The company of a Harbor trial: an export's folders, the one door that its agent has, and the verdict behind it."""
+"""Harbor trials: exported folders, the agent's endpoint, and the verdict."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _opened(server: ThreadingHTTPServer) -> Iterator[str]:
 
 @contextmanager
 def _serve_trial(url: str) -> Iterator[tuple[str, str]]:
-    """Give the addresses of an agent's door and of the judge's, of an episode of its own."""
+    """Yield the addresses of the agent's and the judge's endpoints for a new episode."""
     trial = TrialEpisode(url, TASK, token=TOKEN)
     with (
         closing(trial),

@@ -1,4 +1,4 @@
-"""Who lacks a library for training is told how to get it."""
+"""Missing training libraries are reported with the command that installs them."""
 
 from __future__ import annotations
 

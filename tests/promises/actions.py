@@ -1,4 +1,4 @@
-"""What the episodes do: writes whose rows carry a mark, reads, waits and misfits."""
+"""Actions of the episodes: marked writes, reads, waits and invalid calls."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ _KINDS = (
 
 @dataclass
 class Outcome:
-    """What a trial came to. `violations` is empty where every promise was kept."""
+    """Result of a trial. `violations` is empty if every promise held."""
 
     file: str
     kind: str
@@ -153,7 +153,7 @@ async def _seen(engine: Any, episode: Episode) -> list[Any]:
 
 @dataclass(frozen=True)
 class Expected:
-    """What an undamaged enterprise shows, and the contents that its start removes."""
+    """State of an undamaged enterprise, and the files that its start removes."""
 
     seen: dict[str, str]
     removed: frozenset[str]

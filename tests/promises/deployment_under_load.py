@@ -1,4 +1,4 @@
-"""A house under load: four real processes on one data folder, and how much of everything they hold."""
+"""A deployment under load: four processes on one data folder, and the resources they hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KILOBYTE = 1024
 
 @dataclass(frozen=True)
 class Level:
-    """How much is held at one moment.
+    """Resources held at one moment.
 
     `pooled` are the ends of connections between the gateway and its services, which are kept for a minute or two and
     are bounded by their pools; `descriptors` are all others.

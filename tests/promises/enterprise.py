@@ -51,7 +51,7 @@ YIELDS_OF_A_SLOW_ANSWER = 40
 
 
 class NetworkFault(Enum):
-    """What happens to the next call on its way."""
+    """Fault of the next call's connection."""
 
     REQUEST_LOST = auto()
     ANSWER_LOST = auto()

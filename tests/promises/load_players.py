@@ -24,7 +24,7 @@ PATIENCE_S = 300.0
 
 
 class GatewayClient(Protocol):
-    """One way into the house."""
+    """One protocol of the gateway."""
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
         """Begin an episode of that id."""
@@ -37,7 +37,7 @@ class GatewayClient(Protocol):
 
 @dataclass
 class Observations:
-    """What all players saw together."""
+    """Observations of all players."""
 
     answers: Counter[str] = field(default_factory=Counter)
     steps: int = 0
@@ -47,7 +47,7 @@ class Observations:
 
 
 class RequestRefusedError(Exception):
-    """The house did not do what was asked; the text says what it said."""
+    """Raised for an unexpected response; the text quotes it."""
 
 
 @dataclass

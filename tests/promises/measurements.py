@@ -23,7 +23,7 @@ class Measurements:
 
 @pytest.fixture
 def figures(request: pytest.FixtureRequest) -> Measurements:
-    """Where a test tells what it measured."""
+    """Measurements of a test."""
     return Measurements(request)
 
 

@@ -1,4 +1,4 @@
-"""What each episode must hold, as plain Python: the model that the real enterprise is compared with."""
+"""Reference model of episodes in plain Python, compared with the real enterprise."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class EpisodeModel:
 
     @property
     def is_over(self) -> bool:
-        """Whether no step is left."""
+        """Return whether no step is left."""
         return self.step == demo_scenario.MAX_STEPS
 
     def take(self, action: Action, seen: Observation) -> None:

@@ -98,7 +98,7 @@ class ModelComparison(RuleBasedStateMachine):
             _check(found == live if name == "gateway" else found <= live, f"{name} keeps {found - live}")
 
     def do(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a story to its end; a house that fails in it is broken."""
+        """Run an operation to its end and record failures."""
         try:
             return self._runner.run(_in_time(coroutine))
         except Exception as error:

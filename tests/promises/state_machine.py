@@ -157,7 +157,7 @@ class EnterpriseMachine(ModelComparison):
             self.free(label)
 
     def let_old_calls_arrive_once_more(self, _label: str, _which: int, _actions: list[Action]) -> None:
-        """Whatever was ever signed may come again, long after: nothing comes of it."""
+        """Replay signed calls long after they were sent; they have no effect."""
         for transport in self.enterprise.transports.values():
             for call in transport.sent[-MOST_LATE:]:
                 self.do(transport.arrive(call))

@@ -84,10 +84,10 @@ def _check_nobody_met(deployment: DeploymentUnderLoad, count: int, figures: Meas
 def _check_nothing_is_left(
     deployment: DeploymentUnderLoad, count: int, *, warm_up: int, wave: int, figures: Measurements
 ) -> None:
-    """What is held with no episode alive differs by 5 % at most, after the first ones and after the others.
+    """Check that idle resources differ by at most 5 % before and after.
 
     A wave is so many episodes alive at once, each abandoned; the next one begins when nobody is alive any more. So the
-    house was as full before as after, and what its pools and allocators keep is no difference.
+    deployment held as much before as after; what its pools and allocators keep does not count.
     """
     before = _after(deployment, range(0, warm_up, wave), wave)
     began = time.perf_counter()
@@ -112,7 +112,7 @@ def _after(deployment: DeploymentUnderLoad, waves: range, size: int) -> Level:
 
 @pytest.fixture(scope="module")
 def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentUnderLoad]:
-    """The house of the small sizes."""
+    """A deployment for the small sizes."""
     with deployment_under_load(tmp_path_factory.mktemp("house"), **DETACHED) as deployment:
         yield deployment
 

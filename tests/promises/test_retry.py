@@ -38,7 +38,7 @@ def http() -> Iterator[requests.Session]:
 
 
 class Client:
-    """A client of the plain HTTP door, on an episode of its own."""
+    """A plain HTTP client with its own episode."""
 
     def __init__(self, deployment: DeploymentUnderLoad, http: requests.Session) -> None:
         self._house, self._http = deployment, http

@@ -27,7 +27,7 @@ HARD = {
 
 @pytest.fixture(scope="session")
 def play_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayAll]:
-    """What plays episodes on a stage that stays open for all tests."""
+    """Function that plays episodes on an engine shared by all tests."""
     with open_player(tmp_path_factory.mktemp("playhouse")) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Whoever leaves out what a kind asks for fails where it is decisive, and is worse off where it is friction."""
+"""Players that ignore a kind of chaos fail if it is decisive, and lose reward if it is friction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What colleagues do while the agent works."""
+"""Events of colleagues during an episode."""
 
 from __future__ import annotations
 

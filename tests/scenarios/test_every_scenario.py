@@ -1,4 +1,4 @@
-"""What EVERY scenario owes, checked on its plans alone."""
+"""Requirements of every scenario, checked on its plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What EVERY scenario owes when it is played: its oracles solve it, no single call and no cheat does."""
+"""Requirements of every scenario when played: oracles solve it; single calls and adversaries do not."""
 
 from __future__ import annotations
 

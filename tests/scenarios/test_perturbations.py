@@ -1,4 +1,4 @@
-"""What is laid over every scenario: hostile texts that stand where an agent looks, and what obeying them would be."""
+"""Prompt injections in every scenario: texts that an agent reads, and the effects of obeying them."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Broken(LicenseRenewal):
 
 
 class Strange(LicenseRenewal):
-    """Licence renewals with a distractor that is no tool of theirs."""
+    """Licence renewals with an unknown tool as distractor."""
 
     distractors = ("payroll_pay", *LicenseRenewal.distractors[1:])
 

@@ -1,4 +1,4 @@
-"""What each kind of chaos makes of a vendor onboarding, seen in the documents."""
+"""Effects of each kind of chaos on the seed documents of a vendor onboarding."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ def logging_as_it_was() -> Iterator[None]:
 
 def test_where_stderr_is_no_terminal_a_line_is_json() -> None:
     written = Log()
-    log.warning("the door of %s is open", "room 3", extra={"room": 3})
+    log.warning("the window of %s is open", "room 3", extra={"room": 3})
     (line,) = written.lines
-    assert (line["event"], line["room"]) == ("the door of room 3 is open", 3)
+    assert (line["event"], line["room"]) == ("the window of room 3 is open", 3)
     assert (line["process"], line["level"], line["logger"]) == ("desk", "warning", "companyos.test")
     assert line["at"].endswith("Z")
 
@@ -63,12 +63,12 @@ def test_operations_nest_and_end() -> None:
 def test_an_error_is_one_line_of_json_with_its_traceback() -> None:
     written = Log()
     try:
-        raise ValueError("no door")
+        raise ValueError("no window")
     except ValueError:
         log.exception("failed")
     (line,) = written.lines
     assert (line["event"], line["level"]) == ("failed", "error")
-    assert "ValueError: no door" in line["exception"]
+    assert "ValueError: no window" in line["exception"]
 
 
 @pytest.mark.parametrize("form", ["json", "console"])
@@ -92,8 +92,8 @@ def test_secrets_are_not_written() -> None:
 
 def test_the_console_form_is_for_people() -> None:
     written = Log(log_format="console")
-    log.info("the door is open", extra={"room": 3})
-    assert "the door is open" in written.stream.getvalue()
+    log.info("the window is open", extra={"room": 3})
+    assert "the window is open" in written.stream.getvalue()
     assert "room=3" in written.stream.getvalue()
     assert not written.stream.getvalue().startswith("{")
 

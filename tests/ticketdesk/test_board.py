@@ -27,7 +27,7 @@ async def keys(desk: ServiceHarness, url: str, **params: str) -> list[str]:
         ({"assignee_id": ACCOUNTANT}, ["FIN-1"]),
         ({"team_id": "finance"}, ["FIN-1"]),
         ({"type": "bug"}, ["OPS-3"]),
-        ({"tag": "door"}, ["OPS-2"]),
+        ({"tag": "gate"}, ["OPS-2"]),
         ({"tag": "doo"}, []),
         ({"status": "open", "team_id": "ops"}, ["OPS-1"]),
     ],
@@ -38,7 +38,7 @@ async def test_a_list_holds_what_fits_every_filter_newest_first(
     desk = await open_desk(
         a_row("FIN-1", team_id="finance", assignee_id=ACCOUNTANT),
         a_row("OPS-1"),
-        a_row("OPS-2", status=None, priority=None, tags=["door", "badge"], created_at="2026-02-21T10:00:00Z"),
+        a_row("OPS-2", status=None, priority=None, tags=["gate", "badge"], created_at="2026-02-21T10:00:00Z"),
         a_row(
             "OPS-3",
             status="blocked",
@@ -76,8 +76,8 @@ async def test_a_cursor_that_was_made_up_is_refused(open_desk: OpenDesk) -> None
 
 async def test_a_search_finds_the_best_match_first(open_desk: OpenDesk) -> None:
     desk = await open_desk(
-        a_row("OPS-1", title="Door", description="The badge reader is broken"),
-        a_row("OPS-2", title="Badge reader at the door"),
+        a_row("OPS-1", title="Gate", description="The badge reader is broken"),
+        a_row("OPS-2", title="Badge reader at the gate"),
         a_row("OPS-3", title="Printer", tags=["badge"]),
         a_row("OPS-4", title="Printer"),
     )

@@ -55,11 +55,11 @@ async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.Asy
 
 async def test_a_form_is_the_tool_call_and_leads_to_the_page_of_what_was_made(browser: httpx.AsyncClient) -> None:
     made = await _submit(
-        browser, "create_ticket", _page="new", _next="tickets/{key}", title="A door", type="task", team_id="operations"
+        browser, "create_ticket", _page="new", _next="tickets/{key}", title="A gate", type="task", team_id="operations"
     )
     assert made.status_code == 200
     key = made.url.path.rpartition("/")[2]
-    assert (await browser.get(f"/tickets/{key}")).json()["title"] == "A door"
+    assert (await browser.get(f"/tickets/{key}")).json()["title"] == "A gate"
 
 
 async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-"""What needs PyTorch: one real enterprise, and a model made on the spot."""
+"""Fixtures for training tests: one real enterprise and a tiny model."""
 
 from __future__ import annotations
 

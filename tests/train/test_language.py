@@ -49,7 +49,9 @@ def test_of_a_form_the_fields_that_it_requires_are_told() -> None:
 
 
 def test_an_error_keeps_its_words() -> None:
-    assert json.loads(ShortNames().answer(step({}, error='"rate" is no field'))) == {"error": '"rate" is no field'}
+    assert json.loads(ShortNames().answer(step({}, error='"rate" is not a known field'))) == {
+        "error": '"rate" is not a known field'
+    }
 
 
 def test_what_a_model_says_is_meant_as_the_house_told_it() -> None:

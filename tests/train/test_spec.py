@@ -1,4 +1,4 @@
-"""What a GRPOTrainer is given: rows, environments with tools, rewards."""
+"""Inputs of a GRPOTrainer: rows, environments with tools, rewards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kinds strike: by rate, budget and override, from named streams."""
+"""Sampling of chaos kinds by rate, budget and override, from named streams."""
 
 from __future__ import annotations
 

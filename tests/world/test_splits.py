@@ -1,4 +1,4 @@
-"""What the splits hold out: seeds, names, wordings and numbers of versions."""
+"""Held-out seeds, names, wordings and version numbers of the splits."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class CompletedStep(_JournalModel):
     tool: str
     arguments: dict[str, Any]
     now: datetime
-    asked: tuple[str, str, str] | None = None
+    call_key: tuple[str, str, str] | None = None
     reports: tuple[tuple[str, Report], ...] = ()
     finish: FinishDeclaration | None = None
     is_judged: bool = False
@@ -174,7 +174,7 @@ def _completed_payload(completed: CompletedStep, reports: list[tuple[str, Receiv
         "tool": completed.tool,
         "arguments": completed.arguments,
         "now": completed.now,
-        "asked": completed.asked,
+        "call_key": completed.call_key,
         "reports": [(service, orjson.Fragment(received_report.raw)) for service, received_report in reports],
         "finish": None if completed.finish is None else completed.finish.model_dump(mode="json"),
         "is_judged": completed.is_judged,

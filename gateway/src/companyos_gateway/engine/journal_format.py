@@ -16,13 +16,13 @@ import orjson
 
 from companyos_gateway.engine.errors import QuarantineReason, UnusableFilesError
 
-FORMAT = 2
+FORMAT = 3
 
 _HASH_LENGTH = 32
 _CHECKSUM_LENGTH = 16
 _COUNT_LENGTH = 10
 _HEADER = re.compile(
-    rb'(\{"format":2,"episode":"[^"]+","epoch":\d+,"manifest":"[0-9a-f]{64}","id":"[^"]+",)'
+    rb'(\{"format":3,"episode":"[^"]+","epoch":\d+,"manifest":"[0-9a-f]{64}","id":"[^"]+",)'
     rb'("lines":" *(\d+)","chain":"([0-9a-f]{32})"),"checksum":"([0-9a-f]{16})"\}\n'
 )
 _FORMAT_PREFIX = re.compile(rb'\{"format":(\d+),')

@@ -57,7 +57,7 @@ class PendingStep:
             tool=self.tool,
             arguments=self.arguments,
             now=progress.now,
-            asked=self.call_key,
+            call_key=self.call_key,
             finish=self.finish,
             is_judged=self.is_judged,
             balance=progress.ledger.balance,

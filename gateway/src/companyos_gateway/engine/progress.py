@@ -192,11 +192,11 @@ def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepInte
 def _replay_step(progress: Progress, task: Task, taken: CompletedStep) -> None:
     progress.step = taken.step
     progress.now = taken.now
-    nth = 0 if taken.asked is None else progress.count_call(taken.asked)
+    nth = 0 if taken.call_key is None else progress.count_call(taken.call_key)
     for service, report in taken.reports:
         progress.record(service, report)
-        if taken.asked is not None and report.audit is not None:
-            progress.add_stale_window(taken.asked, nth, report, task.instance.faults)
+        if taken.call_key is not None and report.audit is not None:
+            progress.add_stale_window(taken.call_key, nth, report, task.instance.faults)
     if taken.finish is not None:
         progress.declare(taken.finish)
     progress.ledger.restore(taken.balance)

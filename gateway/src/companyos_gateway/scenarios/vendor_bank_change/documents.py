@@ -182,7 +182,7 @@ def _add_document(
     if ground is RefusalGround.SENDER:
         fields["sent_from"] = _similar_vendor(stream, vendor.contact_email)
     if ground is RefusalGround.HOLDER:
-        fields["account_holder"] = stream.choice(texts()["strangers"])
+        fields["account_holder"] = stream.choice(texts()["unknown_holders"])
     title = stream.choice(texts()["letters"]).format(vendor=vendor.name)
     return file_record(
         world,

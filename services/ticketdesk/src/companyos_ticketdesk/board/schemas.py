@@ -22,7 +22,7 @@ class TicketRow(ResponseModel):
                 {
                     "key": "OPS-1042",
                     "type": "request",
-                    "title": "Replace the badge reader at the north door",
+                    "title": "Replace the badge reader at the north entrance",
                     "status": "in_progress",
                     "priority": "medium",
                     "assignee_id": "p-ilse",

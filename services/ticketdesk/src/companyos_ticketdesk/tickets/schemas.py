@@ -37,7 +37,7 @@ Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS)]
 EXAMPLE_TICKET: dict[str, JsonValue] = {
     "key": "OPS-1042",
     "type": "request",
-    "title": "Replace the badge reader at the north door",
+    "title": "Replace the badge reader at the north entrance",
     "description": "It refuses every second badge since Monday.",
     "status": "in_progress",
     "priority": "medium",

@@ -1,4 +1,4 @@
-"""When a room can be booked."""
+"""Rules for booking a room."""
 
 from companyos_shared.framework import ServiceError
 

@@ -1,4 +1,4 @@
-"""What travels about bookings."""
+"""Request and response bodies of bookings."""
 
 from datetime import datetime
 
