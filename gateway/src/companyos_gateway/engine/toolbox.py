@@ -9,6 +9,7 @@ from typing import Any
 import fastjsonschema
 
 from companyos_gateway.chaos import Drift
+from companyos_gateway.engine.argument_errors import describe_violation
 from companyos_gateway.engine.json_schemas import normalize_choices
 from companyos_gateway.engine.openapi_operations import Operation, parse_operations
 from companyos_shared.streams import digest
@@ -20,7 +21,7 @@ NEXT_WORKING_MORNING = "next_working_morning"
 
 
 class InvalidArgumentsError(ValueError):
-    """The arguments do not fit the tool; the message names the place."""
+    """The arguments do not fit the tool; the message names the argument, the value and what is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,11 @@ class Tool:
         return normalized
 
     def check(self, arguments: Any) -> None:
-        """Raise InvalidArgumentsError where the arguments do not fit."""
+        """Raise InvalidArgumentsError if the arguments do not fit the schema."""
         try:
             self.validate(arguments)
         except fastjsonschema.JsonSchemaValueException as error:
-            raise InvalidArgumentsError(str(error.message).replace("data", "arguments", 1)) from error
+            raise InvalidArgumentsError(describe_violation(error)) from error
 
 
 class Toolbox:

@@ -1,0 +1,90 @@
+"""Messages for tool arguments that do not fit a JSON Schema: the argument, the value, and what is accepted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fastjsonschema
+
+MAX_VALUE_CHARS = 80
+"""Longer values are cut in messages."""
+
+_TYPE_NAMES = {
+    "array": "an array",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+_SIZES = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} members",
+    "maxProperties": "at most {} members",
+}
+
+
+def describe_violation(error: fastjsonschema.JsonSchemaValueException) -> str:
+    """Return one sentence such as `kind must be one of contract, invoice; got "credit_note"`."""
+    return _describe(error, [str(part) for part in error.path[1:]])
+
+
+def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -> str:
+    place, rule, accepted, value = ".".join(path) or "arguments", error.rule, error.rule_definition, error.value
+    if rule == "required":
+        missing = [".".join([*path, name]) for name in accepted if name not in value]
+        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required"
+    if rule == "additionalProperties":
+        known = sorted(error.definition.get("properties", {}))
+        unknown = [_shorten(name) for name in value if name not in known]
+        return f"{place} contains unknown {', '.join(unknown)}; accepted: {', '.join(known) or 'none'}"
+    if rule in ("anyOf", "oneOf"):
+        return _describe_alternatives(error, path)
+    if rule in _SIZES:
+        return f"{place} must have {_SIZES[rule].format(accepted)}; got {len(value)}"
+    return f"{place} must {_requirement(str(rule), error.definition, accepted)}; got {_shorten(value)}"
+
+
+def _describe_alternatives(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -> str:
+    """Describe the violation of the only alternative beside null, or list the alternatives."""
+    alternatives = [schema for schema in error.rule_definition if schema.get("type") != "null"]
+    if len(alternatives) == 1:
+        try:
+            fastjsonschema.validate(alternatives[0], error.value, use_default=False)
+        except fastjsonschema.JsonSchemaValueException as inner:
+            return _describe(inner, [*path, *map(str, inner.path[1:])])
+    options = " or ".join(_requirement("type", schema, schema.get("type", "object")) for schema in alternatives)
+    return f"{'.'.join(path) or 'arguments'} must {options}; got {_shorten(error.value)}"
+
+
+def _requirement(rule: str, schema: dict[str, Any], accepted: Any) -> str:
+    if rule == "enum" or "enum" in schema:
+        return f"be one of {', '.join(map(_plain, schema.get('enum', accepted)))}"
+    if rule in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        low, high = schema.get("minimum"), schema.get("maximum")
+        if low is not None and high is not None:
+            return f"be between {low} and {high}"
+        words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
+        return f"be {words.get(rule, 'less than')} {accepted}"
+    if rule == "type":
+        names = accepted if isinstance(accepted, list) else [accepted]
+        return f"be {' or '.join(_TYPE_NAMES[name] for name in names)}"
+    if rule == "pattern":
+        return f"match the pattern {accepted}"
+    if rule == "format":
+        return f"be a {accepted}"
+    return f"fit {rule} {_shorten(accepted)}"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _shorten(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}..."

@@ -1,0 +1,62 @@
+"""Messages for arguments that do not fit a tool's JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fastjsonschema
+import pytest
+
+from companyos_gateway.engine.argument_errors import MAX_VALUE_CHARS
+from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
+
+KIND = {"type": "string", "enum": ["contract", "invoice"]}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "key": {"type": "string", "maxLength": 8, "pattern": "^[A-Z]+-[0-9]+$"},
+        "kind": KIND,
+        "other_kind": {"anyOf": [KIND, {"type": "null"}]},
+        "minutes": {"type": "integer", "minimum": 1, "maximum": 480},
+        "amount": {"type": "number", "minimum": 0},
+        "value": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]},
+        "fields": {"type": "object", "properties": {"seats": {"type": "integer"}}, "additionalProperties": False},
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 1},
+    },
+    "required": ["key"],
+    "additionalProperties": False,
+}
+TOOL = Tool("desk_add", "Add.", SCHEMA, fastjsonschema.compile(SCHEMA, use_default=False))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "key is required"),
+        ([], "arguments must be an object; got []"),
+        ({"key": "A-1", "fields": {"rooms": 1, "b": 2}}, 'fields contains unknown "rooms", "b"; accepted: seats'),
+        ({"key": 7}, "key must be a string; got 7"),
+        ({"key": "a-1"}, 'key must match the pattern ^[A-Z]+-[0-9]+$; got "a-1"'),
+        ({"key": "ABCDEFG-1"}, "key must have at most 8 characters; got 9"),
+        ({"key": "A-1", "kind": "credit_note"}, 'kind must be one of contract, invoice; got "credit_note"'),
+        ({"key": "A-1", "other_kind": "bill"}, 'other_kind must be one of contract, invoice; got "bill"'),
+        ({"key": "A-1", "minutes": 0}, "minutes must be between 1 and 480; got 0"),
+        ({"key": "A-1", "minutes": "soon"}, 'minutes must be an integer; got "soon"'),
+        ({"key": "A-1", "amount": -5}, "amount must be at least 0; got -5"),
+        ({"key": "A-1", "value": True}, "value must be a string or be a number; got true"),
+        ({"key": "A-1", "fields": {"seats": "ten"}}, 'fields.seats must be an integer; got "ten"'),
+        ({"key": "A-1", "fields": {"rooms": 1}}, 'fields contains unknown "rooms"; accepted: seats'),
+        ({"key": "A-1", "tags": ["a", 2]}, "tags must have at most 1 items; got 2"),
+        ({"key": "A-1", "tags": [2]}, "tags.0 must be a string; got 2"),
+    ],
+)  # fmt: skip
+def test_a_message_names_the_argument_the_value_and_what_is_accepted(arguments: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentsError) as raised:
+        TOOL.check(arguments)
+    assert str(raised.value) == message
+
+
+def test_a_long_value_is_cut() -> None:
+    with pytest.raises(InvalidArgumentsError) as raised:
+        TOOL.check({"key": "A-1", "kind": "x" * 10_000})
+    assert len(str(raised.value)) < 3 * MAX_VALUE_CHARS
