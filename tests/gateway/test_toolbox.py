@@ -151,7 +151,7 @@ def test_the_entity_of_a_call_is_its_path(toolbox: Toolbox) -> None:
     ids=str,
 )
 def test_arguments_that_do_not_fit_are_named(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgumentsError, match="required|must|unknown"):
+    with pytest.raises(InvalidArgumentsError, match=r"required|must|unknown"):
         tool(toolbox, "shop_get_thing").check(arguments)
 
 
