@@ -223,7 +223,7 @@ async def test_stopped_children_of_a_gateway_that_is_gone_are_killed_before_new_
         old_parent.kill()
         await old_parent.wait()
     async with EmbeddedServices(parent, data) as services, reached(services):
-        assert not [child for child in children.values() if child is None or child.is_running]
+        assert not [child for child in children.values() if child is None or _is_running(child.pid)]
         assert not [name for name, child in children.items() if holder_of(data / name) == child]
 
 

@@ -28,5 +28,5 @@ def test_a_demonstration_goes_on_by_itself(url: str, http: requests.Session) -> 
 
 def test_the_page_names_the_demonstration_and_loads_nothing_from_elsewhere(url: str, http: requests.Session) -> None:
     page = http.get(f"{url}/", timeout=10).text
-    assert "Watch the oracle" in page
+    assert "Watch a demonstration" in page
     assert "//" not in page.replace("ws://…/ws", "")

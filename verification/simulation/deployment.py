@@ -110,8 +110,8 @@ class Deployment:
             episodes.database._blank = blank_database(
                 name
             )  # creating one takes as long as the rest of a history's start
-            replays: Any = app.user_middleware[0].kwargs["replays"]
-            ReplayProtection.__init__(replays)
+            replay_protection: Any = app.user_middleware[0].kwargs["replay_protection"]
+            ReplayProtection.__init__(replay_protection)
             self.network.listeners[name] = Listener(process, app)
 
         self.services[name] = process
