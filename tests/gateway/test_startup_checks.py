@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from companyos_gateway.process import startup_checks
 from companyos_gateway.process.data_folder import locked_folder
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 
@@ -68,3 +70,10 @@ def test_the_process_ends_with_that_line_and_the_status_of_misuse(monkeypatch: p
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: COMPANYOS_MAX_EPISODES: ")
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_playground_requires_gradio(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMPANYOS_WEB", "true")
+    monkeypatch.setattr(startup_checks, "find_spec", lambda name: None if name == "gradio" else find_spec(name))
+    with pytest.raises(StartupError, match="COMPANYOS_WEB requires Gradio"):
+        load_checked_settings()

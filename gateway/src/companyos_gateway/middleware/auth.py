@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
-from starlette._utils import get_route_path
 from starlette.requests import HTTPConnection
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,6 +23,7 @@ from companyos_gateway.middleware.error_responses import problem_page, send_erro
 from companyos_gateway.middleware.json_rpc import MCP_PATHS
 from companyos_gateway.page_paths import DESK_ROUTES, EPISODE_COOKIE, TRAINER_COOKIE, is_console_path, is_desk_path
 from companyos_shared.pages import MOUNT
+from companyos_shared.web.route_path import route_path
 
 PUBLIC_ROUTES = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
 """What probes ask, which carry no token."""
@@ -90,7 +90,7 @@ class TokenAuthMiddleware:
             try:
                 self._authenticate(scope, self._trainer)
             except GatewayError as problem:
-                if scope["type"] == "http" and _session_cookie_name(get_route_path(scope)):
+                if scope["type"] == "http" and _session_cookie_name(route_path(scope)):
                     await problem_page(problem, _FORBIDDEN)(scope, receive, send)
                 else:
                     await send_error(problem, scope, receive, send)
@@ -102,7 +102,7 @@ class TokenAuthMiddleware:
 
         Raises TokenRequiredError or UnknownTokenError (401) or AgentForbiddenError (403).
         """
-        route_key: _RouteKey = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
+        route_key: _RouteKey = (scope.get("method", "WEBSOCKET"), route_path(scope))
         if route_key in PUBLIC_ROUTES or (route_key[0] == "GET" and route_key[1].startswith(PUBLIC_PREFIX)):
             return
         cookie = _session_cookie_name(route_key[1])

@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from openenv.core.env_server.types import WSErrorCode
-from starlette._utils import get_route_path
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,6 +19,7 @@ from companyos_gateway.middleware.error_responses import problem_body_page, prob
 from companyos_gateway.middleware.json_rpc import JsonRpcRequestError, check_params, is_mcp_path, parse_leniently
 from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, refuse_and_close
 from companyos_gateway.page_paths import accepts_form
+from companyos_shared.web.route_path import route_path
 from companyos_shared.wire.problem import ProblemBody
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJsonError, parse_object
 
@@ -48,14 +48,14 @@ class BodyLimitMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] == "websocket":
-            await self._app(scope, _ValidatedSocket(get_route_path(scope), receive, send).receive, send)
+            await self._app(scope, _ValidatedSocket(route_path(scope), receive, send).receive, send)
         elif scope["type"] == "http" and scope["method"] in _BODY_METHODS:
             await self._serve_body(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     async def _serve_body(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path, body = get_route_path(scope), b""
+        path, body = route_path(scope), b""
         try:
             read = await _read_body(receive)
             if read is None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from urllib.parse import parse_qsl
 
-from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.engine.errors import RateLimitedError, ServicesUnavailableError, UnknownEpisodeError
@@ -21,6 +20,7 @@ from companyos_gateway.middleware.fair_share import (
     FairShareScheduler,
     client_of_episode,
 )
+from companyos_shared.web.route_path import route_path
 
 ADMISSION_SCOPE_KEY = "companyos.admission"
 ACCOUNT_SCOPE_KEY = "companyos.ticket"
@@ -140,12 +140,12 @@ def _charged_receive(account: ClientAccount, receive: Receive) -> Receive:
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     address = client[0] if client else "local"
-    return f"probe {address}" if get_route_path(scope) in _PROBES else f"address {address}"
+    return f"probe {address}" if route_path(scope) in _PROBES else f"address {address}"
 
 
 def _episode_ids(scope: Scope) -> Iterator[str]:
     """Yield what may be the id of an episode in a request's head."""
-    episode_id = _IN_PATH.match(get_route_path(scope))
+    episode_id = _IN_PATH.match(route_path(scope))
     if episode_id is not None:
         yield episode_id[1]
     yield from (value.decode("latin-1") for name, value in scope["headers"] if name == b"x-companyos-episode")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_gateway.middleware.body_limit import JSON_SCOPE_KEY
 from companyos_gateway.middleware.error_responses import problem_response_of
+from companyos_shared.web.route_path import route_path
 from companyos_shared.wire.problem import ProblemBody
 
 _SUFFIXES = ("/task", "/task_range")
@@ -24,7 +24,7 @@ class TaskApiValidationMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         names: list[str] = []
-        if scope["type"] == "http" and scope["method"] == "POST" and get_route_path(scope).endswith(_SUFFIXES):
+        if scope["type"] == "http" and scope["method"] == "POST" and route_path(scope).endswith(_SUFFIXES):
             names = _non_integers(scope.get(JSON_SCOPE_KEY, {}))
         await (_error_response(names) if names else self._app)(scope, receive, send)
 

@@ -16,8 +16,9 @@ from typing import Any
 import orjson
 from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from openenv.core.env_server.types import WSErrorCode
-from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from companyos_shared.web.route_path import route_path
 
 MCP_PATH = "/mcp"
 IDLE_BEFORE_EVICTION_S = 60.0
@@ -131,7 +132,7 @@ class WebSocketLimitMiddleware:
             return
         slot = await self._slots.acquire(receive, send)
         if slot is None:
-            await self._reject(get_route_path(scope), receive, send)
+            await self._reject(route_path(scope), receive, send)
             return
         try:
             ON_SOCKET.set(True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from pydantic import ValidationError
 
 from companyos_gateway.chaos import ChaosError
@@ -29,6 +31,8 @@ def load_checked_settings() -> Settings:
         raise StartupError(f"{error.filename} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise StartupError(str(error)) from None
+    if settings.web and find_spec("gradio") is None:
+        raise StartupError("COMPANYOS_WEB requires Gradio, which is not installed: pip install gradio")
     _check_folder(settings)
     _check_scenarios()
     return settings
