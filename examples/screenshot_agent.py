@@ -141,7 +141,7 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
     seats = min(seats, used) if "seats_used" in agent.page else seats
     term = min([term, *map(int, re.findall(r"No term is longer than (\d+) days", agent.page))])
 
-    agent.search("DataHub", what_is_measured="Licence days left", subject=licence)
+    agent.search("DataHub", key="Licence days left", subject=licence)
     days_left, as_of = agent.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
 
     agent.open("ApprovalFlow", "Approval types", "Licence renewal")
@@ -164,9 +164,9 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
 def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
     """Prepare the ticket, request the approval, and return its id."""
     open_ticket(agent, renewal.ticket)
-    while to_tick := re.findall(r'button "(Tick off: .*?)"', agent.screen.snapshot):
+    while to_tick := re.findall(r'button "(Complete: .*?)"', agent.screen.snapshot):
         agent.click("button", to_tick[0])
-    agent.click("button", "Verify the ticket")
+    agent.click("button", "Verify ticket")
 
     agent.open("ApprovalFlow", "Submit", "Choose Licence renewal")
     agent.fill(
@@ -192,7 +192,7 @@ def complete_renewal(agent: BrowserAgent, renewal: Renewal, request: str) -> Non
     agent.click("button", "Wait")
     open_ticket(agent, renewal.ticket)
     agent.fill(approval_request=request)
-    agent.click("button", "Link the approval")
+    agent.click("button", "Link approval")
     agent.search("DataHub", "Records", words=renewal.title, kind="Licence")
     agent.open(renewal.licence)
     agent.fill(state="Renewed", ends=renewal.new_end.isoformat(), seats=f"{renewal.seats:.0f}")

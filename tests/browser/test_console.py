@@ -120,7 +120,7 @@ def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: An
     ahead, behind = begin(runtime)["episode_id"], begin(runtime)["episode_id"]
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.goto(f"{runtime}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
-    assert page.get_by_test_id("pair").locator("td").nth(1).inner_text() == "not yet"
+    assert page.get_by_test_id("pair").locator("td").nth(1).inner_text() == "not yet played"
     step(runtime, behind, "finish", outcome="impossible", summary="Enough.")
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.reload()
@@ -163,7 +163,7 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: st
         "steps": (f"/episodes/{live['episode_id']}/steps", "Verdict so far"),
         "results": ("/results", "three-policies"),
         "run": ("/results/three-policies", "Mean return by chaos level"),
-        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "judged again"),
+        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "Rescored"),
         "scenarios": ("/scenarios", "Description"),
         "scenario": (f"/scenarios/{SCENARIO}", "Variation"),
     }

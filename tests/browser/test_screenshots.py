@@ -116,7 +116,7 @@ async def test_hostile_text_neither_runs_nor_leads_away(env: CompanyOSEnv) -> No
         ("browser_click", {"x": -1, "y": 10}, "outside-viewport", "(-1, 10)"),
         ("browser_click", {"testid": "no-such"}, "unknown-testid", "wait-minutes"),
         ("browser_goto", {"address": "https://example.org/"}, "foreign-address", "/ is the desk"),
-        ("browser_type", {"text": "Anybody?"}, "nothing-focused", "focus"),
+        ("browser_type", {"text": "Anybody?"}, "nothing-focused", "Focus"),
     ],
 )
 async def test_what_a_window_does_not_take_is_said_and_is_a_look(
@@ -156,7 +156,7 @@ async def test_a_refused_form_comes_back_with_what_was_typed_and_is_a_step(env: 
     shot = _shown(answer.observation)
     assert answer.observation.tool_name == "ticketdesk_link_approval"
     assert answer.reward == -0.4
-    assert "What you typed is still in the form" in shot.snapshot
+    assert "The form keeps your input" in shot.snapshot
     assert [one.value for one in shot.elements if one.testid == "link_approval-approval_ref"] in ([], ["APR-1"])
 
 
