@@ -124,7 +124,7 @@ def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: An
     step(runtime, behind, "finish", outcome="impossible", summary="Enough.")
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.reload()
-    assert page.get_by_test_id("pair").nth(1).locator("td").nth(1).inner_text() == "over"
+    assert page.get_by_test_id("pair").nth(1).locator("td").nth(1).inner_text() == "ended"
 
 
 def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, runtime: str) -> None:
