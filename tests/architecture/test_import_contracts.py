@@ -15,6 +15,8 @@ import pytest
 
 from tests.architecture.sources import ROOT
 
+pytestmark = pytest.mark.matrix
+
 PACKAGES = {
     "companyos_shared": "shared/src",
     "companyos_ticketdesk": "services/ticketdesk/src",

@@ -18,6 +18,8 @@ from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.instances import planned
 from verification.privileged.solutions import solutions_for
 
+pytestmark = pytest.mark.matrix
+
 HOSTILE = tuple(kind for kind in Kind if kind.group is Group.HOSTILE)
 PLAYED = "license_renewal"
 LEAST_TEXTS = 6

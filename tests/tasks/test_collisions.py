@@ -14,6 +14,8 @@ from companyos_gateway.tasks.collisions import find_collisions, sample
 from companyos_gateway.world.splits import split_of_seed
 from tests.gateway.notes import NoteKeeping
 
+pytestmark = pytest.mark.matrix
+
 LARGE = 100_000
 
 

@@ -16,6 +16,8 @@ from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.tasks import CANARY, COPIES, TaskNotFoundError, TaskPosition, TaskSet, fingerprint
 from companyos_gateway.world.splits import split_of_seed
 
+pytestmark = pytest.mark.matrix
+
 SCENARIOS = sorted(catalogue())
 SAMPLE = [(Split.TRAIN, 0), (Split.TRAIN, 1), (Split.VALIDATION, 0), (Split.TEST, 0), (Split.TEST, 1)]
 """What is looked at of each scenario: split and copy; the level goes with the scenario."""
