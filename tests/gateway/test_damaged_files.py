@@ -16,6 +16,8 @@ from tests.gateway.conftest import OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.test_snapshots import snapshot, texts
 
+pytestmark = pytest.mark.matrix
+
 Damage = Callable[[Path], None]
 
 
