@@ -13,7 +13,7 @@ _USER_FIELD, _SYSTEM_FIELD = 11, 12
 
 
 def process_tree(root: int) -> dict[int, str]:
-    """Return the process and its descendants with the service of each; empty without /proc."""
+    """Return the process and its descendants with the name of each; empty without /proc."""
     parents: dict[int, int] = {}
     for entry in _PROC.glob("[0-9]*"):
         try:
@@ -23,7 +23,7 @@ def process_tree(root: int) -> dict[int, str]:
     members = [root] if root in parents else []
     for member in members:
         members.extend(child for child, parent in parents.items() if parent == member)
-    return {member: role for member in members if (role := _role(member))}
+    return {member: name for member in members if (name := _name(member))}
 
 
 def resident_bytes(process: int) -> int:
@@ -42,11 +42,9 @@ def folder_bytes(folder: Path) -> int:
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
-def _role(process: int) -> str:
-    """Return the service of a process; empty for a process that has just ended."""
+def _name(process: int) -> str:
+    """Return the name of a process: `gateway`, `service-host` or its service; empty if it has just ended."""
     try:
-        command = (_PROC / str(process) / "cmdline").read_bytes().decode().split("\0")
+        return (_PROC / str(process) / "comm").read_text().strip()
     except OSError:
         return ""
-    services = [word.partition(":")[0] for word in command if word.startswith("companyos_") and ".main:app" in word]
-    return services[0].removeprefix("companyos_").removesuffix(".main") if services else "gateway"

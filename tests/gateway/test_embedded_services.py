@@ -23,6 +23,7 @@ from companyos_gateway.process.environment import service_environment
 from companyos_shared.folder_lock import FolderInUseError, holder_of, kill_orphan, lock_folder
 from companyos_shared.framework.settings import ServiceSettings
 from companyos_shared.telemetry.logs import TelemetrySettings
+from verification.process_stats import process_tree
 
 pytestmark = pytest.mark.integration
 
@@ -90,7 +91,7 @@ async def test_services_that_could_not_be_started_are_tried_again(parent: Path) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), hard))
         try:
             await stack.enter_async_context(services)
-            await asyncio.sleep(embedded_services.RESTART_PAUSE_S / 2)
+            await asyncio.sleep(0.1)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         async with reached(services) as service_clients:
@@ -103,7 +104,7 @@ async def test_every_installed_service_answers_and_leaves_nothing_behind(parent:
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         assert folder.stat().st_mode & 0o077 == 0
         pids = _pids(folder)
-        assert len(pids) == len(services.addresses)
+        assert len(pids) == 1 + len(services.addresses)
     assert not folder.exists()
     assert not any(_is_running(pid) for pid in pids)
 
@@ -135,13 +136,15 @@ def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> No
     assert done.stdout == "None\n"
 
 
-async def test_a_killed_service_is_started_again(parent: Path) -> None:
+@pytest.mark.parametrize("name", ["ticketdesk", "service-host"])
+async def test_a_killed_process_is_started_again(parent: Path, name: str) -> None:
     async with alone(parent) as services, reached(services) as service_clients:
-        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
-        victim = _pids(folder)[0]
-        os.kill(victim, signal.SIGKILL)
-        await _until(lambda: victim not in _pids(folder) and len(_pids(folder)) == len(services.addresses))
+        before = _processes()
+        os.kill(before[name], signal.SIGKILL)
+        await _until(lambda: set(_processes()) == {*services.addresses, "service-host"} and before != _processes())
         await _answering(service_clients)
+        replaced = {each for each, pid in _processes().items() if pid != before[each]}
+        assert replaced == ({name} if name != "service-host" else set(before))
 
 
 async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
@@ -184,6 +187,13 @@ async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not holds():  # noqa: ASYNC110 - what is waited for happens in other processes
             await asyncio.sleep(POLL_S)
+
+
+def _processes() -> dict[str, int]:
+    """Return the process of the host and of each service."""
+    tree = process_tree(os.getpid())
+    del tree[os.getpid()]
+    return {name: pid for pid, name in tree.items() if _is_running(pid)}
 
 
 def _pids(folder: Path) -> list[int]:
@@ -233,4 +243,4 @@ async def test_a_folder_of_a_service_that_is_no_child_is_left_to_it(parent: Path
         lock_folder(parent / "data" / "ticketdesk"),
         pytest.raises(FolderInUseError, match=f"in use by process {os.getpid()}"),
     ):
-        kill_orphan(parent / "data" / "ticketdesk", embedded_services.CHILD_MODULE)
+        kill_orphan(parent / "data" / "ticketdesk", embedded_services.HOST_MODULE)

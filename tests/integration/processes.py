@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from verification.process_stats import process_tree
+
 HOST = "127.0.0.1"
 SERVICES = ("ticketdesk", "datahub", "approvalflow")
 START_DEADLINE_S = 60.0
@@ -92,10 +94,9 @@ def companyos_up() -> Iterator[str]:
         yield url
 
 
-def child_of(parent: int, word: str) -> int:
-    """Return the child process whose command line holds the word; raises CalledProcessError where there is none."""
-    found = subprocess.run(["pgrep", "-P", str(parent), "-f", word], capture_output=True, text=True, check=True)
-    return int(found.stdout)
+def service_process(gateway: int, service: str) -> int:
+    """Return the process of an embedded service; raises StopIteration if there is none."""
+    return next(pid for pid, name in process_tree(gateway).items() if name == service)
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:

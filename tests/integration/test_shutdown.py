@@ -22,7 +22,7 @@ import requests
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.integration.processes import HOST, child_of, clean_environment, free_port
+from tests.integration.processes import HOST, clean_environment, free_port, service_process
 
 CLIENTS_OF_EACH_KIND = 8
 STEPS_BEFORE = 20
@@ -217,7 +217,7 @@ def test_a_service_that_hangs_does_not_hold_up_the_end(tmp_path: Path, http: req
         episode_id = http.post(f"{running.url}/reset", json={"seed": 1, "chaos": 0}).json()["episode_id"]
         body = {"episode_id": episode_id, "action": ACTIONS[0]}
         assert http.post(f"{running.url}/step", json=body).status_code == 200
-        hung = child_of(running.process.pid, "companyos_ticketdesk")
+        hung = service_process(running.process.pid, "ticketdesk")
         os.kill(hung, signal.SIGSTOP)
         try:
             with ThreadPoolExecutor(1) as beside:

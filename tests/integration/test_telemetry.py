@@ -20,7 +20,7 @@ import requests
 from companyos_shared.telemetry.operation import Operation
 from tests.integration.collector import Collector, Seen, collecting
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import HOST, SERVICES, child_of, clean_environment, free_port, running
+from tests.integration.processes import HOST, SERVICES, clean_environment, free_port, running, service_process
 
 DEADLINE_S = 30.0
 POLL_S = 0.05
@@ -122,7 +122,7 @@ class Processes:
         self.pid = pid
 
     def kill(self, service: str) -> None:
-        os.kill(child_of(self.pid, f"companyos_{service}"), signal.SIGKILL)
+        os.kill(service_process(self.pid, service), signal.SIGKILL)
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self._log.read_text().splitlines()]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.integration.processes import HOST, START_DEADLINE_S, STOP_DEADLINE_S, clean_environment, free_port
+from verification.process_stats import process_tree
 
 SERVICES = ("approvalflow", "datahub", "ticketdesk")
 POLL_S = 0.25
@@ -127,9 +128,8 @@ def deployment_under_load(folder: Path, **environment: str) -> Iterator[Deployme
         gateway = subprocess.Popen(command, env=settings, stdout=log_file, stderr=subprocess.STDOUT)
     try:
         _wait_until_ready(url, gateway, log)
-        children = Path(f"/proc/{gateway.pid}/task/{gateway.pid}/children").read_text().split()
-        assert len(children) == len(SERVICES), children
-        processes = {"gateway": gateway.pid} | {f"service {pid}": int(pid) for pid in children}
+        processes = {name: pid for pid, name in process_tree(gateway.pid).items()}
+        assert set(processes) == {"gateway", "service-host", *SERVICES}, processes
         yield DeploymentUnderLoad(url, folder / "data", processes)
     finally:
         gateway.terminate()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.integration.processes import child_of
+from tests.integration.processes import service_process
 from tests.promises.deployment_under_load import DeploymentUnderLoad, deployment_under_load
 
 IMPATIENCE_S = 0.4
@@ -72,7 +72,7 @@ def client(deployment: DeploymentUnderLoad, http: requests.Session) -> Client:
 @contextmanager
 def _stopped(deployment: DeploymentUnderLoad, service: str) -> Iterator[None]:
     """Let a service stand still for a while: it takes what is sent, and answers later."""
-    pid = child_of(deployment.processes["gateway"], service)
+    pid = service_process(deployment.processes["gateway"], service)
     os.kill(pid, signal.SIGSTOP)
     wake = Timer(STOPPED_S, os.kill, (pid, signal.SIGCONT))
     wake.start()

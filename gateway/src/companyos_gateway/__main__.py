@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import os
+from contextlib import ExitStack
+from pathlib import Path
 from typing import NoReturn
 
-from companyos.openenv_preload import preload_openenv
+from companyos_gateway.process.data_folder import FolderInUseError, GatewayFolders, open_folders
+from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.process.lifetime import exit_when_stdin_closes
-from companyos_gateway.process.uvicorn_options import uvicorn_options
 from companyos_shared.private_files import keep_files_private
-from companyos_shared.serving import serve
 
 DEFAULT_PORT = 8000
 MISUSED = 2
@@ -29,15 +32,42 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     keep_files_private()
     if options.until_input_ends:
         exit_when_stdin_closes()
+    data_dir = os.environ.get("COMPANYOS_DATA_DIR")
+    with ExitStack() as stack:
+        try:
+            folders = stack.enter_context(open_folders(Path(data_dir) if data_dir else None))
+        except FolderInUseError:
+            parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} is used by another gateway\n")
+        except OSError as error:
+            parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} cannot be used: {error.strerror}\n")
+        _serve(parser, folders, options.host, options.port)
+
+
+def _serve(parser: argparse.ArgumentParser, folders: GatewayFolders, host: str, port: int) -> NoReturn:
+    """Start the services first: they start while this process imports the rest, which takes longest."""
+    embedded = None if os.environ.get("COMPANYOS_SERVICES") else EmbeddedServices(folders.private, folders.data)
+    if embedded is not None:
+        embedded.start()
+
+    from companyos.openenv_preload import preload_openenv
+
     preload_openenv()
-    from companyos_gateway.process.startup_checks import StartupError, load_checked_settings  # OpenEnv comes with it
+    from companyos_gateway.app import create_app
+    from companyos_gateway.process.environment import remove_secrets_from_environment
+    from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
+    from companyos_gateway.process.uvicorn_options import uvicorn_options
+    from companyos_gateway.runtime import GatewayRuntime
+    from companyos_shared.serving import serve
 
     try:
-        settings = load_checked_settings()
+        settings = load_checked_settings(folders.gateway)
     except StartupError as refusal:
         parser.exit(MISUSED, f"error: {refusal}\n")
-    serve("companyos_gateway.main:app", host=options.host, port=options.port, **uvicorn_options(settings))
+    remove_secrets_from_environment()
+    app = create_app(GatewayRuntime(settings, folders=folders, embedded=embedded))
+    serve(app, name="gateway", host=host, port=port, **uvicorn_options(settings))
 
 
 if __name__ == "__main__":
+    gc.disable()  # nothing of what is imported can be collected; the server enables it
     main()

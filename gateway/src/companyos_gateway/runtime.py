@@ -1,11 +1,11 @@
-"""The running house: services found or brought up, tools discovered, episodes kept, all of it stopped in order."""
+"""The gateway's runtime: connects the services, discovers their tools, recovers episodes and shuts down."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.middleware.browser_sessions import BrowserSessions
 from companyos_gateway.middleware.fair_share import charge_episode
-from companyos_gateway.process.data_folder import locked_folder, temporary_data_folder
+from companyos_gateway.process.data_folder import GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.validation import check_catalogue
@@ -59,16 +59,24 @@ _log = logging.getLogger(__name__)
 
 
 class GatewayRuntime:
-    """Everything that one gateway process holds. `cluster` is given by tests; else it follows from the settings."""
+    """Everything that one gateway process holds.
+
+    `folders` and `embedded` are given where they were opened and started before; otherwise they follow from the
+    settings. `service_clients` and `scenarios` are given by tests.
+    """
 
     def __init__(
         self,
         settings: Settings,
         *,
+        folders: GatewayFolders | None = None,
+        embedded: EmbeddedServices | None = None,
         service_clients: ServiceClients | None = None,
         scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         self.settings = settings
+        self._folders = folders
+        self._embedded = embedded
         self.metrics = ViewerRecorder(create_traces("gateway"))
         self._runs: StoredRuns | None = None
         self.window_manager = WindowManager(self)
@@ -84,7 +92,7 @@ class GatewayRuntime:
         self.data_dir: Path | None = None
 
     def engine(self) -> EpisodeEngine:
-        """Return the stage; raises ServicesUnavailableError (503) while the services have not been found."""
+        """Return the episode engine; raises ServicesUnavailableError (503) while the services have not been found."""
         if self._engine is None:
             raise ServicesUnavailableError("The services have not answered yet.")
         return self._engine
@@ -199,32 +207,31 @@ class GatewayRuntime:
         """Start the runtime, and stop it on exit."""
         self._loop = asyncio.get_running_loop()
         file_descriptors.raise_limit()
-        with temporary_data_folder() as private:
-            data_dir = self.data_dir = self.settings.data_dir or private / "data"
-            with locked_folder(data_dir / "gateway") as folder:
-                async with self._services(private, data_dir) as service_clients:
-                    self._service_clients = service_clients
-                    starting = asyncio.create_task(self._start(service_clients, folder))
-                    starting.add_done_callback(_log_start_failure)
-                    try:
-                        await asyncio.wait([starting], timeout=self.settings.start_timeout_s)
-                        if starting.done():
-                            starting.result()
-                        yield
-                    finally:
-                        await self._stop(starting)
-                        await service_clients.aclose()
+        with nullcontext(self._folders) if self._folders else open_folders(self.settings.data_dir) as folders:
+            self.data_dir = folders.data
+            async with self._services(folders) as service_clients:
+                self._service_clients = service_clients
+                starting = asyncio.create_task(self._start(service_clients, folders.gateway))
+                starting.add_done_callback(_log_start_failure)
+                try:
+                    await asyncio.wait([starting], timeout=self.settings.start_timeout_s)
+                    if starting.done():
+                        starting.result()
+                    yield
+                finally:
+                    await self._stop(starting)
+                    await service_clients.aclose()
         self._loop = None
 
     @asynccontextmanager
-    async def _services(self, private: Path, data_dir: Path) -> AsyncIterator[ServiceClients]:
+    async def _services(self, folders: GatewayFolders) -> AsyncIterator[ServiceClients]:
         addresses = self.settings.addresses()
         if self._service_clients is not None:
             yield self._service_clients
         elif addresses:
             yield ServiceClients.from_addresses(addresses, self.settings.key(), self.metrics.traces)
         else:
-            async with EmbeddedServices(private, data_dir) as embedded:
+            async with self._embedded or EmbeddedServices(folders.private, folders.data) as embedded:
                 yield ServiceClients.from_addresses(embedded.addresses, embedded.key, self.metrics.traces)
 
     async def _start(self, service_clients: ServiceClients, folder: Path) -> None:

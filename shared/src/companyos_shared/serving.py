@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -18,6 +19,7 @@ from types import FrameType
 from typing import Any, NoReturn, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from companyos_shared.private_files import FILE_MODE
 from companyos_shared.telemetry.logs import configure_logging
@@ -39,18 +41,22 @@ SERVER_OPTIONS: dict[str, Any] = {
 }
 
 _STARTUP_FAILED = 3
+_PR_SET_NAME = 15
 _TICK_S = 0.1
 _GC_THRESHOLDS = (700, 10, 100)
 """CPython's defaults except the last: the oldest generation is collected ten times less often."""
 
 
-def serve(app: str, *, quiet: bool = False, **options: Any) -> NoReturn:
-    """Serve `package.module:app`, then exit: 0 after SIGTERM or SIGINT, 3 if the server did not start.
+def serve(app: str | ASGIApp, *, name: str | None = None, quiet: bool = False, **options: Any) -> NoReturn:
+    """Serve an app or `package.module:app`, then exit: 0 after SIGTERM or SIGINT, 3 if the server did not start.
 
-    `options` override SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and shutdown.
+    `name` is the name of the process in logs and in lists of processes, by default that of the package. `options`
+    override SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and shutdown.
     """
     signal.signal(signal.SIGTERM, _exit)
-    configure_logging(process_name(app), quiet_server=quiet)
+    name = name or process_name(str(app))
+    set_process_title(name)
+    configure_logging(name, quiet_server=quiet)
     server = _Server(uvicorn.Config(app, **{**SERVER_OPTIONS, **options}))
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
@@ -62,6 +68,12 @@ def process_name(app: str) -> str:
     return app.partition(":")[0].partition(".")[0].removeprefix("companyos_")
 
 
+def set_process_title(name: str) -> None:
+    """Set the name that `ps -o comm`, `top` and `pgrep` show, of up to 15 characters; Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
 class _Server(uvicorn.Server):
     """A server that lets its app finish accepted work before it closes connections."""
 
@@ -71,6 +83,7 @@ class _Server(uvicorn.Server):
             os.chmod(self.config.uds, FILE_MODE)  # uvicorn makes the socket accessible to all users
         gc.freeze()  # full collections pause every episode: skip objects created at startup, and collect less often
         gc.set_threshold(*_GC_THRESHOLDS)
+        gc.enable()  # a process may disable it while it imports
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         drain = cast("Callable[[], Awaitable[None]] | None", self.lifespan.state.get(DRAIN_STATE))

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from companyos_shared.private_files import make_private_folder
@@ -23,6 +24,27 @@ _LOCK = "lock"
 
 class FolderInUseError(Exception):
     """Another gateway uses the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayFolders:
+    """The folders of one gateway: `private` ends with it, `data` holds the services', and `gateway` its own files."""
+
+    private: Path
+    data: Path
+    gateway: Path
+
+
+@contextmanager
+def open_folders(data_dir: Path | None = None) -> Iterator[GatewayFolders]:
+    """Open and lock the folders of a gateway; without `data_dir` all of them end with it.
+
+    Raises FolderInUseError if another gateway uses `data_dir`, and OSError if it cannot be used.
+    """
+    with temporary_data_folder() as private:
+        data = private / "data" if data_dir is None else data_dir
+        with locked_folder(data / "gateway") as own:
+            yield GatewayFolders(private, data, own)
 
 
 @contextmanager

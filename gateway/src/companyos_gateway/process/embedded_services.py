@@ -1,10 +1,13 @@
-"""The enterprise in one command: every installed service as a child process on a Unix socket."""
+"""The enterprise in one command: the installed services as child processes on Unix sockets."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
+import signal
+import subprocess
 import sys
 from contextlib import suppress
 from importlib import metadata
@@ -12,21 +15,23 @@ from pathlib import Path
 from types import TracebackType
 
 from companyos_gateway.process.environment import service_environment
-from companyos_shared.folder_lock import kill_orphan
 
-CHILD_MODULE = "companyos_gateway.process.child"
+HOST_MODULE = "companyos_gateway.process.service_host"
 SERVICE_GROUP = "companyos.services"
-STOP_DEADLINE_S = 1.5
-RESTART_PAUSE_S = 0.2
+STOP_DEADLINE_S = 2.5
+"""A little more than the host gives the services."""
 
+_POLL_S = 0.2
+_STOP_POLL_S = 0.02
 _KEY_BYTES = 32
 _log = logging.getLogger(__name__)
 
 
 class EmbeddedServices:
-    """Child processes of the services that are installed; one that dies is started again on the same files.
+    """Processes of the installed services and of their host, which restarts them; a dead host is started again.
 
-    Their sockets lie in `folder`, their databases in `data_dir`.
+    Their sockets are in `folder`, their databases in `data_dir`, whose lock the caller holds: a process that still
+    uses a service's folder is an orphan of another gateway and is killed.
     """
 
     def __init__(self, folder: Path, data_dir: Path) -> None:
@@ -34,7 +39,8 @@ class EmbeddedServices:
         self._data_dir = data_dir
         self._apps = {entry.name: entry.value for entry in metadata.entry_points(group=SERVICE_GROUP)}
         self._key = secrets.token_hex(_KEY_BYTES)
-        self._supervisors: list[asyncio.Task[None]] = []
+        self._host: subprocess.Popen[bytes] | None = None
+        self._supervisor: asyncio.Task[None] | None = None
 
     @property
     def key(self) -> bytes:
@@ -44,66 +50,69 @@ class EmbeddedServices:
     @property
     def addresses(self) -> dict[str, str]:
         """The address of each service by name."""
-        return {name: f"unix:{self._socket(name)}" for name in self._apps}
+        return {name: f"unix:{self._folder / name}.sock" for name in self._apps}
 
-    async def __aenter__(self) -> EmbeddedServices:
+    def start(self) -> None:
+        """Start the host without waiting for the services. Raises OSError, and RuntimeError without any service."""
         if not self._apps:
             raise RuntimeError(f"No service is installed: the entry-point group {SERVICE_GROUP} is empty.")
-        self._supervisors = [asyncio.create_task(self._keep_running(name)) for name in sorted(self._apps)]
+        self._host = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                HOST_MODULE,
+                str(self._folder),
+                *(f"{name}={app}" for name, app in self._apps.items()),
+            ],
+            stdin=subprocess.PIPE,
+            env=service_environment(COMPANYOS_SERVICE_KEY=self._key, COMPANYOS_DATA_DIR=str(self._data_dir)),
+            start_new_session=True,
+        )
+
+    async def __aenter__(self) -> EmbeddedServices:
+        if self._host is None:
+            with suppress(OSError):
+                self.start()
+        self._supervisor = asyncio.create_task(self._keep_running())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for supervisor in self._supervisors:
-            supervisor.cancel()
-        await asyncio.gather(*self._supervisors, return_exceptions=True)
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            await asyncio.gather(self._supervisor, return_exceptions=True)
+        if self._host is not None:
+            await _stop(self._host)
 
-    async def _keep_running(self, name: str) -> None:
+    async def _keep_running(self) -> None:
         while True:
-            try:
-                process = await self._start(name)
-            except OSError as error:
-                _log.error("the service %s could not be started and is tried again: %s", name, error)
-            else:
-                await self._wait_for_exit(name, process)
-            await asyncio.sleep(RESTART_PAUSE_S)
-
-    async def _wait_for_exit(self, name: str, process: asyncio.subprocess.Process) -> None:
-        try:
-            code = await process.wait()
-        except asyncio.CancelledError:
-            await _stop(process)
-            raise
-        _log.error("the service %s ended with code %s and is started again", name, code)
-
-    async def _start(self, name: str) -> asyncio.subprocess.Process:
-        """Start a service. The gateway's folder is locked, so a child that still holds the service's is an orphan."""
-        await asyncio.to_thread(kill_orphan, self._data_dir / name, CHILD_MODULE)
-        with suppress(FileNotFoundError):
-            self._socket(name).unlink()
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            CHILD_MODULE,
-            self._apps[name],
-            str(self._socket(name)),
-            stdin=asyncio.subprocess.PIPE,
-            env=service_environment(COMPANYOS_SERVICE_KEY=self._key, COMPANYOS_DATA_DIR=str(self._data_dir)),
-            start_new_session=True,
-        )
-
-    def _socket(self, name: str) -> Path:
-        return self._folder / f"{name}.sock"
+            if self._host is not None and (code := self._host.poll()) is not None:
+                _log.error("the host of the services ended with code %s and is started again", code)
+                _close(self._host)
+                self._host = None
+            if self._host is None:
+                try:
+                    self.start()
+                except OSError as error:
+                    _log.error("the host of the services could not be started and is tried again: %s", error)
+            await asyncio.sleep(_POLL_S)
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        process.terminate()
-    try:
+async def _stop(host: subprocess.Popen[bytes]) -> None:
+    """Terminate the host, which terminates the services; kill all of them after STOP_DEADLINE_S."""
+    host.terminate()
+    with suppress(TimeoutError):
         async with asyncio.timeout(STOP_DEADLINE_S):
-            await process.wait()
-    except TimeoutError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+            while host.poll() is None:  # noqa: ASYNC110 - the process of another interpreter
+                await asyncio.sleep(_STOP_POLL_S)
+    if host.poll() is None:
+        os.killpg(host.pid, signal.SIGKILL)
+        host.wait()
+    _close(host)
+
+
+def _close(host: subprocess.Popen[bytes]) -> None:
+    """Close the pipe to the host, which also ends services that it left behind."""
+    if host.stdin is not None:
+        host.stdin.close()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.engine.tokens import InvalidSecretError, read_or_create_secret
-from companyos_gateway.process.data_folder import FolderInUseError, locked_folder
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.validation import check_catalogue
 from companyos_gateway.settings import Settings
@@ -18,8 +18,8 @@ class StartupError(Exception):
     """The gateway cannot start as it is set, or with its scenarios; the text says why in one line, and no secret."""
 
 
-def load_checked_settings() -> Settings:
-    """Return the settings of the environment; raises StartupError where they do not fit or cannot be had."""
+def load_checked_settings(gateway_folder: Path) -> Settings:
+    """Return the settings of the environment; raises StartupError if they, the secret or the scenarios are invalid."""
     try:
         settings = Settings()
         settings.addresses()
@@ -33,23 +33,12 @@ def load_checked_settings() -> Settings:
         raise StartupError(str(error)) from None
     if settings.web and find_spec("gradio") is None:
         raise StartupError("COMPANYOS_WEB requires Gradio, which is not installed: pip install gradio")
-    _check_folder(settings)
-    _check_scenarios()
-    return settings
-
-
-def _check_folder(settings: Settings) -> None:
-    if settings.data_dir is None:
-        return
     try:
-        with locked_folder(settings.data_dir / "gateway") as folder:
-            read_or_create_secret(folder)
+        read_or_create_secret(gateway_folder)
     except InvalidSecretError as error:
         raise StartupError(str(error)) from None
-    except FolderInUseError:
-        raise StartupError(f"COMPANYOS_DATA_DIR {settings.data_dir} is used by another gateway") from None
-    except OSError as error:
-        raise StartupError(f"COMPANYOS_DATA_DIR {settings.data_dir} cannot be used: {error.strerror}") from None
+    _check_scenarios()
+    return settings
 
 
 def _check_scenarios() -> None:

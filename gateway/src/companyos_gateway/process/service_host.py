@@ -1,0 +1,117 @@
+"""The parent process of the embedded services: imports what they share once, and forks a process for each.
+
+`python -m companyos_gateway.process.service_host FOLDER NAME=MODULE:APP...` serves each app on `FOLDER/NAME.sock`. A
+service that ends is started again. Host and services end with the gateway, however that one dies: their standard input
+is a pipe that nobody writes to, and on Linux the kernel is asked to send SIGTERM as well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+from companyos_gateway.process.lifetime import exit_when_stdin_closes
+from companyos_shared.folder_lock import kill_orphan
+from companyos_shared.serving import serve, set_process_title
+from companyos_shared.telemetry.logs import configure_logging
+
+RESTART_PAUSE_S = 0.2
+STOP_DEADLINE_S = 1.5
+
+_MODULE = "companyos_gateway.process.service_host"
+_NAME = "service-host"
+_SHARED = ("companyos_shared.framework", "httptools", "uvloop", "uvicorn.protocols.http.httptools_impl")
+_PR_SET_PDEATHSIG = 1
+_PARENT_SERVICE_NAME = "OTEL_SERVICE_NAME"
+_POLL_S = 0.02
+_log = logging.getLogger(__name__)
+
+
+def main(folder: str, *services: str) -> NoReturn:
+    """Run the host; in each forked process, serve the app of its service until the gateway is gone or says so."""
+    os.environ.pop(_PARENT_SERVICE_NAME, None)
+    signal.signal(signal.SIGTERM, _exit)
+    _end_with_parent()
+    set_process_title(_NAME)
+    configure_logging(_NAME)
+    for module in _SHARED:
+        import_module(module)
+    gc.freeze()  # the collector of a forked process does not touch, and so copy, what it shares
+    apps = dict(service.split("=", 1) for service in services)
+    name = _keep_running(sorted(apps))
+    _end_with_parent()
+    exit_when_stdin_closes()
+    socket = Path(folder) / f"{name}.sock"
+    socket.unlink(missing_ok=True)
+    kill_orphan(Path(os.environ["COMPANYOS_DATA_DIR"]) / name, _MODULE)  # the gateway's folder is locked by its own
+    serve(apps[name], uds=str(socket), quiet=True)
+
+
+def _keep_running(names: Iterable[str]) -> str:
+    """Keep one forked process per name running until the gateway is gone. Returns in each of them, with its name."""
+    host = os.getpid()
+    running: dict[int, str] = {}
+    try:
+        while True:
+            for name in set(names) - set(running.values()):
+                try:
+                    pid = os.fork()
+                except OSError as error:
+                    _log.error("the service %s could not be started and is tried again: %s", name, error)
+                    continue
+                if pid == 0:
+                    return name
+                running[pid] = name
+            if select.select([sys.stdin], [], [], RESTART_PAUSE_S)[0]:
+                sys.exit(0)
+            for pid, status in _ended(running):
+                code = os.waitstatus_to_exitcode(status)
+                _log.error("the service %s ended with code %s and is started again", running.pop(pid), code)
+    finally:
+        if os.getpid() == host:
+            _stop(running)
+
+
+def _ended(running: Iterable[int]) -> list[tuple[int, int]]:
+    """Return id and status of the processes that have ended."""
+    return [(pid, status) for pid, status in (os.waitpid(each, os.WNOHANG) for each in running) if pid]
+
+
+def _stop(running: dict[int, str]) -> None:
+    """Terminate the processes; kill what is left after STOP_DEADLINE_S."""
+    for pid in running:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    give_up_at = time.monotonic() + STOP_DEADLINE_S
+    while running and time.monotonic() < give_up_at:
+        for pid, _status in _ended(running):
+            del running[pid]
+        time.sleep(_POLL_S)
+    for pid in running:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _exit(_signal: int, _frame: object) -> NoReturn:
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    gc.disable()  # nothing of what is imported can be collected
+    main(*sys.argv[1:])
