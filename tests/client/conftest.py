@@ -210,6 +210,6 @@ class SecuredEnterprise:
 def guarded() -> Iterator[SecuredEnterprise]:
     """Give a real enterprise with both planes closed."""
     token = "for-trainers-only"
-    settings = {"COMPANYOS_TRAINER_TOKEN": token, "COMPANYOS_MAX_CONNECTIONS": str(MAX_CONNECTIONS)}
+    settings = {"COMPANYOS_TRAINER_TOKEN": token, "COMPANYOS_MAX_WEBSOCKETS": str(MAX_CONNECTIONS)}
     with Enterprise(alone=True, settings=settings) as enterprise:
         yield SecuredEnterprise(enterprise.url, token)

@@ -40,7 +40,7 @@ async def _lists(gateway: NotesGateway, session_id: str) -> bool:
 
 
 async def test_a_slot_is_a_socket_and_comes_back_with_it(open_gateway: OpenGateway) -> None:
-    async with open_gateway(max_connections=3, max_mcp_sessions=2) as gateway:
+    async with open_gateway(max_websockets=3, max_mcp_sessions=2) as gateway:
         server = _server(gateway)
         assert (server.slots_used(), server.slots_limit()) == (0, 5)
         async with connected(gateway.app), connected(gateway.app, "/mcp"):
@@ -51,7 +51,7 @@ async def test_a_slot_is_a_socket_and_comes_back_with_it(open_gateway: OpenGatew
 
 
 async def test_where_all_slots_are_taken_openenv_s_error_comes_before_1013(open_gateway: OpenGateway) -> None:
-    async with open_gateway(max_connections=1) as gateway, connected(gateway.app) as first:
+    async with open_gateway(max_websockets=1) as gateway, connected(gateway.app) as first:
         await first.reset()
         async with connected(gateway.app) as second:
             answer = await second.answer()
@@ -72,7 +72,7 @@ async def test_where_all_slots_are_taken_openenv_s_error_comes_before_1013(open_
 
 
 async def test_a_slot_that_came_back_is_taken_again(open_gateway: OpenGateway) -> None:
-    async with open_gateway(max_connections=1) as gateway:
+    async with open_gateway(max_websockets=1) as gateway:
         for _ in range(5):
             async with connected(gateway.app) as socket:
                 await socket.reset()
@@ -83,7 +83,7 @@ async def test_in_a_full_house_the_longest_idle_socket_goes_and_its_episode_can_
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket_limits, "IDLE_BEFORE_EVICTION_S", 0.0)
-    async with open_gateway(max_connections=2) as gateway, AsyncExitStack() as stack:
+    async with open_gateway(max_websockets=2) as gateway, AsyncExitStack() as stack:
         old = await stack.enter_async_context(connected(gateway.app))
         await old.reset(episode_id="old")
         young = await stack.enter_async_context(connected(gateway.app))
@@ -101,7 +101,7 @@ async def test_a_socket_at_work_is_never_the_one_that_goes(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket_limits, "IDLE_BEFORE_EVICTION_S", 0.0)
-    async with open_gateway(max_connections=1) as gateway, connected(gateway.app) as busy:
+    async with open_gateway(max_websockets=1) as gateway, connected(gateway.app) as busy:
         await busy.reset(episode_id="busy")
         episode = gateway.runtime.engine().store.get("busy")
         async with episode.call_lock():
@@ -145,7 +145,7 @@ async def test_a_wall_clock_that_jumps_ends_no_session_and_keeps_none(
 
 
 async def test_sessions_without_a_socket_take_no_slot_of_a_socket(open_gateway: OpenGateway) -> None:
-    async with open_gateway(max_connections=1, max_mcp_sessions=2) as gateway:
+    async with open_gateway(max_websockets=1, max_mcp_sessions=2) as gateway:
         made = await asyncio.gather(*(_create(gateway) for _ in range(20)))
         assert sum("result" in answer for answer in made) == 2
         refused = next(answer["error"] for answer in made if answer.get("error"))

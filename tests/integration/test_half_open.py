@@ -49,7 +49,7 @@ def quick() -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "companyos_gateway", "--port", str(port)]
     pings = {"COMPANYOS_WS_PING_INTERVAL_S": PING_S, "COMPANYOS_WS_PING_TIMEOUT_S": PING_S}
-    with running(command, f"http://{HOST}:{port}", COMPANYOS_MAX_CONNECTIONS="8", **pings) as url:
+    with running(command, f"http://{HOST}:{port}", COMPANYOS_MAX_WEBSOCKETS="8", **pings) as url:
         yield url
 
 

@@ -57,7 +57,7 @@ def create_app(runtime: GatewayRuntime) -> FastAPI:
         CallToolAction,
         CompanyOSObservation,
         sockets=WebSocketSlots(
-            limit=settings.max_connections or settings.max_episodes, idle_limit_s=settings.idle_limit_s
+            limit=settings.max_websockets or settings.max_episodes, idle_limit_s=settings.idle_limit_s
         ),
         max_sessions=settings.max_mcp_sessions,
         session_idle_limit_s=settings.mcp_idle_limit_s,

@@ -66,8 +66,8 @@ class Settings(BaseSettings):
         False,
         description="Take over services that another gateway holds the lease of; that gateway's episodes end.",
     )
-    max_connections: int | None = Field(
-        None, ge=1, description="Open WebSockets at most; as many as live episodes when not given."
+    max_websockets: int | None = Field(
+        None, ge=1, description="Maximum number of open WebSockets. Default: the maximum number of episodes."
     )
     client_share: float = Field(
         0.05,

@@ -48,7 +48,7 @@ class Drift:
 
 
 def draw_field_names(stream: Stream) -> dict[str, dict[str, str]]:
-    """Draw which fields have another name, in each service at least one and at most MOST_RENAMED."""
+    """Draw which fields have another name, in each service at least one and at most MAX_RENAMED."""
     drawn = {}
     for service, table in synonyms().items():
         own, always = stream.child(service), ALWAYS_RENAMED.get(service)

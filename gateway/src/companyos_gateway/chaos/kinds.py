@@ -1,4 +1,8 @@
-"""The kinds of chaos: what can go wrong in data, with people and on the wire, and what others plant."""
+"""The kinds of chaos: problems in data, with people and in transport, planted instructions, drift and events.
+
+A profile in `profiles/*.toml` gives a kind its rate. Data and people: the scenarios stage the kind in an instance;
+transport: `faults.py`; drift: `drift.py`.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class LedgerBalance(BaseModel):
 class RewardLedger:
     """Rewards paid so far; each step adds one entry.
 
-    Costs stop at MOST_COSTS and damage at MOST_DAMAGE per episode. Milestones are paid as a difference of potential,
+    Costs stop at MAX_COSTS and damage at MAX_DAMAGE per episode. Milestones are paid as a difference of potential,
     so what is undone is taken back. Under `shaping=potential` the last step brings the potential back to where it
     started, which leaves the return without them (Ng, Harada and Russell 1999). Under `shaping=none` only the end
     pays: the whole scale for success, the failure's cost for anything else.

@@ -153,6 +153,6 @@ class TaskRubric:
         )
 
     def potential(self, evidence: Evidence) -> float:
-        """Return the points of the milestones that stand, at most MOST_MILESTONES."""
+        """Return the points of the milestones that stand, at most MAX_MILESTONE_POINTS."""
         total = sum(milestone.points for milestone in self.milestones if milestone.is_reached(evidence))
         return min(MAX_MILESTONE_POINTS, float(total))

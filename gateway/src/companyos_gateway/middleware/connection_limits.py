@@ -1,10 +1,10 @@
-"""The server's own end of a connection: what is cut when a client says nothing, says it without end, or never listens.
+"""Protocols of uvicorn with limits on a connection: an idle client, an endless request head, a client that never reads.
 
-What came in is parsed in pieces, and no further than to the next request or message that waits for the app, so that
-no connection holds the event loop for long, whatever one read of it brought.
+Input is parsed in pieces, and only up to the next request or message for the app, so that no connection blocks the
+event loop for long.
 
-uvicorn waits for a request as long as it takes to come, keeps its head however long it is, and lets a socket that takes
-nothing any more close by itself, which it never does. Each of these keeps a descriptor, and the last one a slot.
+uvicorn waits for a request without a deadline, keeps a head of any length, and waits for a socket that accepts no more
+data to close by itself. Each of these keeps a file descriptor, and the last one a slot.
 """
 
 from __future__ import annotations

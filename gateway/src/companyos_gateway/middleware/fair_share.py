@@ -175,8 +175,8 @@ class ClientAccount:
             self._shares.charge(name, self._charged_s)
 
 
-CURRENT_ACCOUNT: ContextVar[ClientAccount | None] = ContextVar("TICKET", default=None)
-"""The ticket of the request or socket that is being served."""
+CURRENT_ACCOUNT: ContextVar[ClientAccount | None] = ContextVar("CURRENT_ACCOUNT", default=None)
+"""The account of the request or socket that is being served."""
 
 
 def client_of_episode(episode_id: str) -> str:
@@ -192,7 +192,7 @@ def charge_episode(episode_id: str) -> None:
 
 
 class ChargedAwaitable:
-    """An awaitable that runs another one and charges a ticket with the time that it holds the event loop."""
+    """An awaitable that runs another one and charges an account with the time that it holds the event loop."""
 
     __slots__ = ("_account", "_work")
 

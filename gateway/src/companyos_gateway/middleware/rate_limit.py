@@ -1,4 +1,8 @@
-"""Rate limiting middleware: identifies the client of a connection and admits its requests."""
+"""Rate limiting middleware: identifies the client of a connection and admits its requests.
+
+The limits are the settings `client_share` and `client_queue`, applied by `FairShareScheduler` in `fair_share.py`.
+`error_responses.py` adds Retry-After.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from companyos_gateway.middleware.fair_share import (
 from companyos_shared.web.route_path import route_path
 
 ADMISSION_SCOPE_KEY = "companyos.admission"
-ACCOUNT_SCOPE_KEY = "companyos.ticket"
+ACCOUNT_SCOPE_KEY = "companyos.account"
 
 _TRAINER = "trainer"
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -86,7 +90,7 @@ class RateLimitMiddleware:
             return _address(scope)
 
     def _charge_named_episode(self, account: ClientAccount, body: bytes) -> None:
-        """Charge a ticket to the episode that a body names, where whoever sends it may name one."""
+        """Charge the account of the episode that a body names, if the client may name one."""
         if account.name == _TRAINER or (self._trainer is None and not account.is_of_episode):
             episode_id = _IN_BODY.search(body)
             name = episode_id and _live_client([episode_id[1].decode()], self._store())
@@ -98,15 +102,15 @@ class DeferredAdmission:
     """The admission of a request with a body, which waits until the body is there: it may name the episode."""
 
     def __init__(self, account: ClientAccount, name: Callable[[ClientAccount, bytes], None]) -> None:
-        self._ticket = account
+        self._account = account
         self._name = name
         self._is_admitted = False
 
     async def admit(self, body: bytes) -> None:
         """Return when the request may go on; raises RateLimitedError (429)."""
         self._is_admitted = True
-        self._name(self._ticket, body)
-        await self._ticket.admit()
+        self._name(self._account, body)
+        await self._account.admit()
 
     def sender(self, send: Send) -> Send:
         """Return a channel for the answer: one that comes before the body was read waits as well."""
@@ -114,7 +118,7 @@ class DeferredAdmission:
         async def deferred_send(message: Message) -> None:
             if not self._is_admitted:
                 self._is_admitted = True
-                await self._ticket.admit(bounded=False)
+                await self._account.admit(bounded=False)
             await send(message)
 
         return deferred_send

@@ -54,7 +54,7 @@ class Slot:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass a message on to the client; one whom nobody ever listened to is told that it broke a rule."""
+        """Send a message; a socket that is refused before it sends anything is closed with 1008, policy violation."""
         if self.is_closing:
             return
         if message["type"] == "websocket.close" and message.get("code", NORMAL) == NORMAL and not self.has_received:
@@ -62,9 +62,9 @@ class Slot:
         await self.send_(message)
 
     async def close(self, code: int, reason: str) -> None:
-        """Close an idle socket; returns when its slot is free, or after LEAVE_DEADLINE_S.
+        """Close an idle socket; returns when its slot is free, or after CLOSE_DEADLINE_S.
 
-        One whose client does not even take the news stays as it was, for the pings to find out.
+        If the client does not accept the close message, the socket stays open until a ping fails.
         """
         self.is_closing = True
         try:
@@ -109,7 +109,7 @@ class WebSocketSlots:
         slot.closed.set()
 
     async def reap(self) -> int:
-        """Close every socket that was idle for too long, and say how many."""
+        """Close the sockets that exceed the idle limit; return their number."""
         now = time.monotonic()
         idle = [
             slot for slot in self._open if slot.idle and not slot.is_closing and now - slot.used_at > self._idle_limit_s
@@ -119,7 +119,7 @@ class WebSocketSlots:
 
 
 class WebSocketLimitMiddleware:
-    """ASGI middleware that gives every socket its slot, and says politely that there is none."""
+    """ASGI middleware that gives every socket a slot, and refuses it with an error message if none is free."""
 
     def __init__(self, app: ASGIApp, slots: WebSocketSlots) -> None:
         self._app = app

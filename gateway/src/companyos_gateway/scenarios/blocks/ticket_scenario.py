@@ -21,7 +21,7 @@ from companyos_shared.wire.company import Company
 CaseT = TypeVar("CaseT", bound=TicketCase)
 
 REFUSAL_SHARE = 1 / 8
-"""Share of instances that must be refused, from REFUSALS_FROM on."""
+"""Share of instances that must be refused, from REFUSAL_MIN_LEVEL on."""
 
 REFUSAL_MIN_LEVEL = 2
 
