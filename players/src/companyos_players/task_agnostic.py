@@ -156,7 +156,7 @@ TASK_AGNOSTIC: Mapping[str, Player] = {
     "grounded random": load_policy("grounded").play,
     "stalls": stalls,
     "guesses tools": guesses_tools,
-    "sends misshapen arguments": sends_malformed_arguments,
+    "sends malformed arguments": sends_malformed_arguments,
     "closes everything": closes_everything,
     "refuses always": refuses_always,
     "approves always": approves_always,

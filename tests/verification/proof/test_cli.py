@@ -202,3 +202,13 @@ def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Pa
     weather.setattr(cli, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
     assert cli.main(["--worklog", str(log)]) == 1
     assert log.read_text() == ""
+
+
+@pytest.mark.matrix
+@pytest.mark.timeout(600)
+def test_every_row_finishes_its_jobs_on_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    smallest = ("--seeds", "1", "--cheat-seeds", "1", "--levels", "1", "--processes", "2")
+    cli.main(["--scenario", "vendor_onboarding", "--size", "smoke", *smallest])
+    printed = capsys.readouterr().out
+    assert JOB_FAILED not in printed
+    assert {line[4] for line in printed.splitlines() if line.startswith(("yes", "NO "))} == set(ROWS)
