@@ -27,6 +27,7 @@ def _rubric(**parts: Any) -> TaskRubric:
         "declaration": lambda _evidence, finish: (finish is None or finish.outcome == "done", "declared"),
         "damage": lambda _evidence: [],
         "rejections": lambda _evidence: 0,
+        "is_closed": lambda evidence: _check("b").evaluate(evidence)[0],
     }
     return TaskRubric(**{**given, **parts})
 

@@ -269,4 +269,5 @@ def rubric() -> TaskRubric:
         declaration=_declared,
         damage=lambda _evidence: [],
         rejections=lambda _evidence: 0,
+        is_closed=lambda evidence: _is_done(1)(evidence)[0] and _is_done(2)(evidence)[0],
     )

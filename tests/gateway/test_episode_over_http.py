@@ -28,7 +28,7 @@ async def test_a_bare_body_draws_a_seed_and_reports_it(gateway: NotesGateway) ->
     assert isinstance((await gateway.state(answer["episode_id"]))["seed"], int)
 
 
-async def test_an_episode_ends_in_success_as_soon_as_the_goal_holds(gateway: NotesGateway) -> None:
+async def test_an_episode_ends_in_success_with_the_closing_act(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     first = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert first["reward"] == 1.9
@@ -56,11 +56,12 @@ async def test_finish_before_the_goal_fails(gateway: NotesGateway) -> None:
     assert (await gateway.state(episode))["outcome"] == "failed"
 
 
-async def test_collateral_damage_keeps_the_goal_from_holding(gateway: NotesGateway) -> None:
+async def test_the_closing_act_after_a_collateral_change_ends_in_failure(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="mine")
-    for note_id in (1, 2):
-        assert not (await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"]
+    ends = [(await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"] for note_id in (1, 2)]
+    assert ends == [False, True]
+    assert (await gateway.state(episode))["outcome"] == "failed"
 
 
 async def test_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> None:

@@ -13,8 +13,15 @@ from companyos_gateway.engine.reward import REWARD_BOUND, RewardLedger, StepKind
 from companyos_gateway.evaluation import Verdict
 
 
-def verdict(potential: float = 0.0, *, met: bool = False, damage: tuple[str, ...] = (), rejections: int = 0) -> Verdict:
-    return Verdict(potential, met, met and not damage, damage, rejections, ())
+def verdict(
+    potential: float = 0.0,
+    *,
+    met: bool = False,
+    closed: bool = False,
+    damage: tuple[str, ...] = (),
+    rejections: int = 0,
+) -> Verdict:
+    return Verdict(potential, met, met and not damage, damage, rejections, (), closed)
 
 
 def test_a_step_that_changes_nothing_costs_a_tenth() -> None:
@@ -131,24 +138,27 @@ def test_a_closed_cycle_of_states_never_pays(potentials: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("met", "completion", "finished", "steps_left", "end"),
+    ("met", "closed", "completion", "finished", "steps_left", "end"),
     [
-        (False, Completion.AUTO, False, 5, None),
-        (True, Completion.AUTO, False, 5, Outcome.SUCCESS),
-        (True, Completion.AUTO, False, 0, Outcome.SUCCESS),
-        (True, Completion.EXPLICIT, False, 5, None),
-        (True, Completion.EXPLICIT, True, 5, Outcome.SUCCESS),
-        (True, Completion.EXPLICIT, False, 0, Outcome.OUT_OF_STEPS),
-        (False, Completion.AUTO, True, 5, Outcome.FAILED),
-        (False, Completion.AUTO, False, 0, Outcome.OUT_OF_STEPS),
+        (False, False, Completion.AUTO, False, 5, None),
+        (True, False, Completion.AUTO, False, 5, None),
+        (True, True, Completion.AUTO, False, 5, Outcome.SUCCESS),
+        (False, True, Completion.AUTO, False, 5, Outcome.FAILED),
+        (True, True, Completion.AUTO, False, 0, Outcome.SUCCESS),
+        (True, True, Completion.EXPLICIT, False, 5, None),
+        (True, True, Completion.EXPLICIT, True, 5, Outcome.SUCCESS),
+        (True, True, Completion.EXPLICIT, False, 0, Outcome.OUT_OF_STEPS),
+        (False, False, Completion.AUTO, True, 5, Outcome.FAILED),
+        (False, False, Completion.AUTO, False, 0, Outcome.OUT_OF_STEPS),
     ],
 )
-def test_when_an_episode_ends(
-    met: bool, completion: Completion, finished: bool, steps_left: int, end: Outcome | None
+def test_the_closing_act_ends_an_episode_right_or_wrong(
+    met: bool, closed: bool, completion: Completion, finished: bool, steps_left: int, end: Outcome | None
 ) -> None:
-    assert determine_outcome(verdict(met=met), completion, finished=finished, steps_left=steps_left) == end
+    judged = verdict(met=met, closed=closed)
+    assert determine_outcome(judged, completion, finished=finished, steps_left=steps_left) == end
 
 
 def test_damage_forfeits_success() -> None:
-    damaged = verdict(met=True, damage=("a",))
+    damaged = verdict(met=True, closed=True, damage=("a",))
     assert determine_outcome(damaged, Completion.AUTO, finished=False, steps_left=1) is Outcome.FAILED

@@ -101,6 +101,7 @@ def _rubric() -> TaskRubric:
         declaration=_declared,
         damage=lambda _evidence: [],
         rejections=lambda _evidence: 0,
+        is_closed=lambda _evidence: False,
     )
 
 

@@ -49,6 +49,7 @@ class Idle(LicenseRenewal):
             declaration=lambda _evidence, _finish: (True, "declared"),
             damage=lambda _evidence: [],
             rejections=lambda _evidence: 0,
+            is_closed=lambda _evidence: False,
         )
 
 

@@ -30,7 +30,12 @@ def trace_of(stream: Stream) -> str:
 
 def outcome_cases() -> list[Outcome | None]:
     """Return how episodes end after a step, in all cases."""
-    verdicts = [Verdict(0.0, met, met and not damage, damage, 0, ()) for met in _BOTH for damage in ((), ("entity",))]
+    verdicts = [
+        Verdict(0.0, met, met and not damage, damage, 0, (), closed=closed)
+        for met in _BOTH
+        for damage in ((), ("entity",))
+        for closed in _BOTH
+    ]
     return [
         determine_outcome(verdict, completion, finished=finished, steps_left=steps_left)
         for verdict in verdicts

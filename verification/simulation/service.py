@@ -180,6 +180,7 @@ def _planned(seed: int, chaos: int) -> Instance:
             declaration=_is_declared,
             damage=lambda _evidence: [],
             rejections=lambda _evidence: 0,
+            is_closed=lambda _evidence: False,
         ),
         injections=(),
     )

@@ -82,7 +82,7 @@ SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
 
 class Completion(StrEnum):
-    """End of an episode: as soon as the goal is reached, or only with `finish`."""
+    """End of an episode: with the act that closes the task, right or wrong, or only with `finish`."""
 
     AUTO = "auto"
     EXPLICIT = "explicit"

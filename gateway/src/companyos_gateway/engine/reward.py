@@ -44,8 +44,12 @@ _EXTRA_COST = {
 
 
 def determine_outcome(verdict: Verdict, completion: Completion, *, finished: bool, steps_left: int) -> Outcome | None:
-    """Return how the episode ends after this step, or None while it goes on."""
-    if finished or (completion is Completion.AUTO and verdict.goal_met):
+    """Return how the episode ends after this step, or None while it goes on.
+
+    Automatic completion ends it at the closing act, right or wrong: an end that only came when every check passed
+    would let an agent search for what passes.
+    """
+    if finished or (completion is Completion.AUTO and verdict.closed):
         return Outcome.SUCCESS if verdict.success else Outcome.FAILED
     return Outcome.OUT_OF_STEPS if steps_left == 0 else None
 

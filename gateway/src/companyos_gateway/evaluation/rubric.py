@@ -80,7 +80,8 @@ class Verdict:
     """Verdict of a rubric: potential in points, results of all checks, and damage.
 
     `damage` names the entities that were irreversibly damaged; they forfeit success. `rejections` counts the
-    rejections of the agent's requests so far.
+    rejections of the agent's requests so far. `closed` says whether the agent has taken the task's closing act, such
+    as resolving the entry ticket, right or wrong.
     """
 
     potential: float
@@ -89,6 +90,7 @@ class Verdict:
     damage: tuple[str, ...]
     rejections: int
     checks: tuple[CheckResult, ...]
+    closed: bool = False
 
 
 class TaskRubric:
@@ -105,6 +107,7 @@ class TaskRubric:
         declaration: Callable[[Evidence, FinishDeclaration | None], Finding],
         damage: Callable[[Evidence], Sequence[str]],
         rejections: Callable[[Evidence], int],
+        is_closed: Callable[[Evidence], bool],
     ) -> None:
         ids = [check.id for check in checks] + [DECLARED_CHECK_ID]
         if len(set(ids)) != len(ids):
@@ -119,6 +122,7 @@ class TaskRubric:
         self._declaration = declaration
         self._damage = damage
         self._rejections = rejections
+        self._is_closed = is_closed
 
     def with_checks(self, checks: Iterable[Check], damage: Callable[[Evidence], Sequence[str]]) -> TaskRubric:
         """Return this rubric with further checks and further damage; what is damaged twice counts once."""
@@ -132,6 +136,7 @@ class TaskRubric:
             declaration=self._declaration,
             damage=all_damage,
             rejections=self._rejections,
+            is_closed=self._is_closed,
         )
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
@@ -150,6 +155,7 @@ class TaskRubric:
             damage=damage,
             rejections=self._rejections(evidence),
             checks=tuple(results),
+            closed=self._is_closed(evidence),
         )
 
     def potential(self, evidence: Evidence) -> float:

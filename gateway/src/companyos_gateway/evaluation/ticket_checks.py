@@ -8,6 +8,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import BlockerResolution, TicketCase
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
 
 
@@ -25,6 +26,20 @@ class TicketChecks:
     def is_completed(self, evidence: Evidence) -> bool:
         """Say whether the ticket stands where it ends when the work is done."""
         return self.ticket(evidence).status == self.case.end_status
+
+    def is_closed(self, evidence: Evidence) -> bool:
+        """Say whether the agent has brought the ticket to its end, or resolved or closed it, at any time.
+
+        A cancelled ticket is not closed: a refusal is complete with `finish`, which gives its reason.
+        """
+        closing = {self.case.end_status, "resolved", "closed"}
+        return any(
+            change.actor is Actor.AGENT
+            and change.after is not None
+            and change.after["status"] in closing
+            and (change.before or {}).get("status") != change.after["status"]
+            for change in evidence.row_changes(row_views.TICKETDESK, "tickets", self.case.ticket_key)
+        )
 
     def completion_change(self, evidence: Evidence) -> Change | None:
         """Return the change that brought the ticket there."""
@@ -94,15 +109,17 @@ class TicketChecks:
         return found
 
     def was_complete_when_ended(self, evidence: Evidence) -> bool:
-        """Say whether the ticket was verified and its checklist complete when it was ended."""
+        """Say whether priority, assignee, checklist and verification were right when the ticket was ended."""
         change = self.completion_change(evidence)
         if change is None or change.after is None:
             return False
         items = (
             evidence.row_at(row_views.TICKETDESK, "checklist_items", item, change.step) for item in self.case.open_items
         )
+        ticket = row_views.parse_ticket(change.after)
+        is_sorted = ticket.priority == self.case.priority and ticket.assignee_id in self.case.assignee_ids
         is_complete = all(item is not None and row_views.is_done(item) for item in items)
-        return is_complete and row_views.parse_ticket(change.after).verified_at is not None
+        return is_sorted and is_complete and ticket.verified_at is not None
 
     def was_ended_in_order(self, evidence: Evidence, request_id: str) -> bool:
         """Say whether the ticket was complete, verified and linked to an approved request when it was ended."""

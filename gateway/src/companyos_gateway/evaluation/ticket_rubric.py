@@ -35,6 +35,7 @@ class TicketRubric:
             declaration=self.check_declaration,
             damage=self.damage,
             rejections=rejections_of(self.ticket_case.agent_id),
+            is_closed=self.tickets.is_closed,
         )
 
     def scenario_checks(self) -> Iterable[Check]:

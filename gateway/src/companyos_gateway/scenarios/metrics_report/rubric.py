@@ -37,6 +37,7 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
         declaration=end.check_declaration,
         damage=end.change_policy.damage,
         rejections=rejections_of(case.agent_id),
+        is_closed=lambda _evidence: False,  # `finish` with the answers is the closing act
     )
 
 

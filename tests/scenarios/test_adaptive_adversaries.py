@@ -1,0 +1,28 @@
+"""What an agent sees during an episode does not tell it a value that it does not know."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos.contract import Outcome
+from companyos_players.adaptive import PrioritySearcher
+from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+from verification.proof import MOST_FAILURE
+
+pytestmark = pytest.mark.matrix
+
+SEEDS = range(60, 66)
+LEVELS = (0, 1, 2, 4)
+
+
+def test_a_search_for_the_priority_after_a_wrong_guess_never_succeeds(play_all: PlayAll) -> None:
+    fair = solutions_for(SCENARIO).fair
+    searchers = {(seed, level): PrioritySearcher(fair, start_wrong=True) for seed in SEEDS for level in LEVELS}
+    played = play_all(
+        [EpisodeSpec(player=one.play, seed=seed, chaos=level) for (seed, level), one in searchers.items()]
+    )
+    searched = [kept for kept, one in zip(played, searchers.values(), strict=True) if one.right is not None]
+    assert searched
+    assert not [kept.result.place for kept in searched if kept.result.outcome is Outcome.SUCCESS]
+    assert all(kept.result.return_ <= MOST_FAILURE for kept in searched)
