@@ -199,6 +199,22 @@ async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(lo
     assert (await locked.state("the-label-of-it"))["step_count"] == 2
 
 
+async def test_an_agent_is_shown_no_reward(locked: NotesGateway) -> None:
+    first = await locked.reset(episode_id="played")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "notes_list_notes", "arguments": {}}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    async with _agent(locked, first["token"]) as agent:
+        step = (await agent.post("/v1/episodes/played/step", json=STEP)).json()
+        mcp = (await agent.post("/v1/mcp", json=call, headers=headers)).json()["result"]
+        listed = (await agent.post("/v1/episodes/played/step", json={"action": {"type": "list_tools"}})).json()
+        finish = {"tool_name": "finish", "arguments": {"outcome": "done", "summary": "Done."}}
+        last = (await agent.post("/v1/episodes/played/step", json={"action": finish})).json()
+    assert [answer["reward"] for answer in (step, listed, last)] == [None] * 3
+    assert mcp["_meta"] == {"step": 2}
+    assert "reward" not in str(mcp)
+    assert (await locked.http.get("/v1/episodes/played/state")).json()["return"] != 0
+
+
 async def test_how_an_episode_ended_is_told_to_its_trainer_and_not_to_its_agent(locked: NotesGateway) -> None:
     first = await locked.reset(episode_id="ended")
     await locked.step("ended", "finish", outcome="done", summary="Looked around.")

@@ -21,7 +21,7 @@ class StepResponse(BaseModel):
     """The response to a step."""
 
     observation: dict[str, Any]
-    reward: float | None
+    reward: float | None = Field(description="Reward of the step; null with an episode token.")
     done: bool
 
 
@@ -64,11 +64,14 @@ def parse_action(body: dict[str, Any]) -> CallToolAction | ListToolsAction:
         raise InvalidActionError(_format_errors(error, "action.")) from None
 
 
-def envelope(observation: Observation, **fields: Any) -> bytes:
-    """Return the response body of a reset or a step as JSON, with additional top-level fields."""
+def envelope(observation: Observation, *, with_reward: bool = True, **fields: Any) -> bytes:
+    """Return the response body of a reset or a step as JSON, with additional top-level fields.
+
+    An agent gets no reward: from rewards it could search for the state that pays.
+    """
     content = {
         "observation": observation.model_dump(exclude={"reward", "done"}),
-        "reward": observation.reward,
+        "reward": observation.reward if with_reward else None,
         "done": observation.done,
         **fields,
     }

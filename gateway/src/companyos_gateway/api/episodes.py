@@ -157,10 +157,11 @@ async def run_step(runtime: GatewayRuntime, request: Request, episode_id: str, s
     action = parse_action(step.action)
     episode = requested_episode(request, engine.store, episode_id)
     if isinstance(action, ListToolsAction):
-        return json_response(envelope(build_tools_observation(engine.tools(episode), done=episode.done)))
+        tools = build_tools_observation(engine.tools(episode), done=episode.done)
+        return json_response(envelope(tools, with_reward=is_trainer(request)))
     with hide_outcome(request):
         observation = await runtime.step(episode, action.tool_name, action.arguments, number=step.step)
-    return json_response(envelope(observation))
+    return json_response(envelope(observation, with_reward=is_trainer(request)))
 
 
 def read_state(runtime: GatewayRuntime, episode_id: str) -> CompanyOSState:

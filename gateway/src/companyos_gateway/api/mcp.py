@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_gateway.api.mcp_target import OWN_TOOLS, TARGET_SCOPE_KEY, McpTarget
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError, UnknownEpisodeError, UnknownServiceError
-from companyos_gateway.middleware.auth import AGENT_SCOPE_KEY, requested_episode
+from companyos_gateway.middleware.auth import AGENT_SCOPE_KEY, is_trainer, requested_episode
 from companyos_gateway.middleware.body_limit import JSON_SCOPE_KEY
 from companyos_gateway.middleware.json_rpc import MCP_PATHS, JsonRpcRequestError
 from companyos_gateway.runtime import GatewayRuntime
@@ -56,11 +56,12 @@ class McpEndpoint:
         if service is not None and service not in (servers := (*sorted(engine.service_clients.clients), OWN_TOOLS)):
             raise UnknownServiceError(f'server must be one of {", ".join(servers)}; got "{service}"')
         if episode_id is not None:
-            return McpTarget(requested_episode(connection, engine.store, episode_id), service)
+            requested = requested_episode(connection, engine.store, episode_id)
+            return McpTarget(requested, service, with_reward=is_trainer(connection))
         own_episode: Episode | None = connection.scope.get(AGENT_SCOPE_KEY)
         if own_episode is None and request.get("method") == _CALL:
             raise MissingEpisodeError(f"Pass the episode in the path or in the header {EPISODE_HEADER}.")
-        return McpTarget(own_episode, service)
+        return McpTarget(own_episode, service, with_reward=is_trainer(connection))
 
     async def _app(self) -> ASGIApp:
         if self._app_future is None:

@@ -72,7 +72,9 @@ class EpisodeTools(Middleware):
         """Take a step; errors of the gateway become an error result."""
         message = context.message
         try:
-            return _to_tool_result(await _step(self._runtime, _target(), message.name, message.arguments or {}))
+            target = _target()
+            observation = await _step(self._runtime, target, message.name, message.arguments or {})
+            return _to_tool_result(observation, with_reward=target.with_reward)
         except GatewayError as problem:
             return _error_result(problem)
 
@@ -116,8 +118,8 @@ def _server_name(tool: Tool) -> str:
     return OWN_TOOLS if tool.operation is None else tool.operation.service
 
 
-def _to_tool_result(observation: StepObservation) -> ToolResult:
-    """Return a step as a tool result, with step number and reward in the metadata, which models do not read.
+def _to_tool_result(observation: StepObservation, *, with_reward: bool) -> ToolResult:
+    """Return a step as a tool result, with step number and reward in the metadata; without reward for an agent.
 
     A screenshot becomes an image content block.
     """
@@ -127,7 +129,7 @@ def _to_tool_result(observation: StepObservation) -> ToolResult:
         {**content, "done": observation.done},
         is_error=not observation.is_carried_out,
         step=observation.step,
-        reward=observation.reward,
+        **({"reward": observation.reward} if with_reward else {}),
     )
     result.content.extend(mcp.types.ImageContent(type="image", data=png, mimeType="image/png") for png in images)
     return result

@@ -14,7 +14,8 @@ OWN_TOOLS = "gateway"
 
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """The target of a request. Without a service, the tools of all services."""
+    """The target of a request. Without a service, the tools of all services. An agent sees no rewards."""
 
     episode: Episode | None
     service: str | None
+    with_reward: bool
