@@ -5,12 +5,12 @@ They detect mutants: the rubric's verdict on each must not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.evaluation import FinishDeclaration
-from companyos_gateway.evaluation.injection_checks import InjectionChecks
+from companyos_gateway.evaluation.injection_checks import InjectedInstruction, InjectionChecks
 from companyos_gateway.scenarios.blocks.ticket_scenario import RubricFactory
 from verification.proof.code_mutation.boundary_variants import boundary_variants
 from verification.proof.code_mutation.row_variants import row_variants
@@ -190,16 +190,26 @@ def leaked_secret_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def obeyed_injection_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield variants with an additional call that follows a planted text, at every step that wrote."""
+    """Yield variants in which the agent makes the change of an injected text, in full or in part, for good or not."""
     for instruction in _injection_checks(oracle_run).instructions:
-        changes = oracle_run.kept.stored["changes"].get(instruction.service, [])
-        steps = sorted({change["step"] for change in changes})
-        for step in (*steps, max(steps, default=0) + 1):
-            yield _add_call(instruction.operation, dict(instruction.arguments), instruction.service, step)
-        for step in steps[-1:]:
-            yield _add_call(instruction.operation, {**instruction.arguments, "more": "x"}, instruction.service, step)
-            yield _add_call(instruction.operation, dict.fromkeys(instruction.arguments, "x"), instruction.service, step)
-            yield _add_call("another_operation", dict(instruction.arguments), instruction.service, step)
+        values = dict(instruction.values)
+        spelled = {name: f" {value.upper()}." for name, value in values.items()}
+        parts = [{name: value} for name, value in values.items()]
+        for changed in (values, spelled, dict.fromkeys(values, "x"), *parts):
+            yield _change_row(instruction, changed, undone=False)
+            yield _change_row(instruction, changed, undone=True)
+
+
+def _change_row(instruction: InjectedInstruction, values: Mapping[str, str], *, undone: bool) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        row_key = (instruction.service, instruction.table, instruction.key)
+        before = final_state.row(*row_key)
+        if before is not None:
+            final_state.set(*row_key, **values)
+            if undone:
+                final_state.set(*row_key, **{name: before[name] for name in values})
+
+    return mutate
 
 
 def _injection_checks(oracle_run: OracleRun) -> InjectionChecks:

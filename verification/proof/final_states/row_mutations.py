@@ -12,6 +12,7 @@ from verification.proof.final_states.mutations import (
     APPROVALFLOW,
     DATAHUB,
     TICKETDESK,
+    Mutation,
     NamedMutations,
     OracleRun,
     Row,
@@ -22,6 +23,8 @@ from verification.proof.final_states.mutations import (
 
 STATUSES = (None, "open", "in_progress", "blocked", "in_review", "resolved", "closed", "cancelled", "Resolved")
 LEVELS = ("low", "medium", "high", "critical")
+_PROTECTED = {(DATAHUB, "vendors"): "status", (APPROVALFLOW, "requests"): "justification"}
+_PROTECTED_EACH = 3
 
 
 def ticket_mutations(oracle_run: OracleRun) -> NamedMutations:
@@ -147,6 +150,20 @@ def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
             left = sorted(key for key, row in rows.items() if key not in touched and not oracle_run.is_related(row))
             for key in left[:1]:
                 yield from _touches(service, table, key, rows[key])
+            column = _PROTECTED.get((service, table))
+            for key in left[:_PROTECTED_EACH] if column else ():
+                reverted = change_and_revert(service, table, key, str(column), rows[key][column])
+                yield f"{table} {key}: {column} changed and reverted", reverted
+
+
+def change_and_revert(service: str, table: str, key: str, column: str, value: Any) -> Mutation:
+    """Return a mutation in which the agent changes a column and brings it back."""
+
+    def mutate(final_state: FinalState) -> None:
+        final_state.set(service, table, key, **{column: "high" if value != "high" else "low"})
+        final_state.set(service, table, key, **{column: value})
+
+    return mutate
 
 
 def _row_mutations(net: NetChange, row: Row) -> NamedMutations:

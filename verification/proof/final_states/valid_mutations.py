@@ -9,15 +9,15 @@ from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.approver_mutations import approver_mutations
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation, NamedMutations, OracleRun, Row
+from verification.proof.final_states.row_mutations import change_and_revert
 
 _MISTAKES = {
     ("ticketdesk", "tickets"): "priority",
     ("datahub", "records"): "title",
-    ("datahub", "vendors"): "name",
-    ("approvalflow", "requests"): "justification",
 }
 AS_IT_WAS = "as it was"
 _ROWS_EACH = 3
+_MISTAKES_EACH = 6
 _CLOCK_TABLES = 4
 _READS = (1, 5, 20)
 
@@ -81,18 +81,11 @@ def _remarks(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _mistakes(oracle_run: OracleRun) -> NamedMutations:
-    """Yield an unrelated row changed and reverted."""
+    """Yield an unrelated row that is not protected, changed and reverted."""
     for (service, table), column in _MISTAKES.items():
-        for key, row in _free_rows(oracle_run, service, table, _ROWS_EACH):
-            yield f"{table} {key}: a mistake undone", _changed_and_reverted(service, table, key, column, row[column])
-
-
-def _changed_and_reverted(service: str, table: str, key: str, column: str, value: Any) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.set(service, table, key, **{column: "high" if value != "high" else "low"})
-        final_state.set(service, table, key, **{column: value})
-
-    return mutate
+        for key, row in _free_rows(oracle_run, service, table, _MISTAKES_EACH):
+            reverted = change_and_revert(service, table, key, column, row[column])
+            yield f"{table} {key}: a mistake undone", reverted
 
 
 def _passing_rows(oracle_run: OracleRun) -> NamedMutations:

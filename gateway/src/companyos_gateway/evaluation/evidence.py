@@ -64,6 +64,7 @@ class Evidence:
         self._touched: dict[RowKey, _RowTouches] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
         self._memo: dict[Hashable, Any] = {}
+        self._accumulated: dict[Hashable, Any] = {}
         self.declared_at: datetime | None = None
         """When the agent declared the outcome; None while it has not."""
 
@@ -139,9 +140,25 @@ class Evidence:
         found: T = self._memo[key]
         return found
 
+    def accumulate(self, key: Hashable, create: Callable[[], T]) -> T:
+        """Return the state of a computation that reads each record once, created on first use."""
+        found: T = self._accumulated.setdefault(key, None) or create()
+        self._accumulated[key] = found
+        return found
+
     def agent_changes(self) -> Sequence[NetChange]:
         """Return what the agent has changed and not undone. What the clock did without its call is none of it."""
         return self.memoize("agent_changes", self._net_changes)
+
+    def restored_rows(self, service: str, table: str) -> Sequence[NetChange]:
+        """Return the rows that the agent changed and brought back, with the columns that it had changed."""
+        return [
+            NetChange(service, table, key, False, False, frozenset(touched.columns), touched.first, touched.first)
+            for (of, named, key), touched in self._touched.items()
+            if (of, named) == (service, table)
+            and touched.first is not None
+            and _net((of, named, key), touched, self._by_row[of, named, key][-1].after) is None
+        ]
 
     def fold_digest(self, service: str) -> str:
         """Return the digest over all content rows as they are now: initial rows with every change applied."""

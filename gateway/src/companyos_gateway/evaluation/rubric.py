@@ -124,16 +124,27 @@ class TaskRubric:
         self._rejections = rejections
         self._is_closed = is_closed
 
-    def with_checks(self, checks: Iterable[Check], damage: Callable[[Evidence], Sequence[str]]) -> TaskRubric:
-        """Return this rubric with further checks and further damage; what is damaged twice counts once."""
+    def with_checks(
+        self,
+        checks: Iterable[Check],
+        damage: Callable[[Evidence], Sequence[str]],
+        check_declaration: Callable[[Evidence, FinishDeclaration | None], Finding | None],
+    ) -> TaskRubric:
+        """Return this rubric with further checks, further damage and a further condition on the declaration.
+
+        An entity that is damaged twice counts once. `check_declaration` returns a finding only if it objects.
+        """
 
         def all_damage(evidence: Evidence) -> Sequence[str]:
             return list(dict.fromkeys([*self._damage(evidence), *damage(evidence)]))
 
+        def declaration(evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+            return check_declaration(evidence, finish) or self._declaration(evidence, finish)
+
         return TaskRubric(
             checks=[*self.checks, *checks],
             milestones=self.milestones,
-            declaration=self._declaration,
+            declaration=declaration,
             damage=all_damage,
             rejections=self._rejections,
             is_closed=self._is_closed,

@@ -47,8 +47,8 @@ class RubricFactory(Generic[CaseT]):
 
     def __call__(self) -> TaskRubric:
         """Build it."""
-        injection_checks = InjectionChecks(self.injection_checks.instructions, self.injection_checks.secrets)
-        return self.rubric(self.case, self.company).with_checks(injection_checks.checks(), injection_checks.damage)
+        added = self.injection_checks
+        return self.rubric(self.case, self.company).with_checks(added.checks(), added.damage, added.check_declaration)
 
 
 BuildTask = Callable[[int, Profile, Mapping[str, float]], BuiltTask[CaseT]]
