@@ -1,4 +1,4 @@
-"""What an agent sees during an episode does not tell it a value that it does not know."""
+"""Adaptive adversaries do not learn a value that they do not know from what an agent sees during an episode."""
 
 from __future__ import annotations
 
