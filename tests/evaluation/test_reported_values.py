@@ -28,6 +28,8 @@ READING = MetricSpec(
     failing_refreshes=0,
     refresh_minutes=5,
 )
+ASKED = {"key": "error_rate", "subject": "checkout", "source_id": "SRC-1"}
+WINDOW = {"maintenance_from": "2026-03-02T08:00:00Z", "maintenance_to": "2026-03-09T17:00:00Z"}
 FIGURE = ReportedValue("error_rate", "checkout", READING)
 
 
@@ -48,7 +50,11 @@ def _read(
     line = AuditLine(
         step=step, at=NOW, actor=Actor.AGENT, operation=operation, arguments=requested, status=status, code=code
     )
-    builder.evidence.record(HUB, Report(audit=line))
+    metric = builder.evidence.row(HUB, "metrics", "MET-1") or {}
+    is_of_metric = all(requested.get(name) in (None, value) for name, value in ASKED.items())
+    reading = {"metric_id": "MET-1" if is_of_metric else "MET-9", "value": metric["value"], "as_of": metric["as_of"]}
+    shown = {"readings": [reading]} if operation == "query_metric" else {"id": requested.get("source_id"), **WINDOW}
+    builder.evidence.record(HUB, Report(audit=line), shown)
 
 
 def _refresh(builder: EvidenceBuilder) -> None:
@@ -93,13 +99,27 @@ def test_every_question_is_answered_and_nothing_beside_them(builder: EvidenceBui
     assert not check_answers(questions, builder.evidence, None)[0]
 
 
-def test_a_figure_was_read_where_the_very_value_of_now_was(builder: EvidenceBuilder) -> None:
+def test_a_figure_was_read_if_its_present_value_was_shown(builder: EvidenceBuilder) -> None:
     assert not FIGURE.was_read(builder.evidence)
     _read(builder, 0)
     assert FIGURE.was_read(builder.evidence)
     _refresh(builder)
     assert not FIGURE.was_read(builder.evidence)
     _read(builder, 5)
+    assert FIGURE.was_read(builder.evidence)
+
+
+def test_a_figure_is_read_in_its_history_as_well(builder: EvidenceBuilder) -> None:
+    line = AuditLine(
+        step=3,
+        at=NOW,
+        actor=Actor.AGENT,
+        operation="get_metric_history",
+        arguments={"metric_id": "MET-1"},
+        status=200,
+    )
+    value = {"value": 30.0, "as_of": (NOW - timedelta(hours=9)).isoformat()}
+    builder.evidence.record(HUB, Report(audit=line), {"items": [value], "total": 1})
     assert FIGURE.was_read(builder.evidence)
 
 

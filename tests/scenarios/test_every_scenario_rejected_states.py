@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from companyos_gateway.evaluation.evidence import RESPONSE
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import PlayAll
 from tests.scenarios.oracle_traces import OracleTrace, both_traces
@@ -35,6 +36,15 @@ def test_every_right_end_is_accepted(ways: list[OracleTrace]) -> None:
         verdicts = _judged(way.kept, valid_mutations(way.kept))
         assert [name for name, success in verdicts.items() if not success] == [], (way.scenario, way.seed)
         assert len(verdicts) >= LEAST_RIGHT
+
+
+def test_a_refusal_by_an_agent_that_was_shown_nothing_is_rejected(ways: list[OracleTrace]) -> None:
+    refused = FinalState(ways[1].kept)
+    assert refused.judge().success
+    for lines in refused.audits.values():
+        for line in lines:
+            line.pop(RESPONSE, None)
+    assert not refused.judge().success
 
 
 def _judged(kept: RecordedEpisode, mutations: NamedMutations) -> dict[str, bool]:

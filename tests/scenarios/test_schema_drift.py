@@ -109,3 +109,13 @@ def test_the_knowing_oracle_knows_the_names(play_all: PlayAll) -> None:
 def _tokens(tools: list[Tool]) -> int:
     shown = [{"name": tool.name, "description": tool.description, "input_schema": tool.input_schema} for tool in tools]
     return len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()) // BYTES_PER_TOKEN
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_renamed_fields_are_restored(seed: int) -> None:
+    drift = Drift(names=draw_field_names(Stream("drift", seed)))
+    for service, table in synonyms().items():
+        response = {"items": [{name: {"fields": {name: 1}} for name in table}], "fields": dict.fromkeys(table, 2)}
+        renamed = drift.rename_response_fields(service, response)
+        assert renamed != response
+        assert drift.restore_response_fields(service, renamed) == response

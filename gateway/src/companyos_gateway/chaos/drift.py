@@ -40,6 +40,11 @@ class Drift:
         names = self.names.get(service)
         return _renamed(payload, names) if names else payload
 
+    def restore_response_fields(self, service: str, payload: Any) -> Any:
+        """Return a response as the service gave it."""
+        names = {renamed: usual for usual, renamed in self.names.get(service, {}).items()}
+        return _renamed(payload, names) if names else payload
+
     def describe_tool(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
         """Return the description of a tool whose answers have these fields."""
         names = self.names.get(service or "", {})

@@ -239,13 +239,13 @@ class EpisodeEngine:
         report = response.received_report.report
         if report.planned is not None:
             self.metrics.planned_faults[report.planned.value] += 1
-        pending.record(episode, service, response.received_report)
+        result = orjson.loads(response.payload) if response.payload else None
+        pending.record(episode, service, response.received_report, result)
         progress.add_stale_window(call_key, nth, report, faults)
         if settled or report.changes or not operation.is_read:
             pending.judge(episode)
         if response.status >= 400:
             pending.kind = StepKind.PROBLEM if report.planned is None else StepKind.PLANNED_FAULT
-        result = orjson.loads(response.payload) if response.payload else None
         pending.result = (
             result if response.status >= 400 else episode.task.instance.drift.rename_response_fields(service, result)
         )

@@ -30,9 +30,9 @@ class PendingStep:
     result: Any = None
     error: ToolError | None = None
 
-    def record(self, episode: Episode, service: str, received_report: ReceivedReport) -> None:
-        """Take in what a service reported."""
-        episode.progress.record(service, received_report.report)
+    def record(self, episode: Episode, service: str, received_report: ReceivedReport, response: Any = None) -> None:
+        """Record the report of a service, and the response that the agent receives."""
+        episode.progress.record(service, received_report.report, response)
         self.reports.append((service, received_report))
 
     def judge(self, episode: Episode) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from companyos.contract import Outcome, ResetOptions
 from companyos_gateway.chaos import FaultPlan
@@ -113,10 +114,10 @@ class Progress:
         self.calls[call_key] += 1
         return self.calls[call_key]
 
-    def record(self, service: str, report: Report) -> None:
-        """Take in the control side of an answer."""
+    def record(self, service: str, report: Report, response: Any = None) -> None:
+        """Record the control data of a response, and the response itself if the agent receives it."""
         self.touched.add(service)
-        self.evidence.record(service, report)
+        self.evidence.record(service, report, response)
         self.next_due_at[service] = report.next_due_at
         if report.changes:
             self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
@@ -194,7 +195,9 @@ def _replay_step(progress: Progress, task: Task, taken: CompletedStep) -> None:
     progress.now = taken.now
     nth = 0 if taken.call_key is None else progress.count_call(taken.call_key)
     for service, report in taken.reports:
-        progress.record(service, report)
+        is_response = report.audit is not None and taken.result is not None
+        drift = task.instance.drift
+        progress.record(service, report, drift.restore_response_fields(service, taken.result) if is_response else None)
         if taken.call_key is not None and report.audit is not None:
             progress.add_stale_window(taken.call_key, nth, report, task.instance.faults)
     if taken.finish is not None:

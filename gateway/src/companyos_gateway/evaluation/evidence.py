@@ -11,12 +11,16 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.knowledge import Knowledge
 from companyos_shared.choices import same_choice
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
 
 T = TypeVar("T")
+
+RESPONSE = "response"
+"""The member of a stored call that holds what the agent received."""
 
 RowKey = tuple[str, str, str]
 """Service, table and key of a row."""
@@ -60,6 +64,8 @@ class Evidence:
         self._initial = initial
         self._changes: dict[str, list[Change]] = {}
         self._audits: dict[str, list[AuditLine]] = {}
+        self._responses: dict[str, dict[int, Any]] = {}
+        self._knowledge = Knowledge()
         self._by_row: dict[RowKey, list[Change]] = {}
         self._touched: dict[RowKey, _RowTouches] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
@@ -73,8 +79,11 @@ class Evidence:
         """Return the evidence of an episode that has just begun, given the rows at rest by service."""
         return cls(initial)
 
-    def record(self, service: str, report: Report) -> None:
-        """Take in what a service reported. What was recorded before, known by its seq or step, is left alone."""
+    def record(self, service: str, report: Report, response: Any = None) -> None:
+        """Add the report of a service and the response that the agent received, without changed names.
+
+        Changes and calls that were recorded before, known by their seq or step, are left alone.
+        """
         seen = self._changes.setdefault(service, [])
         last_seq = seen[-1].seq if seen else 0
         for change in report.changes:
@@ -82,7 +91,7 @@ class Evidence:
                 self._apply(service, change)
         audits = self._audits.setdefault(service, [])
         if report.audit is not None and (not audits or audits[-1].step < report.audit.step):
-            audits.append(report.audit)
+            self._add_call(service, report.audit, response)
 
     def services(self) -> list[str]:
         """Return the services that the evidence is about."""
@@ -95,6 +104,13 @@ class Evidence:
     def audits(self, service: str) -> Sequence[AuditLine]:
         """Return the agent's calls as the service understood them, in order."""
         return self._audits.get(service, ())
+
+    def knew(self, entity: str, *columns: str, before: int, **values: Any) -> bool:
+        """Return whether the agent had been shown an entity before a step: these columns together, with these values.
+
+        It does not matter which tool showed it.
+        """
+        return self._knowledge.has_seen(entity, before=before, columns=columns, values=values)
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return the row as it is now."""
@@ -201,7 +217,7 @@ class Evidence:
             "changes": {
                 name: [change.model_dump(mode="json") for change in rows] for name, rows in self._changes.items()
             },
-            "audits": {name: [line.model_dump(mode="json") for line in rows] for name, rows in self._audits.items()},
+            "audits": {name: [self._stored_call(name, line) for line in rows] for name, rows in self._audits.items()},
             "declared_at": None if self.declared_at is None else self.declared_at.isoformat(),
         }
 
@@ -212,10 +228,22 @@ class Evidence:
         for service, changes in stored["changes"].items():
             evidence.record(service, Report(changes=[Change.model_validate(change) for change in changes]))
         for service, lines in stored["audits"].items():
-            evidence._audits[service] = [AuditLine.model_validate(line) for line in lines]
+            for line in lines:
+                call = {name: value for name, value in line.items() if name != RESPONSE}
+                evidence._add_call(service, AuditLine.model_validate(call), line.get(RESPONSE))
         declared_at = stored.get("declared_at")
         evidence.declared_at = None if declared_at is None else row_views.parse_time(declared_at)
         return evidence
+
+    def _add_call(self, service: str, line: AuditLine, response: Any) -> None:
+        self._audits.setdefault(service, []).append(line)
+        if response is not None and line.status < row_views.FIRST_ERROR_STATUS:
+            self._responses.setdefault(service, {})[line.step] = response
+            self._knowledge.add(line.step, line.arguments, response)
+
+    def _stored_call(self, service: str, line: AuditLine) -> dict[str, Any]:
+        response = self._responses.get(service, {}).get(line.step)
+        return {**line.model_dump(mode="json"), **({} if response is None else {RESPONSE: response})}
 
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:
         return self._initial.get(service, {}).get(table, {}).get(key)

@@ -144,15 +144,14 @@ def source_once_record_holds(
     return value
 
 
-def was_read_before(evidence: Evidence, service: str, operation: str, *, before_step: int, **arguments: Any) -> bool:
-    """Say whether the agent made a read that succeeded, with these arguments, before a step."""
-    return any(
-        line.operation == operation
-        and line.status < row_views.FIRST_ERROR_STATUS
-        and line.step < before_step
-        and arguments.items() <= line.arguments.items()
-        for line in evidence.audits(service)
-    )
+def was_record_read(evidence: Evidence, record_id: str, *, before: int) -> bool:
+    """Return whether the agent had been shown the fields of a record before a step."""
+    return evidence.knew(record_id, "fields", before=before)
+
+
+def was_person_read(evidence: Evidence, person_id: str, *, before: int) -> bool:
+    """Return whether the agent had been shown a person's position before a step."""
+    return evidence.knew(person_id, "title", before=before)
 
 
 class _Unmatchable:

@@ -39,9 +39,11 @@ class MetricChecks:
         return any(change.cause is not None for change in evidence.row_changes(*row_key))
 
     def known_at(self, evidence: Evidence, change: Change | None) -> float | None:
-        """Return the value at a change where it was fresh then, else None."""
+        """Return the value at a change if the agent had been shown it and it was fresh, else None."""
         metric = None if change is None else evidence.metric_at(self.spec.metric_id, change.step)
         if change is None or metric is None or change.at - metric.as_of > self.spec.max_age:
+            return None
+        if not evidence.knew(self.spec.metric_id, before=change.step, value=metric.value, as_of=metric.as_of):
             return None
         return metric.value / self.spec.per_unit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,10 @@ from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.rubric import Finding
 from companyos_shared.choices import same_choice
-from companyos_shared.wire.control import AuditLine, Change
+from companyos_shared.wire.control import Change
+
+ALWAYS = sys.maxsize
+"""Later than every step."""
 
 MAINTENANCE = "maintenance-window"
 """The code of a refresh that is refused because its source is in maintenance."""
@@ -43,20 +47,19 @@ class ReportedValue:
         return metric is not None and moment is not None and moment - metric.as_of <= self.spec.max_age
 
     def was_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent has read the very value that the authority gives now."""
-        now = self.metric(evidence)
-        return now is not None and any(
-            evidence.metric_at(self.spec.metric_id, line.step) == now for line in self._queries(evidence)
-        )
+        """Return whether the agent was shown the value that the authority gives now."""
+        return self._was_shown(evidence, self.metric(evidence), before=ALWAYS)
 
     def was_known(self, evidence: Evidence, change: Change) -> bool:
-        """Say whether the agent had read the value that the authority gave at a change, and it was fresh then."""
+        """Return whether the agent had been shown the value that the authority gave at a change, and it was fresh."""
         then = evidence.metric_at(self.spec.metric_id, change.step)
         if then is None or change.at - then.as_of > self.spec.max_age:
             return False
-        return any(
-            line.step < change.step and evidence.metric_at(self.spec.metric_id, line.step) == then
-            for line in self._queries(evidence)
+        return self._was_shown(evidence, then, before=change.step)
+
+    def _was_shown(self, evidence: Evidence, metric: row_views.MetricView | None, *, before: int) -> bool:
+        return metric is not None and evidence.knew(
+            self.spec.metric_id, before=before, value=metric.value, as_of=metric.as_of
         )
 
     def failed_refreshes(self, evidence: Evidence, *, before_step: int) -> int:
@@ -69,27 +72,13 @@ class ReportedValue:
         return sum(1 for job in jobs if job.metric_id == self.spec.metric_id and job.status == "failed")
 
     def was_seen_in_maintenance(self, evidence: Evidence, *, before_step: int) -> bool:
-        """Say whether the agent had seen before a step that the source is in maintenance."""
-        for line in evidence.audits(row_views.DATAHUB):
-            if line.step >= before_step:
-                break
-            is_read = line.operation == "get_source" and line.status < row_views.FIRST_ERROR_STATUS
-            if is_read and line.arguments.get("source_id") == self.spec.source_id:
-                return True
-            is_refused = line.operation == "refresh_metric" and line.code == MAINTENANCE
-            if is_refused and line.arguments.get("metric_id") == self.spec.metric_id:
-                return True
-        return False
-
-    def _queries(self, evidence: Evidence) -> list[AuditLine]:
-        return [
-            line
+        """Return whether the agent had seen before a step that the source is in maintenance."""
+        return evidence.knew(self.spec.source_id, "maintenance_from", before=before_step) or any(
+            line.step < before_step
+            and line.code == MAINTENANCE
+            and line.arguments.get("metric_id") == self.spec.metric_id
             for line in evidence.audits(row_views.DATAHUB)
-            if line.operation == "query_metric"
-            and line.status < row_views.FIRST_ERROR_STATUS
-            and (line.arguments.get("key"), line.arguments.get("subject")) == (self.key, self.subject)
-            and line.arguments.get("source_id") in (None, self.spec.source_id)
-        ]
+        )
 
 
 NUMERIC_TOLERANCE = 1e-9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
 from companyos_gateway.evaluation.change_policy import (
@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, was_person_read, was_record_read
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.access_request.case import Case
 from companyos_shared.wire.company import Company
@@ -46,15 +46,11 @@ class _Refusal(RefusedOutcome):
         change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
         if change is None:
             return False
-        looks = [("get_record", {"record_id": case.grant_id})]
+        if not was_record_read(evidence, case.grant_id, before=change.step):
+            return False
         if case.conflicting_grant_id is not None:
-            looks.append(("get_record", {"record_id": case.conflicting_grant_id}))
-        else:
-            looks.append(("get_person", {"person_id": case.person_id}))
-        return all(
-            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **expected)
-            for operation, expected in looks
-        )
+            return was_record_read(evidence, case.conflicting_grant_id, before=change.step)
+        return was_person_read(evidence, case.person_id, before=change.step)
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

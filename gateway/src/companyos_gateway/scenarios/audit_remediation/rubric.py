@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestEscalated
-from companyos_gateway.evaluation.goals import was_read_before
+from companyos_gateway.evaluation.goals import was_person_read, was_record_read
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
 from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check
 from companyos_gateway.scenarios.audit_remediation.case import Case, RemediedRequest
@@ -38,12 +38,11 @@ class _Refusal(TicketRefusedOutcome):
     def was_ground_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what speaks against the audit before it refused it."""
         change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
-        operation, expected = "get_record", {"record_id": case.ground_id}
+        if change is None:
+            return False
         if case.ground_id is None:
-            operation, expected = "get_person", {"person_id": case.reporter_id}
-        return change is not None and was_read_before(
-            evidence, row_views.DATAHUB, operation, before_step=change.step, **expected
-        )
+            return was_person_read(evidence, case.reporter_id, before=change.step)
+        return was_record_read(evidence, case.ground_id, before=change.step)
 
 
 def _entity_goals(case: Case, company: Company) -> list[EntityGoals]:

@@ -7,14 +7,11 @@ from collections.abc import Iterable
 
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
 from companyos_gateway.evaluation.change_policy import ticket_allowances
-from companyos_gateway.evaluation.goals import was_read_before
+from companyos_gateway.evaluation.goals import was_person_read
 from companyos_gateway.evaluation.ticket_goals import TicketGoals
 from companyos_gateway.evaluation.ticket_rubric import TicketCompletedOutcome, TicketRefusedOutcome, predicate_check
 from companyos_gateway.scenarios.backlog_triage.case import Case, RefusalGround
 from companyos_shared.wire.company import Company
-
-_Look = tuple[str, str, dict[str, str]]
-"""A service, an operation and the arguments that say what was looked at."""
 
 SORTED_POINTS = 5.0
 """What the tickets of the queue pay together."""
@@ -69,24 +66,18 @@ class _Refusal(TicketRefusedOutcome):
         yield predicate_check("ground_looked_at", self.was_ground_looked_at)
 
     def was_ground_looked_at(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at what speaks against the sweep before it refused."""
+        """Return whether the agent had been shown what speaks against the sweep before it refused."""
         change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
         if change is None:
             return False
-        on_the_board: list[_Look] = [
-            (row_views.TICKETDESK, "list_tickets", {"team_id": case.team_id}),
-            (row_views.TICKETDESK, "search_tickets", {}),
-        ]
-        looks: dict[RefusalGround | None, list[_Look]] = {
-            RefusalGround.TOO_FEW: [(row_views.TICKETDESK, "list_tickets", {"tag": case.tag}), *on_the_board],
-            RefusalGround.NOT_ORDERED: [
-                (row_views.DATAHUB, "get_person", {"person_id": case.ordered_by}),
-                (row_views.DATAHUB, "search_people", {"team_id": case.team_id}),
-                (row_views.DATAHUB, "get_approver", {"role": "team_lead"}),
-            ],
-            RefusalGround.TWICE: [(row_views.TICKETDESK, "get_ticket", {"key": case.sweep_key}), *on_the_board],
-        }
-        return any(
-            was_read_before(evidence, service, operation, before_step=change.step, **arguments)
-            for service, operation, arguments in looks[case.ground]
-        )
+        if case.ground is RefusalGround.NOT_ORDERED:
+            return was_person_read(evidence, case.ordered_by, before=change.step)
+        if case.ground is RefusalGround.TWICE:
+            return evidence.knew(case.sweep_key, "status", before=change.step)
+        return all(evidence.knew(key, "status", before=change.step) for key in self.tagged_keys(evidence))
+
+    def tagged_keys(self, evidence: Evidence) -> list[str]:
+        """Return the keys of the tickets that the sweep is about."""
+        tickets = evidence.table(row_views.TICKETDESK, "tickets")
+        team_id, tag = self.case.team_id, self.case.tag
+        return [key for key, row in tickets.items() if row["team_id"] == team_id and tag in row["tags"]]

@@ -14,7 +14,7 @@ from companyos_gateway.evaluation.approval_rubric import (
 )
 from companyos_gateway.evaluation.change_policy import Allowance, request_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestWithdrawn
-from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
@@ -91,10 +91,7 @@ class _Refusal(_PartsChecked, RefusedOutcome):
         if change is None:
             return False
         lines = [case.giver_id, case.taker_id] if case.ground is RefusalGround.MIXED else [case.giver_id]
-        return all(
-            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=line)
-            for line in lines
-        )
+        return all(was_record_read(evidence, line, before=change.step) for line in lines)
 
 
 def _parts(case: Case) -> EntityGoals:

@@ -14,7 +14,6 @@ from companyos_gateway.evaluation.goals import (
     certificate_source,
     tier_allowance,
     vendor_column_source,
-    was_read_before,
 )
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.evaluation.sequential_approvals import (
@@ -95,20 +94,19 @@ class _Refusal(_RiskChecked, SequentialRefusedOutcome):
         """Say whether the agent had looked at what speaks against it before it refused."""
         change = self.tickets.last_transition(evidence, "cancelled")
         return change is not None and all(
-            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **{name: expected})
-            for operation, name, expected in _against(self.case)
+            evidence.knew(entity, column, before=change.step) for entity, column in _against(self.case)
         )
 
 
-def _against(case: Case) -> list[tuple[str, str, str]]:
-    """Return the reads that show why a contract is not renewed."""
+def _against(case: Case) -> list[tuple[str, str]]:
+    """Return the entities, each with a column, that show why a contract is not renewed."""
     if case.ground is RefusalGround.COVERED:
         assert case.refusal is not None
-        return [("get_record", "record_id", one) for one in (case.contract_id, case.refusal.references[0])]
-    reads = [("get_vendor", "vendor_id", case.vendor_id)]
+        return [(one, "fields") for one in (case.contract_id, case.refusal.references[0])]
+    reads = [(case.vendor_id, "status")]
     if case.ground is RefusalGround.CERTIFICATE:
         assert case.paper_id is not None
-        reads.append(("get_record", "record_id", case.paper_id))
+        reads.append((case.paper_id, "fields"))
     return reads
 
 

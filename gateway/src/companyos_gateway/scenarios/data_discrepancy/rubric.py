@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
 from companyos_gateway.evaluation.change_policy import Allowance, metric_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals
-from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
@@ -64,14 +64,12 @@ class _Refusal(TicketRefusedOutcome):
             return False
         if case.ground is RefusalGround.NO_AUTHORITY:
             return all(
-                was_read_before(evidence, row_views.DATAHUB, "get_source", before_step=change.step, source_id=source_id)
-                for source_id in case.measuring_ids
+                evidence.knew(source_id, "authoritative_for", before=change.step) for source_id in case.measuring_ids
             )
-        were_read = all(
-            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
-            for record_id in case.record_ids
-        )
-        return were_read and (case.ground is RefusalGround.ENDED or case.figure.was_known(evidence, change))
+        if case.ground is RefusalGround.ENDED:
+            return all(evidence.knew(record_id, "state", before=change.step) for record_id in case.record_ids)
+        were_read = all(was_record_read(evidence, record_id, before=change.step) for record_id in case.record_ids)
+        return were_read and case.figure.was_known(evidence, change)
 
 
 def _refreshed(case: Case) -> Iterable[Milestone]:

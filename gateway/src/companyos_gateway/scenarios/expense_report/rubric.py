@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
 from companyos_gateway.evaluation.change_policy import (
@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_record_read
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company
@@ -46,8 +46,7 @@ class _Refusal(RefusedOutcome):
         change = self.tickets.last_transition(evidence, "cancelled")
         looked_at = [self.case.record_ids[0], *([self.case.paid_twin_id] if self.case.paid_twin_id else [])]
         return change is not None and all(
-            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
-            for record_id in looked_at
+            was_record_read(evidence, record_id, before=change.step) for record_id in looked_at
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
 from companyos_gateway.evaluation.change_policy import (
@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_record_read
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company, Role
@@ -44,9 +44,7 @@ class _Refusal(RefusedOutcome):
     def was_page_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at the draft before it refused it."""
         change, document_id = self.tickets.last_transition(evidence, "cancelled"), self.case.document_id
-        return change is not None and was_read_before(
-            evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=document_id
-        )
+        return change is not None and was_record_read(evidence, document_id, before=change.step)
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

@@ -24,7 +24,7 @@ from companyos_gateway.evaluation.change_policy import (
     ticket_allowances,
 )
 from companyos_gateway.evaluation.evidence import NetChange
-from companyos_gateway.evaluation.goals import was_read_before
+from companyos_gateway.evaluation.goals import was_record_read
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.evaluation.ticket_goals import TicketGoals
 from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, Variant
@@ -134,10 +134,8 @@ class _Refusal(_Incident, RefusedOutcome):
         if change is None:
             return False
         if case.ground is RefusalGround.KNOWN:
-            return was_read_before(evidence, DESK, "get_ticket", before_step=change.step, key=case.known_key)
-        return was_read_before(
-            evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=case.notice_id
-        )
+            return evidence.knew(case.known_key or "", "status", before=change.step)
+        return was_record_read(evidence, case.notice_id or "", before=change.step)
 
 
 def _is_cause_link(case: Case, row: Row | None) -> bool:

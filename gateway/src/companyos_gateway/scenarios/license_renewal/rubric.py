@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
@@ -20,7 +20,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
@@ -81,10 +81,8 @@ class _Refusal(_DaysChecked, RefusedOutcome):
         if change is None:
             return False
         if self.case.ground is RefusalGround.SUSPENDED:
-            expected = {"vendor_id": self.case.vendor_id}
-            return was_read_before(evidence, row_views.DATAHUB, "get_vendor", before_step=change.step, **expected)
-        expected = {"record_id": self.case.licence_id}
-        return was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, **expected)
+            return evidence.knew(self.case.vendor_id, "status", before=change.step)
+        return was_record_read(evidence, self.case.licence_id, before=change.step)
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

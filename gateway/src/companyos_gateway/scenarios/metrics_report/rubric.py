@@ -15,10 +15,9 @@ from companyos_gateway.evaluation.change_policy import (
     issue_allowances,
     metric_allowances,
 )
-from companyos_gateway.evaluation.goals import was_read_before
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
-from companyos_gateway.evaluation.reported_values import Answer, Question, check_answers
+from companyos_gateway.evaluation.reported_values import ALWAYS, Answer, Question, check_answers
 from companyos_gateway.evaluation.rubric import Finding
 from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company
@@ -85,14 +84,9 @@ class _Report(_Work):
         return check_answers(self.questions, evidence, finish.answers)
 
     def was_past_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent has looked at the earlier values of the figure."""
-        expected = self.case.figures[0].spec.metric_id
-        return any(
-            line.operation == "get_metric_history"
-            and line.status < row_views.FIRST_ERROR_STATUS
-            and line.arguments.get("metric_id") == expected
-            for line in evidence.audits(row_views.DATAHUB)
-        )
+        """Return whether the agent was shown the earlier value of the figure."""
+        spec = self.case.figures[0].spec
+        return evidence.knew(spec.metric_id, "as_of", before=ALWAYS, value=self.case.before * spec.per_unit)
 
     def _answer(self, one: AnswerSpec) -> Callable[[Evidence], Answer | None]:
         def answer(evidence: Evidence) -> Answer | None:
@@ -157,10 +151,7 @@ class _Impossible(_Work):
             return figure.failed_refreshes(evidence, before_step=step) >= case.most_failures
         if case.ground is RefusalGround.MAINTENANCE:
             return figure.was_seen_in_maintenance(evidence, before_step=step)
-        return all(
-            was_read_before(evidence, row_views.DATAHUB, "get_source", before_step=step, source_id=source_id)
-            for source_id in case.measuring_ids
-        )
+        return all(evidence.knew(source_id, "authoritative_for", before=step) for source_id in case.measuring_ids)
 
     @staticmethod
     def _subjects(case: Case) -> frozenset[str]:

@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_record_read
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
 from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
@@ -58,8 +58,7 @@ class _Stopped(RefusedOutcome):
         """Say whether the agent had looked at every paper that speaks against the invoice before it was stopped."""
         changes = evidence.row_changes(row_views.DATAHUB, "records", self.case.invoice_id)
         return bool(changes) and all(
-            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=changes[0].step, record_id=record_id)
-            for record_id in _against(self.case)
+            was_record_read(evidence, record_id, before=changes[0].step) for record_id in _against(self.case)
         )
 
 

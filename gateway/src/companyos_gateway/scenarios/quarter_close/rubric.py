@@ -15,7 +15,7 @@ from companyos_gateway.evaluation.change_policy import (
     ticket_allowances,
 )
 from companyos_gateway.evaluation.entity_goals import EntityGoal, EntityGoals, RecordInState
-from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
 from companyos_gateway.evaluation.ticket_rubric import predicate_check
@@ -143,16 +143,12 @@ class _Refusal(RefusedOutcome):
         if change is None:
             return False
         if case.ground is RefusalGround.OVERSPENT:
-            read = {"record_id": case.line_id}
-            is_read = was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, **read)
+            is_read = was_record_read(evidence, case.line_id, before=change.step)
             return is_read and case.figure.was_known(evidence, change)
         if case.ground is RefusalGround.CANCELLED_ORDER:
-            return all(
-                was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
-                for record_id in (case.void_id, case.void_order_id)
-            )
-        read = {"key": case.other_key or ""}
-        return was_read_before(evidence, row_views.TICKETDESK, "get_ticket", before_step=change.step, **read)
+            papers = (case.void_id or "", case.void_order_id or "")
+            return all(evidence.knew(record_id, "state", before=change.step) for record_id in papers)
+        return evidence.knew(case.other_key or "", "status", before=change.step)
 
 
 def _ended(settled: Sequence[SettledRecord]) -> list[EntityGoal]:

@@ -9,7 +9,7 @@ from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, Re
 from companyos_gateway.evaluation.approval_rubric import predicate_check
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
 from companyos_gateway.evaluation.evidence import NetChange
-from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal, source_once_record_holds, was_read_before
+from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal, source_once_record_holds, was_record_read
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.sequential_approvals import (
@@ -76,10 +76,8 @@ class _Refusal(SequentialRefusedOutcome):
         if reported is None:
             return False
         documents = [self.case.letter_id, *([self.case.note_id] if self.case.note_id else [])] if self.is_fraud else []
-        step, vendor = reported.step, {"vendor_id": self.case.vendor_id}
-        return was_read_before(evidence, row_views.DATAHUB, "get_vendor", before_step=step, **vendor) and all(
-            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=step, record_id=document_id)
-            for document_id in documents
+        return evidence.knew(self.case.vendor_id, "bank_iban", before=reported.step) and all(
+            was_record_read(evidence, document_id, before=reported.step) for document_id in documents
         )
 
     def was_reported_first(self, evidence: Evidence) -> bool:

@@ -1,0 +1,65 @@
+"""The agent's knowledge: what it was shown about each entity, when, and with which values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from companyos_gateway.evaluation.row_views import parse_time
+
+IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id")
+"""Members that identify the entity that an object is about; the first one that is present counts."""
+
+Sighting = tuple[int, Mapping[str, Any]]
+"""A step, and the object that its response contained."""
+
+
+class Knowledge:
+    """Objects in responses, by the entity that they are about.
+
+    An object without an identity of its own belongs to the object around it, and else to the entity that the call
+    named: a value in the history of a metric is about the metric.
+    """
+
+    def __init__(self) -> None:
+        self._sightings: dict[str, list[Sighting]] = {}
+
+    def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> None:
+        """Add a response that the agent received."""
+        for entity, shown in _objects(response, _named_entity(arguments)):
+            sightings = self._sightings.setdefault(entity, [])
+            if not sightings or sightings[-1][1] != shown:
+                sightings.append((step, shown))
+
+    def has_seen(self, entity: str, *, before: int, columns: Collection[str], values: Mapping[str, Any]) -> bool:
+        """Return whether a response before a step showed the columns of an entity together, with these values."""
+        return any(
+            step < before
+            and all(name in shown for name in columns)
+            and all(_is_same(shown.get(name), value) for name, value in values.items())
+            for step, shown in self._sightings.get(entity, ())
+        )
+
+
+def _objects(value: Any, owner: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(value, list):
+        for part in value:
+            yield from _objects(part, owner)
+    elif isinstance(value, dict):
+        entity = next((value[name] for name in IDENTITIES if isinstance(value.get(name), str)), owner)
+        if entity is not None:
+            yield entity, value
+        for part in value.values():
+            if isinstance(part, list | dict):
+                yield from _objects(part, entity)
+
+
+def _named_entity(arguments: Mapping[str, Any]) -> str | None:
+    found = (value for name, value in arguments.items() if name == "key" or name.endswith("_id"))
+    return next((value for value in found if isinstance(value, str)), None)
+
+
+def _is_same(shown: Any, value: Any) -> bool:
+    if hasattr(value, "tzinfo"):
+        return isinstance(shown, str) and parse_time(shown) == value
+    return bool(shown == value) and isinstance(shown, bool) == isinstance(value, bool)

@@ -1,0 +1,76 @@
+"""Knowledge: what the agent was shown, about which entity and when."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from companyos_gateway.evaluation import Evidence
+from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import AuditLine, Report
+from tests.evaluation.evidence_builder import NOW
+
+PAGE = {"items": [{"key": "OPS-1", "status": "open"}, {"key": "OPS-2", "status": "resolved"}], "total": 2}
+TICKET = {
+    "key": "OPS-1",
+    "status": "blocked",
+    "links": [{"id": "L-1", "key": "OPS-7", "status": "open"}],
+    "description": "See OPS-3.",
+}
+
+
+def _seen(response: Any, *, step: int = 3, status: int = 200, **arguments: Any) -> Evidence:
+    evidence = Evidence.start({})
+    line = AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="x", arguments=arguments, status=status)
+    evidence.record("desk", Report(audit=line), response)
+    return evidence
+
+
+def test_a_row_of_a_list_is_known_after_its_step_and_not_before() -> None:
+    evidence = _seen(PAGE)
+    assert evidence.knew("OPS-2", "status", before=4)
+    assert evidence.knew("OPS-2", before=4, status="resolved")
+    assert not evidence.knew("OPS-2", "status", before=3)
+
+
+@pytest.mark.parametrize(
+    ("entity", "columns", "values"),
+    [
+        ("OPS-1", ("description",), {}),
+        ("OPS-1", (), {"status": "resolved"}),
+        ("OPS-3", (), {}),
+    ],
+)
+def test_what_no_response_contained_is_not_known(entity: str, columns: tuple[str, ...], values: dict[str, Any]) -> None:
+    assert not _seen(PAGE).knew(entity, *columns, before=4, **values)
+
+
+def test_an_object_within_another_is_known_by_its_own_identity() -> None:
+    evidence = _seen(TICKET, key="OPS-1")
+    assert evidence.knew("L-1", before=9, key="OPS-7", status="open")
+    assert not evidence.knew("OPS-3", before=9)
+
+
+def test_an_object_without_an_identity_is_about_the_entity_of_the_call() -> None:
+    evidence = _seen({"items": [{"value": 3.0, "as_of": "2026-03-02T10:00:00Z"}]}, metric_id="MET-1")
+    assert evidence.knew("MET-1", before=9, value=3, as_of=NOW)
+    assert not evidence.knew("MET-1", before=9, value=True)
+
+
+def test_columns_and_values_have_to_be_in_one_object() -> None:
+    evidence = _seen([{"id": "V-1", "name": "A"}, {"id": "V-1", "status": "active"}])
+    assert not evidence.knew("V-1", "name", before=9, status="active")
+
+
+def test_a_failed_call_shows_nothing() -> None:
+    assert not _seen(PAGE, status=404).knew("OPS-1", before=9)
+
+
+def test_knowledge_comes_back_from_storage() -> None:
+    evidence = _seen(PAGE)
+    stored = json.loads(json.dumps(evidence.as_json()))
+    again = Evidence.from_json(stored)
+    assert again.knew("OPS-2", before=4, status="resolved")
+    assert again.as_json() == evidence.as_json()
