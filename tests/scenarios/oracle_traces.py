@@ -40,10 +40,10 @@ class OracleTrace:
 
 def both_traces(play_all: PlayAll, scenario: str) -> list[OracleTrace]:
     """Return the ways through a feasible instance and one that must be refused, both without detours."""
-    return [_walk(play_all, scenario, _seed(scenario, is_refusal=one)) for one in (False, True)]
+    return [_walk(play_all, scenario, seed_of(scenario, is_refusal=one)) for one in (False, True)]
 
 
-def _seed(scenario: str, *, is_refusal: bool) -> int:
+def seed_of(scenario: str, *, is_refusal: bool) -> int:
     """Return the first seed of that outcome without detours; only those are planned that may have the outcome."""
     plain: list[int] = []
     for seed in range(MOST_SEEDS):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_gateway.evaluation.evidence import RESPONSE
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import PlayAll
 from tests.scenarios.oracle_traces import OracleTrace, both_traces
@@ -43,7 +42,7 @@ def test_a_refusal_by_an_agent_that_was_shown_nothing_is_rejected(ways: list[Ora
     assert refused.judge().success
     for lines in refused.audits.values():
         for line in lines:
-            line.pop(RESPONSE, None)
+            line.pop("response", None)
     assert not refused.judge().success
 
 

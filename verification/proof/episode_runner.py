@@ -118,7 +118,7 @@ async def play(
 
     player_error = None
     try:
-        await player(_task_view(engine, episode), call)
+        await player(task_view(engine, episode), call)
     except EpisodeOverError:
         pass
     except Exception as error:  # noqa: BLE001  # what a player breaks on is part of the result
@@ -203,7 +203,7 @@ def _total_costs(ledger: RewardLedger) -> float:
     return ledger.costs + min(MAX_DAMAGE, DAMAGE_COST * len(ledger.damaged))
 
 
-def _task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
+def task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
     first = episode.first_observation()
     key = episode.task.key
     return TaskView(

@@ -10,8 +10,9 @@ from typing import Any
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.evaluation.evidence import RecordedCall
 from companyos_shared.streams import Stream
-from companyos_shared.wire.control import AuditLine, Change
+from companyos_shared.wire.control import Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
 from verification.proof.code_mutation.targeted_variants import targeted_variants
 from verification.proof.code_mutation.variants import pointed_variants, variants
@@ -139,7 +140,7 @@ class _SharedRecords:
 
     def __init__(self) -> None:
         self._changes: dict[str, Change] = {}
-        self._calls: dict[str, AuditLine] = {}
+        self._calls: dict[str, RecordedCall] = {}
         self._ran: dict[frozenset[Function], frozenset[Function]] = {}
 
     def stored(self, final_state: FinalState) -> dict[str, Any]:
@@ -163,10 +164,10 @@ class _SharedRecords:
             self._changes[text] = Change.model_validate(change)
         return self._changes[text]
 
-    def _call(self, line: dict[str, Any]) -> AuditLine:
+    def _call(self, line: dict[str, Any]) -> RecordedCall:
         text = json.dumps(line)
         if text not in self._calls:
-            self._calls[text] = AuditLine.model_validate(line)
+            self._calls[text] = RecordedCall.model_validate(line)
         return self._calls[text]
 
 

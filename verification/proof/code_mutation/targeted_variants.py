@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from companyos_gateway.evaluation.reported_values import MAINTENANCE
@@ -48,10 +48,28 @@ def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield all calls of an operation refused."""
+    """Yield all calls of an operation refused, and all calls about an entity without a response."""
     for service, lines in oracle_run.kept.stored["audits"].items():
         for operation in sorted({line["operation"] for line in lines}):
             yield _calls_with(service, operation, status=_BAD)
+        yield from (_without_responses(service, entity) for entity in sorted(_named_entities(lines)))
+
+
+def _named_entities(lines: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the entities that calls name."""
+    arguments = [(name, value) for line in lines for name, value in line["arguments"].items()]
+    return {str(value) for name, value in arguments if value and (name == "key" or name.endswith("_id"))}
+
+
+def _without_responses(service: str, entity: str) -> Mutation:
+    """Return a mutation in which the agent was shown nothing by the calls that name an entity."""
+
+    def mutate(final_state: FinalState) -> None:
+        for line in final_state.audits[service]:
+            if entity in line["arguments"].values():
+                line["response"] = None
+
+    return mutate
 
 
 def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:

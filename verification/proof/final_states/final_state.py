@@ -24,6 +24,7 @@ class FinalState:
         self.initial: dict[str, dict[str, dict[str, Row]]] = stored["initial"]
         self.changes: dict[str, list[Row]] = json.loads(json.dumps(stored["changes"]))
         self.audits: dict[str, list[Row]] = json.loads(json.dumps(stored["audits"]))
+        self.views: list[Row] = list(stored["views"])
         self.declared_at: str | None = stored["declared_at"]
 
     def is_unchanged(self, kept: RecordedEpisode) -> bool:
@@ -41,7 +42,7 @@ class FinalState:
         for changes in self.changes.values():
             for seq, change in enumerate(changes, start=1):
                 change["seq"] = seq
-        recorded = {"initial": self.initial, "changes": self.changes, "audits": self.audits}
+        recorded = {"initial": self.initial, "changes": self.changes, "audits": self.audits, "views": self.views}
         return {**recorded, "declared_at": self.declared_at}
 
     def evidence(self) -> Evidence:
@@ -100,6 +101,7 @@ class FinalState:
         """Truncate the episode after a step."""
         self.changes = {name: [row for row in rows if row["step"] <= step] for name, rows in self.changes.items()}
         self.audits = {name: [row for row in rows if row["step"] <= step] for name, rows in self.audits.items()}
+        self.views = [view for view in self.views if view["step"] <= step]
 
     def drop(self, cause: str) -> None:
         """Remove a call of the agent and its immediate and later changes."""

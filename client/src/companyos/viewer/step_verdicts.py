@@ -62,7 +62,8 @@ def _evidence_up_to(evidence: Mapping[str, Any], step: int) -> dict[str, Any]:
         part: {name: [line for line in lines if line["step"] <= step] for name, lines in evidence.get(part, {}).items()}
         for part in ("changes", "audits")
     }
-    return {**evidence, **cut, "finish": None, "declared_at": None}
+    views = [view for view in evidence.get("views", []) if view["step"] <= step]
+    return {**evidence, **cut, "views": views, "finish": None, "declared_at": None}
 
 
 def _turned(before: EpisodeVerdict, now: EpisodeVerdict) -> list[Turned]:

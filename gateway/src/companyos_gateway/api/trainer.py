@@ -37,7 +37,8 @@ class StoredEvidence(BaseModel):
     finish: FinishDeclaration | None
     initial: dict[str, Any]
     changes: dict[str, Any]
-    audits: dict[str, Any]
+    audits: dict[str, Any] = Field(description="The agent's calls by service, with what each returned.")
+    views: list[Any] = Field(description="Objects that pages showed, and after which step.")
     declared_at: datetime | None = Field(description="Simulated time of the `finish` declaration.")
 
 

@@ -21,7 +21,7 @@ from companyos_gateway.engine.errors import (
     EpisodeQueueFullError,
     StepConflictError,
 )
-from companyos_gateway.engine.journal import Journal
+from companyos_gateway.engine.journal import Journal, PageView
 from companyos_gateway.engine.manifest import Manifest
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.progress import Progress
@@ -179,6 +179,12 @@ class Episode:
             self.progress.ledger.add_close()
         for callback in self.on_close:
             callback()
+
+    def record_view(self, shown: list[dict[str, Any]]) -> None:
+        """Record the objects that a page showed after the last step, as far as they are new to the agent."""
+        view = PageView(step=self.step, shown=self.evidence.add_view(self.step, shown))
+        if view.shown:
+            self.journal.record_view(view)
 
     def check_can_step(self) -> None:
         """Raise EpisodeClosedError or EpisodeDoneError (409) where no step is left to take."""

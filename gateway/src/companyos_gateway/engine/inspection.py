@@ -32,11 +32,13 @@ async def copy_database(service_clients: ServiceClients, episode: Episode, servi
 async def fetch_page(
     service_clients: ServiceClients, episode: Episode, service: str, call: ServiceCall
 ) -> ServiceResponse:
-    """Ask a service for a page; raises as `copy_database` does."""
+    """Return a page of a service, and record what it shows in the evidence; raises as `copy_database` does."""
     async with _between_steps(episode, service), service_clients.step_slot(service):
-        return await service_clients.call(
-            service, call, episode.context(service, Actor.AGENT), episode.document(service)
-        )
+        context = episode.context(service, Actor.AGENT)
+        response = await service_clients.call(service, call, context, episode.document(service))
+        if not episode.done:
+            episode.record_view(response.received_report.report.shown)
+        return response
 
 
 @asynccontextmanager

@@ -64,11 +64,19 @@ class CompletedStep(_JournalModel):
     error: ToolError | None = None
 
 
+class PageView(_JournalModel):
+    """What a page showed after a step."""
+
+    step: int
+    shown: list[dict[str, Any]]
+
+
 class Entry(_JournalModel):
-    """One line: an intent, or what was taken."""
+    """One line: an intent, a completed step, or a page view."""
 
     intent: StepIntent | None = None
     taken: CompletedStep | None = None
+    view: PageView | None = None
 
 
 class Journal:
@@ -122,12 +130,12 @@ class Journal:
     def record_step(self, completed: CompletedStep, reports: list[tuple[str, ReceivedReport]]) -> None:
         """Write that a step was taken. A line that finds no room waits for the next one: it can be taken again."""
         failpoint("gateway.outcome.before")
-        payload = _completed_payload(completed, reports)
-        try:
-            self._append([payload])
-        except StorageFullError:
-            self._unwritten_payloads = [payload]
+        self._append_or_keep(_completed_payload(completed, reports))
         failpoint("gateway.outcome.after")
+
+    def record_view(self, view: PageView) -> None:
+        """Write what a page showed. A line that finds no room waits for the next one."""
+        self._append_or_keep(orjson.dumps({"view": {"step": view.step, "shown": view.shown}}))
 
     def payloads(self) -> list[bytes]:
         """Return the payloads of all lines, read again from the file; raises UnusableFilesError and OSError."""
@@ -138,6 +146,13 @@ class Journal:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+    def _append_or_keep(self, payload: bytes) -> None:
+        payloads, self._unwritten_payloads = [*self._unwritten_payloads, payload], []
+        try:
+            self._append(payloads)
+        except StorageFullError:
+            self._unwritten_payloads = payloads
 
     def _append(self, payloads: list[bytes]) -> None:
         lines, chain = encode_lines(self._chain, payloads)

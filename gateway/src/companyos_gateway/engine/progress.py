@@ -10,7 +10,7 @@ from typing import Any
 
 from companyos.contract import Outcome, ResetOptions
 from companyos_gateway.chaos import FaultPlan
-from companyos_gateway.engine.journal import CompletedStep, Entry, StepIntent
+from companyos_gateway.engine.journal import CompletedStep, Entry, PageView, StepIntent
 from companyos_gateway.engine.observations import StepObservation, build_observation
 from companyos_gateway.engine.reward import RewardLedger
 from companyos_gateway.engine.task_cache import Task
@@ -175,16 +175,23 @@ def entity_of(target: str) -> str:
 def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepIntent | None:
     """Let a journal happen once more; return the step that was intended and not taken, if there is one."""
     pending_intent: StepIntent | None = None
-    steps: list[CompletedStep] = []
+    done: list[CompletedStep | PageView] = []
     for entry in entries:
         if entry.intent is not None:
             pending_intent = entry.intent
         if entry.taken is not None:
             pending_intent = None
-            steps.append(entry.taken)
-    last_judged = max((index for index, taken in enumerate(steps) if taken.is_judged), default=None)
-    for index, taken in enumerate(steps):
-        _replay_step(progress, task, taken)
+            done.append(entry.taken)
+        if entry.view is not None:
+            done.append(entry.view)
+    last_judged = max(
+        (index for index, one in enumerate(done) if isinstance(one, CompletedStep) and one.is_judged), default=None
+    )
+    for index, one in enumerate(done):
+        if isinstance(one, PageView):
+            progress.evidence.add_view(one.step, one.shown)
+        else:
+            _replay_step(progress, task, one)
         if index == last_judged:
             progress.judge(task)
     return pending_intent

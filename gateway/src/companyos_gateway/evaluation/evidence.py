@@ -19,8 +19,16 @@ from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
 
 T = TypeVar("T")
 
-RESPONSE = "response"
-"""The member of a stored call that holds what the agent received."""
+
+class RecordedCall(AuditLine):
+    """A call of the agent with the response that it received; None if it received none."""
+
+    response: Any = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the call as JSON; without a response it is the audit line."""
+        return self.model_dump(mode="json", exclude={"response"} if self.response is None else None)
+
 
 RowKey = tuple[str, str, str]
 """Service, table and key of a row."""
@@ -63,8 +71,8 @@ class Evidence:
     def __init__(self, initial: Mapping[str, Rows]) -> None:
         self._initial = initial
         self._changes: dict[str, list[Change]] = {}
-        self._audits: dict[str, list[AuditLine]] = {}
-        self._responses: dict[str, dict[int, Any]] = {}
+        self._audits: dict[str, list[RecordedCall]] = {}
+        self._views: list[tuple[int, dict[str, Any]]] = []
         self._knowledge = Knowledge()
         self._by_row: dict[RowKey, list[Change]] = {}
         self._touched: dict[RowKey, _RowTouches] = {}
@@ -91,7 +99,7 @@ class Evidence:
                 self._apply(service, change)
         audits = self._audits.setdefault(service, [])
         if report.audit is not None and (not audits or audits[-1].step < report.audit.step):
-            self._add_call(service, report.audit, response)
+            self._add_call(service, RecordedCall.model_construct(**dict(report.audit), response=response))
 
     def services(self) -> list[str]:
         """Return the services that the evidence is about."""
@@ -104,6 +112,12 @@ class Evidence:
     def audits(self, service: str) -> Sequence[AuditLine]:
         """Return the agent's calls as the service understood them, in order."""
         return self._audits.get(service, ())
+
+    def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add the objects that a page showed after a step; return those that are new to the agent."""
+        added = self._knowledge.add_view(step, shown)
+        self._views += [(step, row) for row in added]
+        return added
 
     def knew(self, entity: str, *columns: str, before: int, **values: Any) -> bool:
         """Return whether the agent had been shown an entity before a step: these columns together, with these values.
@@ -217,7 +231,8 @@ class Evidence:
             "changes": {
                 name: [change.model_dump(mode="json") for change in rows] for name, rows in self._changes.items()
             },
-            "audits": {name: [self._stored_call(name, line) for line in rows] for name, rows in self._audits.items()},
+            "audits": {name: [call.as_json() for call in calls] for name, calls in self._audits.items()},
+            "views": [{"step": step, "shown": shown} for step, shown in self._views],
             "declared_at": None if self.declared_at is None else self.declared_at.isoformat(),
         }
 
@@ -227,23 +242,24 @@ class Evidence:
         evidence = cls(stored["initial"])
         for service, changes in stored["changes"].items():
             evidence.record(service, Report(changes=[Change.model_validate(change) for change in changes]))
-        for service, lines in stored["audits"].items():
-            for line in lines:
-                call = {name: value for name, value in line.items() if name != RESPONSE}
-                evidence._add_call(service, AuditLine.model_validate(call), line.get(RESPONSE))
+        lines = [
+            (name, RecordedCall.model_validate(line)) for name, found in stored["audits"].items() for line in found
+        ]
+        views = [(view["step"], 1, ("", view["shown"])) for view in stored.get("views", [])]
+        calls = [(line.step, 0, (service, line)) for service, line in lines]
+        for step, _, (service, record) in sorted([*calls, *views], key=lambda one: one[:2]):
+            if isinstance(record, RecordedCall):
+                evidence._add_call(service, record)
+            else:
+                evidence.add_view(step, [record])
         declared_at = stored.get("declared_at")
         evidence.declared_at = None if declared_at is None else row_views.parse_time(declared_at)
         return evidence
 
-    def _add_call(self, service: str, line: AuditLine, response: Any) -> None:
-        self._audits.setdefault(service, []).append(line)
-        if response is not None and line.status < row_views.FIRST_ERROR_STATUS:
-            self._responses.setdefault(service, {})[line.step] = response
-            self._knowledge.add(line.step, line.arguments, response)
-
-    def _stored_call(self, service: str, line: AuditLine) -> dict[str, Any]:
-        response = self._responses.get(service, {}).get(line.step)
-        return {**line.model_dump(mode="json"), **({} if response is None else {RESPONSE: response})}
+    def _add_call(self, service: str, call: RecordedCall) -> None:
+        self._audits.setdefault(service, []).append(call)
+        if call.response is not None and call.status < row_views.FIRST_ERROR_STATUS:
+            self._knowledge.add(call.step, call.arguments, call.response)
 
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:
         return self._initial.get(service, {}).get(table, {}).get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from companyos_gateway.evaluation.row_views import parse_time
@@ -25,11 +25,24 @@ class Knowledge:
         self._sightings: dict[str, list[Sighting]] = {}
 
     def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> None:
-        """Add a response that the agent received."""
+        """Add a response that the agent received. Calls and views have to be added in their order."""
         for entity, shown in _objects(response, _named_entity(arguments)):
-            sightings = self._sightings.setdefault(entity, [])
-            if not sightings or sightings[-1][1] != shown:
-                sightings.append((step, shown))
+            self._add_sighting(step, entity, shown)
+
+    def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add what a page showed after a step; return the objects that are new."""
+        return [row for row in shown if self._add_row(step, row)]
+
+    def _add_row(self, step: int, row: dict[str, Any]) -> bool:
+        return max((self._add_sighting(step, entity, one) for entity, one in _objects(row, None)), default=False)
+
+    def _add_sighting(self, step: int, entity: str, shown: Mapping[str, Any]) -> bool:
+        """Add a sighting unless an earlier one contains it; return whether it was added."""
+        sightings = self._sightings.setdefault(entity, [])
+        if any(shown.items() <= earlier.items() for _, earlier in sightings):
+            return False
+        sightings.append((step, shown))
+        return True
 
     def has_seen(self, entity: str, *, before: int, columns: Collection[str], values: Mapping[str, Any]) -> bool:
         """Return whether a response before a step showed the columns of an entity together, with these values."""

@@ -33,6 +33,8 @@ class Call:
     actor: Actor = Actor.AGENT
     cause: str | None = None
     idempotency: tuple[str, str] | None = field(default=None, repr=False)
+    shown: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    """What a page shows, by object."""
 
     @property
     def person(self) -> str:

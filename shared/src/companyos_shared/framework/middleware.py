@@ -142,16 +142,17 @@ class ServiceMiddleware:
     async def _read(
         self, scope: Scope, body: bytes, context: CallContext, session: Session
     ) -> tuple[BufferedResponse, Report]:
-        response = await self._read_response(scope, body, context, session)
+        call = self._call(context, session)
+        response = await self._read_response(scope, body, context, session, call)
         line = audit.build_audit_line(scope, b"", context, response)
-        report = Report(audit=line, next_due_at=session.next_due_at, planned=line.planned)
+        report = Report(audit=line, next_due_at=session.next_due_at, planned=line.planned, shown=call.shown)
         response.attach(report)
         return response, report
 
     async def _read_response(
-        self, scope: Scope, body: bytes, context: CallContext, session: Session
+        self, scope: Scope, body: bytes, context: CallContext, session: Session, call: Call
     ) -> BufferedResponse:
-        fault, call = context.fault, self._call(context, session)
+        fault = context.fault
         if fault is not None and is_outage(fault):
             return BufferedResponse.of(fault_response(fault))
         if fault is None or fault.hides_step is None or session.reader is not None:

@@ -14,12 +14,13 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from companyos_shared.framework.call import Call, CallDep
 from companyos_shared.framework.errors import InvalidArgumentsError, MalformedBodyError, ServiceError
 from companyos_shared.framework.schemas import PageParams
 from companyos_shared.pages import HEADERS, Shell, Templates
+from companyos_shared.pages.shown_objects import ShownObjects
 
 PAGES_PREFIX = "/pages"
 FORMS_PREFIX = f"{PAGES_PREFIX}/-/"
@@ -64,11 +65,18 @@ class PageView:
         self.call = call
         self.shell = shell
         self._templates = templates
+        self._shown = ShownObjects()
 
     def page(self, template: str, **values: Any) -> HTMLResponse:
         """Render a template; `now`, `company` and `name_of` are available besides the values."""
         values = {"now": self.call.now, "company": self.call.company, "name_of": self.name_of, **values}
-        return HTMLResponse(self._templates.write(template, self.shell, **values), headers=HEADERS)
+        text = self._templates.write(template, self.shell, self._shown, **values)
+        self.call.shown.extend(self._shown.rows())
+        return HTMLResponse(text, headers=HEADERS)
+
+    def shows(self, model: BaseModel, *names: str) -> None:
+        """Record that the page shows attributes that its template does not read from the model itself."""
+        self._shown.add(model, *names)
 
     def problem(self, problem: ServiceError) -> HTMLResponse:
         """Render an error page."""

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined
 
 from companyos_shared.pages.shell import Shell
+from companyos_shared.pages.shown_objects import RENDERED, RecordingEnvironment, ShownObjects
 
 MOUNT = "/static/pages"
 """URL path of the static files of pages."""
@@ -38,7 +39,7 @@ class Templates:
 
     def __init__(self, package: str) -> None:
         loaders = [PackageLoader(package), PackageLoader("companyos_shared.pages")]
-        self._environment = Environment(
+        self._environment = RecordingEnvironment(
             loader=ChoiceLoader(loaders),
             autoescape=True,
             undefined=StrictUndefined,
@@ -56,11 +57,18 @@ class Templates:
         )
         self._environment.globals.update(static=MOUNT)
 
-    def write(self, name: str, shell: Shell, **values: Any) -> str:
-        """Render a page. NUL, which HTML does not allow, becomes the replacement character."""
-        text = self._environment.get_template(name).render(
-            shell=shell, url=partial(url, shell.prefix), typed=_typed_lookup(shell), **values
-        )
+    def write(self, name: str, shell: Shell, shown: ShownObjects | None = None, **values: Any) -> str:
+        """Render a page, and record in `shown` what of the values it shows.
+
+        NUL, which HTML does not allow, becomes the replacement character.
+        """
+        recording = RENDERED.set(shown)
+        try:
+            text = self._environment.get_template(name).render(
+                shell=shell, url=partial(url, shell.prefix), typed=_typed_lookup(shell), **values
+            )
+        finally:
+            RENDERED.reset(recording)
         return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 

@@ -66,6 +66,7 @@ class Report(_Message):
     next_due_at: datetime | None = None
     planned: FaultKind | None = None
     replayed: bool = False
+    shown: list[dict[str, Any]] = Field(default_factory=list, description="The objects that a page shows.")
 
 
 class LoadRequest(_Message):

@@ -18,6 +18,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
     """Show a request."""
     call = view.call
     request = service.show_request(call, request_id)
+    view.shows(request, "fields")
     approval_type = show_type(call, request.type_key)
     moves = MOVES[request.status]
     return view.page(

@@ -41,6 +41,7 @@ def show_policy(
     """Show a version of a policy, by default the one in force, and list the others."""
     call = view.call
     policy = service.get_policy(call, policy_id, version=version)
+    view.shows(policy, "parameters")
     alike = service.search_policies(call, ALL_ROWS, query=None, topic=None).items
     versions = sorted((row for row in alike if row.policy_id == policy_id), key=lambda row: -row.version)
     return view.page(

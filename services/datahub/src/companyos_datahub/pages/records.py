@@ -46,6 +46,7 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
     """Show a record."""
     call = view.call
     record = service.get_record(call, record_id)
+    view.shows(record, "fields")
     employed = [one for one in call.company.people if one.is_employed(call.now.date())]
     return view.page(
         "record.html",
