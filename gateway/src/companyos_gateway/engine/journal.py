@@ -65,7 +65,7 @@ class CompletedStep(_JournalModel):
 
 
 class PageView(_JournalModel):
-    """What a page showed after a step."""
+    """View of a page after a step: the objects that it showed."""
 
     step: int
     shown: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""What a page shows: the attributes of response models that its template reads."""
+"""Shown objects of a page: the attributes of response models that its template reads."""
 
 from __future__ import annotations
 
