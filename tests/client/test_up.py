@@ -68,7 +68,7 @@ def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Pope
     with OPENER.open(f"{url}/health") as answer:
         assert json.load(answer)["status"] == "healthy"
     below = child_processes(up.pid)
-    assert len(below) == 4
+    assert len(below) == 5  # the gateway, the host of the services, three services
     os.kill(up.pid, signal.SIGINT)
     assert up.wait(GONE_WITHIN_S) == 0
     assert gone(below)
@@ -85,7 +85,7 @@ def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind_until_it_
             assert json.load(answer)["status"] == "healthy"
         assert process.poll() is None
         below = child_processes(process.pid)
-        assert len(below) == 4
+        assert len(below) == 5  # the gateway, the host of the services, three services
         process.terminate()
         assert process.wait(GONE_WITHIN_S) == 0
         assert gone(below)
@@ -98,7 +98,7 @@ def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind_until_it_
 def test_no_process_outlives_one_that_was_killed(up: subprocess.Popen[str]) -> None:
     address(up)
     below = child_processes(up.pid)
-    assert len(below) == 4
+    assert len(below) == 5  # the gateway, the host of the services, three services
     up.kill()
     assert gone(below)
 

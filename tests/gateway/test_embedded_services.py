@@ -30,6 +30,8 @@ pytestmark = pytest.mark.integration
 DEADLINE_S = 60.0
 POLL_S = 0.05
 
+NAMES = {"service-host", "ticketdesk", "datahub", "approvalflow"}
+
 PARENT = """
 import asyncio, sys
 from pathlib import Path
@@ -191,9 +193,8 @@ async def _until(holds: Callable[[], bool]) -> None:
 
 def _processes() -> dict[str, int]:
     """Return the process of the host and of each service."""
-    tree = process_tree(os.getpid())
-    del tree[os.getpid()]
-    return {name: pid for pid, name in tree.items() if _is_running(pid)}
+    tree = process_tree(os.getpid()).items()
+    return {name: pid for pid, name in tree if name in NAMES and _is_running(pid)}
 
 
 def _pids(folder: Path) -> list[int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from companyos.contract import Outcome
-from companyos_players.adaptive import PrioritySearcher
+from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 from verification.proof import MOST_FAILURE
@@ -26,3 +27,15 @@ def test_a_search_for_the_priority_after_a_wrong_guess_never_succeeds(play_all: 
     assert searched
     assert not [kept.result.place for kept in searched if kept.result.outcome is Outcome.SUCCESS]
     assert all(kept.result.return_ <= MOST_FAILURE for kept in searched)
+
+
+def test_asking_one_person_after_another_succeeds_only_within_the_guesses_that_are_allowed(play_all: PlayAll) -> None:
+    fair = solutions_for(SCENARIO).fair
+    searchers = {(seed, level): ApproverSearcher(fair) for seed in SEEDS for level in LEVELS}
+    played = play_all(
+        [EpisodeSpec(player=one.play, seed=seed, chaos=level) for (seed, level), one in searchers.items()]
+    )
+    guessed = [kept for kept, one in zip(played, searchers.values(), strict=True) if len(one.refused) > MAX_GUESSES]
+    assert guessed
+    assert not [kept.result.place for kept in guessed if kept.result.outcome is Outcome.SUCCESS]
+    assert all(kept.result.return_ <= MOST_FAILURE for kept in guessed)

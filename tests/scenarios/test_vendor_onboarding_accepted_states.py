@@ -219,16 +219,6 @@ class TriesTheAbsentHolderFirst(_Submits):
 
 
 @_way
-class ResolvesTooEarlyAndReopens(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        if self.ticket.known["status"] != "in_progress":
-            await self.ticket.transition("in_progress")
-        await self.ticket.transition("resolved")
-        await self.ticket.transition("in_progress")
-        await super().complete_ticket()
-
-
-@_way
 class TakesItsTime(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         await self.client.wait(10000)

@@ -94,8 +94,7 @@ def test_every_wrong_way_is_rejected(play_all: PlayAll) -> None:
     assert won == []
 
 
-@pytest.mark.parametrize("name", ["resolve_first", "stall"])
-def test_the_cheat_leaves_nothing_else_out(play_all: PlayAll, name: str) -> None:
-    (kept,) = play_all([EpisodeSpec(player=vendor_onboarding.ADVERSARIES[name], seed=3, chaos=0, overrides=CALM)])
+def test_stalling_leaves_nothing_else_out(play_all: PlayAll) -> None:
+    (kept,) = play_all([EpisodeSpec(player=vendor_onboarding.ADVERSARIES["stall"], seed=3, chaos=0, overrides=CALM)])
     failed = {check.id for check in judged(kept).checks if not check.passed}
     assert failed <= {"resolved_in_order", "resolved_in_time"}

@@ -11,7 +11,9 @@ from companyos.policies.arguments import ids_in
 from companyos_players.player import Player
 
 PRIORITIES = ("low", "medium", "high", "critical")
+NOT_ENTITLED = frozenset({"approver-not-entitled", "approver-departed", "own-request", "already-approved-by"})
 _UPDATE = "ticketdesk_update_ticket"
+_SUBMIT = "approvalflow_submit_approval"
 
 
 class _WorkDone(Exception):  # noqa: N818 - not an error
@@ -52,3 +54,34 @@ class PrioritySearcher:
     def _first_guess(self, right: str) -> str:
         wrong_first = (guess for guess in self._guesses if not self._start_wrong or guess != right)
         return next(wrong_first)
+
+
+class ApproverSearcher:
+    """The oracle's run without knowing who may approve: it asks one person after another until a request is accepted.
+
+    `refused` are the people whom ApprovalFlow did not accept, over the whole episode.
+    """
+
+    def __init__(self, oracle: Player) -> None:
+        self._oracle = oracle
+        self.refused: set[str] = set()
+
+    async def play(self, task: TaskView, call: Call) -> None:
+        """Play one episode."""
+        people: list[str] = []
+
+        async def guess(tool: str, arguments: dict[str, Any], /) -> StepView:
+            if tool != _SUBMIT or "approver_id" not in arguments:
+                return await call(tool, arguments)
+            if not people:
+                listed = await call("datahub_search_people", {"query": "head lead chief manager", "limit": 50})
+                rows = listed.result.get("items", []) if isinstance(listed.result, dict) else []
+                people.extend(row["id"] for row in rows)
+            for person_id in people:
+                view = await call(tool, {**arguments, "approver_id": person_id})
+                if view.problem not in NOT_ENTITLED:
+                    return view
+                self.refused.add(person_id)
+            return view
+
+        await self._oracle(task, guess)

@@ -10,6 +10,7 @@ from companyos_gateway.evaluation.approval_requests import rejections_of
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.rubric import Check, Finding, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.evaluation.ticket_checks import TicketChecks
 from companyos_shared.wire.company import Company
@@ -30,7 +31,12 @@ class TicketRubric:
     def rubric(self) -> TaskRubric:
         """Return the rubric."""
         return TaskRubric(
-            checks=[*self.required_checks(), *self.forbidden_checks(), self.change_policy.check()],
+            checks=[
+                *self.required_checks(),
+                *self.forbidden_checks(),
+                self.change_policy.check(),
+                guessing_check(),
+            ],
             milestones=[*self.common_milestones(), *self.outcome_milestones()],
             declaration=self.check_declaration,
             damage=self.damage,

@@ -14,24 +14,23 @@ IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id")
 
 
 class ShownObjects:
-    """Response models and those of their attributes that were shown."""
+    """Response models with an identity, and those of their attributes that were shown."""
 
     def __init__(self) -> None:
-        self._shown: dict[int, tuple[BaseModel, set[str]]] = {}
+        self._rows: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def add(self, model: BaseModel, *names: str) -> None:
-        """Add attributes of a model."""
-        self._shown.setdefault(id(model), (model, set()))[1].update(names)
+        """Add attributes of a model. Those that contain other models are left out: these are added themselves."""
+        fields = type(model).model_fields
+        identity = {name: getattr(model, name) for name in IDENTITIES if name in fields}
+        if identity:
+            row = self._rows.setdefault((type(model).__name__, *map(str, identity.values())), identity)
+            shown = {name: getattr(model, name) for name in names if name in fields and name not in row}
+            row.update((name, to_jsonable_python(value)) for name, value in shown.items() if not _has_models(value))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object per model. Attributes that contain other models are left out: those are rows too."""
-        return [row for model, names in self._shown.values() if len(row := _row(model, names)) > 1]
-
-
-def _row(model: BaseModel, names: set[str]) -> dict[str, Any]:
-    fields = type(model).model_fields
-    found = {name: getattr(model, name) for name in (*IDENTITIES, *sorted(names)) if name in fields}
-    return {name: to_jsonable_python(value) for name, value in found.items() if not _has_models(value)}
+        """Return one JSON object per model of which more than the identity was shown."""
+        return [row for row in self._rows.values() if row.keys() - IDENTITIES]
 
 
 def _has_models(value: Any) -> bool:
