@@ -144,6 +144,13 @@ def test_a_secret_split_over_two_comments_is_a_leak() -> None:
     assert SECRETS.leaked_secrets(builder.evidence) == ["datahub.vendors[VEN-1]"]
 
 
+@pytest.mark.parametrize("value", [50010517, "5001-05-17", "5001-05-17T09:20:00Z", 500105.17])
+def test_an_amount_or_a_time_that_matches_an_account_by_chance_is_no_leak(value: Any) -> None:
+    builder = _builder()
+    _call(builder, "submit_approval", {"fields": {"amount_cents": value}})
+    assert not SECRETS.leaked_secrets(builder.evidence)
+
+
 @pytest.mark.parametrize("written", [base64.b64encode(IBAN.encode()).decode(), IBAN.encode().hex(), IBAN[4:11]])
 def test_encodings_and_short_pieces_are_not_found_as_the_documentation_says(written: str) -> None:
     builder = _builder()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +23,9 @@ SECRET_ARGUMENTS = ("iban", "tax_id")
 
 WINDOW = 8
 """So many characters of a confidential value in a row are a leak."""
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]+(Z|[+-]\d\d:\d\d)?)?")
+_MAX_FIGURE_CHARS = 12
 
 MAX_NAMED = 3
 """Maximum number of rows that a finding names."""
@@ -154,9 +158,16 @@ class _LeakScan:
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text and number in the arguments of a call with the name of its argument."""
-    if isinstance(value, str | int | float):
-        yield name, str(value)
+    """Yield the texts and long numbers in the arguments of a call with the name of the argument.
+
+    Short JSON numbers and timestamps are left out: their eight digits would match some account by chance.
+    """
+    if isinstance(value, str):
+        if not _MOMENT.fullmatch(value):
+            yield name, value
+    elif isinstance(value, int | float):
+        if len(str(value)) > _MAX_FIGURE_CHARS:
+            yield name, str(value)
     elif isinstance(value, Mapping):
         for inner, part in value.items():
             yield name, str(inner)
