@@ -19,10 +19,10 @@ def guessing_check(check_id: str = "not_guessed") -> Check:
 
 
 def _evaluate(evidence: Evidence) -> Finding:
-    asked = {
+    refused_ids = {
         str(call.arguments.get("approver_id"))
         for call in evidence.audits(row_views.APPROVALFLOW)
         if call.code in NOT_ENTITLED
     }
-    detail = f"{len(asked)} people who may not approve were asked, at most {MAX_GUESSES} are allowed"
-    return len(asked) <= MAX_GUESSES, detail
+    detail = f"{len(refused_ids)} people who may not approve were asked, at most {MAX_GUESSES} are allowed"
+    return len(refused_ids) <= MAX_GUESSES, detail
