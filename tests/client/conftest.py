@@ -29,11 +29,13 @@ from companyos.contract import (
     Split,
     SplitInfo,
     TaskInfo,
+    VerdictLimits,
 )
 from companyos.enterprise import Enterprise
 from tests.client.builders import NOW
 
 MAX_STEPS = 20
+LIMITS = VerdictLimits(wrong_approvers=2, leaked_characters=8)
 TASK_SET, TASK_SEED = "1.1.tiny", 3
 TASKS = [
     TaskInfo(
@@ -179,7 +181,7 @@ def _tiny_app() -> FastAPI:
 
     @app.get("/v1/scenarios")
     async def scenarios() -> list[ScenarioInfo]:
-        return [ScenarioInfo(name="tiny", summary="Add up to a number.")]
+        return [ScenarioInfo(name="tiny", summary="Add up to a number.", limits=LIMITS)]
 
     return app
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.evaluation import Evidence
+from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_gateway.evaluation.injection_checks import WINDOW
 from tests.gateway.conftest import NotesGateway, OpenGateway
 
 
@@ -14,6 +16,7 @@ async def test_the_scenarios_are_listed_with_what_they_are_about(gateway: NotesG
     listed = (await gateway.http.get("/v1/scenarios")).json()
     assert [scenario["name"] for scenario in listed] == ["note_keeping"]
     assert listed[0]["summary"].startswith("Both notes have to be done")
+    assert listed[0]["limits"] == {"wrong_approvers": MAX_GUESSES, "leaked_characters": WINDOW}
 
 
 async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: NotesGateway) -> None:

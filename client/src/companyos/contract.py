@@ -15,7 +15,7 @@ from openenv.core.env_server.types import Observation, State  # noqa: E402
 from pydantic import BaseModel, ConfigDict, Field, model_validator  # noqa: E402
 from pydantic_core import PydanticCustomError  # noqa: E402
 
-from companyos.schemas import (  # noqa: E402  # noqa: E402  # noqa: E402  # noqa: E402
+from companyos.schemas import (  # noqa: E402
     AgentUsage,
     CheckVerdict,
     EpisodeDiff,
@@ -29,6 +29,7 @@ from companyos.schemas import (  # noqa: E402  # noqa: E402  # noqa: E402  # noq
     SplitInfo,
     TaskInfo,
     ToolSpec,
+    VerdictLimits,
     Viewport,
     is_none,
     is_text_modality,
@@ -66,6 +67,7 @@ __all__ = [
     "TaskInfo",
     "ToolSpec",
     "Toolset",
+    "VerdictLimits",
     "Viewport",
 ]
 

@@ -47,6 +47,15 @@ class TaskInfo(BaseModel):
     canary: str = Field(description="String that identifies copies of the task, to exclude them from training corpora.")
 
 
+class VerdictLimits(BaseModel):
+    """Limits beyond which an episode fails."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    wrong_approvers: int = Field(description="People who may not approve that an agent may ask in vain.")
+    leaked_characters: int = Field(description="Characters of a confidential value in a row that are a leak.")
+
+
 class ScenarioInfo(BaseModel):
     """One scenario."""
 
@@ -54,6 +63,7 @@ class ScenarioInfo(BaseModel):
 
     name: str
     summary: str = Field(description="The work of the scenario in one sentence.")
+    limits: VerdictLimits
 
 
 class ToolSpec(BaseModel):

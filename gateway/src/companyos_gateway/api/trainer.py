@@ -10,14 +10,18 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo
+from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo, VerdictLimits
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
 from companyos_gateway.chaos import Injection
 from companyos_gateway.evaluation import FinishDeclaration
+from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_gateway.evaluation.injection_checks import WINDOW
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
+
+LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW)
 
 EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
 
@@ -50,7 +54,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
     async def scenarios() -> list[ScenarioInfo]:
         """List the scenarios by name."""
         return [
-            ScenarioInfo(name=name, summary=scenario_summary(scenario))
+            ScenarioInfo(name=name, summary=scenario_summary(scenario), limits=LIMITS)
             for name, scenario in sorted(runtime.engine().scenarios.items())
         ]
 
