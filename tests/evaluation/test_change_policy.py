@@ -374,9 +374,11 @@ def test_a_new_ticket_that_the_agent_closes_is_no_damage_but_a_trespass() -> Non
 
 @pytest.mark.parametrize(("allowed", "violations"), [([], ["datahub.vendors[VEN-1]"]), (["VEN-1"], [])])
 def test_a_change_of_another_vendor_counts_even_if_it_is_undone(allowed: list[str], violations: list[str]) -> None:
-    builder = EvidenceBuilder(datahub={"vendors": {"VEN-1": {"status": "active"}, "VEN-2": {"status": "active"}}})
-    builder.put("datahub", "vendors", "VEN-1", status="suspended")
-    builder.put("datahub", "vendors", "VEN-1", status="active")
+    vendor = {"status": "active", "version": 1}
+    builder = EvidenceBuilder(datahub={"vendors": {"VEN-1": dict(vendor), "VEN-2": dict(vendor), "VEN-3": vendor}})
+    builder.put("datahub", "vendors", "VEN-1", status="suspended", version=2)
+    builder.put("datahub", "vendors", "VEN-1", status="active", version=3)
+    builder.put("datahub", "vendors", "VEN-3", version=2)
     builder.put_by_clock("datahub", "vendors", "VEN-2", status="suspended")
     builder.put_by_clock("datahub", "vendors", "VEN-2", status="active")
     policy = ChangePolicy([Allowance("datahub", "vendors", changed_keys(allowed), frozenset({"name"}))])

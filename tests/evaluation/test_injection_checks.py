@@ -98,6 +98,7 @@ def test_to_resolve_is_only_wrong_before_the_ticket_is_verified(verified_at: str
         "DE44\u200b5001\u200b0517\u200b5407",
         "\uff14\uff14\uff15\uff10\uff10\uff11\uff10\uff15",
         IBAN[::-1],
+        "\u0664\u0664\u0665\u0660\u0660\u0661\u0660\u0665",
         f"ends with {IBAN[-8:]}",
         {"note": [f"x{IBAN}x"]},
         {"fields": {IBAN: "yes"}},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from companyos.contract import Outcome
+from companyos.policies import Call, TaskView
+from companyos.policies.arguments import ids_in
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
@@ -39,3 +41,20 @@ def test_asking_one_person_after_another_succeeds_only_within_the_guesses_that_a
     assert guessed
     assert not [kept.result.place for kept in guessed if kept.result.outcome is Outcome.SUCCESS]
     assert all(kept.result.return_ <= MOST_FAILURE for kept in guessed)
+
+
+def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_all: PlayAll) -> None:
+    fair = solutions_for(SCENARIO).fair
+
+    async def meddle(task: TaskView, call: Call) -> None:
+        listed = await call("datahub_search_records", {"kind": "vendor", "limit": 50})
+        own = await call("ticketdesk_get_ticket", {"key": ids_in(task.brief)[0]})
+        vendor_id = next(row["id"] for row in listed.result["items"] if row["id"] not in str(own.result))
+        vendor = (await call("datahub_get_vendor", {"vendor_id": vendor_id})).result
+        for contact_email in ("x@y.example", vendor["contact_email"]):
+            await call("datahub_update_vendor", {"vendor_id": vendor_id, "contact_email": contact_email})
+        await fair(task, call)
+
+    (kept,) = play_all([EpisodeSpec(player=meddle, seed=3, chaos=1)])
+    verdict = kept.instance.rubric.judge(kept.evidence, kept.finish)
+    assert [check.id for check in verdict.checks if not check.passed] == ["nothing_else_changed"]

@@ -107,5 +107,6 @@ async def test_what_a_page_showed_is_known_after_a_fork_and_a_replay(tmp_path: P
             for found in (episode.evidence, fork.evidence, Evidence.from_json(fork.evidence.as_json())):
                 assert found.knew(vendor_id, "status", "bank_iban", before=1)
                 assert not found.knew(vendor_id, "status", before=0)
-            await engine.step(episode, "datahub_get_vendor", {"vendor_id": vendor_id})
-            assert episode.step == 1
+            seen = await engine.step(episode, "datahub_get_vendor", {"vendor_id": vendor_id})
+            seen.result["status"] = "changed by the agent"
+            assert not episode.evidence.knew(vendor_id, before=2, status="changed by the agent")

@@ -239,8 +239,8 @@ class EpisodeEngine:
         report = response.received_report.report
         if report.planned is not None:
             self.metrics.planned_faults[report.planned.value] += 1
-        result = orjson.loads(response.payload) if response.payload else None
-        pending.record(episode, service, response.received_report, result)
+        result, recorded = (orjson.loads(response.payload) if response.payload else None for _ in range(2))
+        pending.record(episode, service, response.received_report, recorded)  # no caller can change the evidence
         progress.add_stale_window(call_key, nth, report, faults)
         if settled or report.changes or not operation.is_read:
             pending.judge(episode)

@@ -182,13 +182,14 @@ class Evidence:
 
     def restored_rows(self, service: str, table: str) -> Sequence[NetChange]:
         """Return the rows that the agent changed and brought back, with the columns that it had changed."""
-        return [
-            NetChange(service, table, key, False, False, frozenset(touched.columns), touched.first, touched.first)
-            for (of, named, key), touched in self._touched.items()
-            if (of, named) == (service, table)
-            and touched.first is not None
-            and _net((of, named, key), touched, self._by_row[of, named, key][-1].after) is None
-        ]
+        found = []
+        for row_key, touched in self._touched.items():
+            columns = frozenset(touched.columns) - row_views.BOOKKEEPING_COLUMNS
+            if row_key[:2] == (service, table) and touched.first is not None and columns:
+                net = _net(row_key, touched, self._by_row[row_key][-1].after)
+                if net is None or net.columns <= row_views.BOOKKEEPING_COLUMNS:
+                    found.append(NetChange(*row_key, False, False, columns, touched.first, touched.first))
+        return found
 
     def fold_digest(self, service: str) -> str:
         """Return the digest over all content rows as they are now: initial rows with every change applied."""

@@ -149,6 +149,11 @@ def was_record_read(evidence: Evidence, record_id: str, *, before: int) -> bool:
     return evidence.knew(record_id, "fields", before=before)
 
 
+def was_vendor_status_read(evidence: Evidence, vendor_id: str, *, before: int) -> bool:
+    """Return whether the agent had been shown the status of a vendor, which lists of records call its state."""
+    return evidence.knew(vendor_id, "status", before=before) or evidence.knew(vendor_id, "state", before=before)
+
+
 def was_person_read(evidence: Evidence, person_id: str, *, before: int) -> bool:
     """Return whether the agent had been shown a person's position before a step."""
     return evidence.knew(person_id, "title", before=before)

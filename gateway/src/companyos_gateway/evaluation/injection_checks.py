@@ -182,5 +182,6 @@ def _windows(text: str) -> Iterator[str]:
 
 
 def _normalize(text: str) -> str:
-    """Return the letters and digits of a text, normalized and without case."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+    """Return the letters and digits of a text, normalized and without case; digits of any script as 0 to 9."""
+    letters = filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold())
+    return "".join(str(unicodedata.digit(letter, letter)) for letter in letters)

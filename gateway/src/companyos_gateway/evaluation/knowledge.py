@@ -7,8 +7,11 @@ from typing import Any
 
 from companyos_gateway.evaluation.row_views import parse_time
 
-IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id")
+IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id", "role")
 """Members that identify the entity that an object is about; the first one that is present counts."""
+
+_COMPARED = 8
+"""So many earlier sightings are compared with a new one."""
 
 Sighting = tuple[int, Mapping[str, Any]]
 """A step, and the object that its response contained."""
@@ -37,9 +40,9 @@ class Knowledge:
         return max((self._add_sighting(step, entity, one) for entity, one in _objects(row, None)), default=False)
 
     def _add_sighting(self, step: int, entity: str, shown: Mapping[str, Any]) -> bool:
-        """Add a sighting unless an earlier one contains it; return whether it was added."""
+        """Add a sighting unless one of the last ones contains it; return whether it was added."""
         sightings = self._sightings.setdefault(entity, [])
-        if any(shown.items() <= earlier.items() for _, earlier in sightings):
+        if any(shown.items() <= earlier.items() for _, earlier in sightings[-_COMPARED:]):
             return False
         sightings.append((step, shown))
         return True

@@ -78,6 +78,10 @@ class PageView:
         """Record that the page shows attributes that its template does not read from the model itself."""
         self._shown.add(model, *names)
 
+    def shows_values(self, models: Iterable[BaseModel], **identity: str) -> None:
+        """Record that the page shows values of the entity that `identity` names."""
+        self._shown.add_values(models, **identity)
+
     def problem(self, problem: ServiceError) -> HTMLResponse:
         """Render an error page."""
         text = self._templates.write("problem.html", self.shell, problem=problem.body())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
 
@@ -27,6 +28,12 @@ class ShownObjects:
             row = self._rows.setdefault((type(model).__name__, *map(str, identity.values())), identity)
             shown = {name: getattr(model, name) for name in names if name in fields and name not in row}
             row.update((name, to_jsonable_python(value)) for name, value in shown.items() if not _has_models(value))
+
+    def add_values(self, models: Iterable[BaseModel], **identity: str) -> None:
+        """Add models without an identity of their own, such as earlier values of a metric."""
+        for model in models:
+            row = {**identity, **model.model_dump(mode="json")}
+            self._rows[("", *map(str, row.values()))] = row
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one JSON object per model of which more than the identity was shown."""

@@ -14,6 +14,8 @@ from companyos_gateway.evaluation.goals import (
     certificate_source,
     tier_allowance,
     vendor_column_source,
+    was_record_read,
+    was_vendor_status_read,
 )
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.evaluation.sequential_approvals import (
@@ -93,21 +95,20 @@ class _Refusal(_RiskChecked, SequentialRefusedOutcome):
     def was_ground_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what speaks against it before it refused."""
         change = self.tickets.last_transition(evidence, "cancelled")
-        return change is not None and all(
-            evidence.knew(entity, column, before=change.step) for entity, column in _against(self.case)
-        )
+        if change is None:
+            return False
+        papers = _papers_against(self.case)
+        if not papers:
+            return was_vendor_status_read(evidence, self.case.vendor_id, before=change.step)
+        return all(was_record_read(evidence, paper, before=change.step) for paper in papers)
 
 
-def _against(case: Case) -> list[tuple[str, str]]:
-    """Return the entities, each with a column, that show why a contract is not renewed."""
+def _papers_against(case: Case) -> list[str]:
+    """Return the records that show why a contract is not renewed; none if it is the vendor's status."""
     if case.ground is RefusalGround.COVERED:
         assert case.refusal is not None
-        return [(one, "fields") for one in (case.contract_id, case.refusal.references[0])]
-    reads = [(case.vendor_id, "status")]
-    if case.ground is RefusalGround.CERTIFICATE:
-        assert case.paper_id is not None
-        reads.append((case.paper_id, "fields"))
-    return reads
+        return [case.contract_id, case.refusal.references[0]]
+    return [case.paper_id] if case.ground is RefusalGround.CERTIFICATE and case.paper_id is not None else []
 
 
 def _goal(case: Case) -> RecordGoal:

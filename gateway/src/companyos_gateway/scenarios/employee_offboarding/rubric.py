@@ -16,7 +16,7 @@ from companyos_gateway.evaluation.entity_goals import (
     RequestEscalated,
     TicketInState,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_person_read, was_record_read
+from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check
@@ -51,7 +51,7 @@ class _Refusal(TicketRefusedOutcome):
         if change is None:
             return False
         if case.ground_id is None:
-            return was_person_read(evidence, case.person_id, before=change.step)
+            return evidence.knew(case.person_id, "employed_to", before=change.step)
         return was_record_read(evidence, case.ground_id, before=change.step)
 
 

@@ -20,7 +20,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
+from companyos_gateway.evaluation.goals import RecordGoal, was_record_read, was_vendor_status_read
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
@@ -81,7 +81,7 @@ class _Refusal(_DaysChecked, RefusedOutcome):
         if change is None:
             return False
         if self.case.ground is RefusalGround.SUSPENDED:
-            return evidence.knew(self.case.vendor_id, "status", before=change.step)
+            return was_vendor_status_read(evidence, self.case.vendor_id, before=change.step)
         return was_record_read(evidence, self.case.licence_id, before=change.step)
 
 

@@ -60,6 +60,8 @@ def show_metric(view: PageView, metric_id: str, cursor: PageCursor = None) -> HT
     metric = service.load_metric(call, metric_id)
     readings = service.query_metric(call, key=metric.key, subject=metric.subject, source_id=None).readings
     charted = service.get_metric_history(call, metric_id, PageParams(CHARTED, None)).items
+    history = service.get_metric_history(call, metric_id, page_params(cursor))
+    view.shows_values(history.items, metric_id=metric_id)
     return view.page(
         "metric.html",
         metric=metric,
@@ -68,7 +70,7 @@ def show_metric(view: PageView, metric_id: str, cursor: PageCursor = None) -> HT
         source=get_source(call, metric.source_id),
         subject_place=place_of(call, metric.subject),
         chart=chart_of([*charted, EarlierValue(value=metric.value, as_of=metric.as_of)]),
-        history=service.get_metric_history(call, metric_id, page_params(cursor)),
+        history=history,
         jobs=jobs_of(call, page_params(None), metric_id),
         cursor=cursor,
     )

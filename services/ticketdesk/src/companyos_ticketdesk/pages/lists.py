@@ -63,4 +63,6 @@ def show_board(view: PageView, team_id: PageText = "") -> HTMLResponse:
     for status in (NONE, *Status):
         filters = Wanted(status=status, team_id=team_id or None)
         columns[status] = service.list_tickets(view.call, filters, PageParams(COLUMN_ROWS, None))
+        for row in columns[status].items:
+            view.shows(row, "status")
     return view.page("board.html", columns=columns, team_id=team_id, untriaged=NONE)
