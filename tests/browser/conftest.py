@@ -18,6 +18,15 @@ __all__ = ["open_gateway"]
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 WIDE, NARROW = 1280, 390
+PATIENCE_MS = 30_000
+
+
+def expect(locator: Any) -> Any:
+    """Return Playwright's assertions about an element, which wait until they hold: pages are drawn by scripts."""
+    from playwright.sync_api import expect as assertions
+
+    assertions.set_options(timeout=PATIENCE_MS)
+    return assertions(locator)
 
 
 @pytest.fixture(scope="session")

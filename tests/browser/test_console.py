@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from companyos.enterprise import Enterprise
-from tests.browser.conftest import NARROW, WIDE
+from tests.browser.conftest import NARROW, WIDE, expect
 from tests.ui import episode_client
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -87,7 +87,7 @@ def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any
     page.locator("#step-5").wait_for()
     page.keyboard.press("Home")
     page.get_by_text("Recorded").wait_for()
-    assert "Somebody looked." in page.get_by_label("Declaration (finish)").inner_text()
+    expect(page.get_by_label("Declaration (finish)")).to_contain_text("Somebody looked.")
     page.reload()
     page.goto(f"{page.url.partition('#')[0]}#step-1")
     page.locator('[data-testid=step][aria-label="Step 1"]').wait_for()
@@ -120,11 +120,11 @@ def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: An
     ahead, behind = begin(runtime)["episode_id"], begin(runtime)["episode_id"]
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.goto(f"{runtime}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
-    assert page.get_by_test_id("pair").locator("td").nth(1).inner_text() == "not yet played"
+    expect(page.get_by_test_id("pair").locator("td").nth(1)).to_have_text("not yet played")
     step(runtime, behind, "finish", outcome="impossible", summary="Enough.")
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.reload()
-    assert page.get_by_test_id("pair").nth(1).locator("td").nth(1).inner_text() == "ended"
+    expect(page.get_by_test_id("pair").nth(1).locator("td").nth(1)).to_have_text("ended")
 
 
 def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, runtime: str) -> None:
@@ -143,7 +143,7 @@ def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, ru
     page.goto(f"{runtime}/console/results")
     page.get_by_test_id("run-three-policies").click()
     assert page.locator("svg.curves polyline").count() == 6
-    assert "worker2" in page.get_by_test_id("figures").inner_text()
+    expect(page.get_by_test_id("figures")).to_contain_text("worker2")
     context.close()
 
 

@@ -14,7 +14,7 @@ import pytest
 from companyos.viewer import export_page
 from companyos.viewer.server import ViewerServer
 from companyos.viewer.stored_run import StoredRun
-from tests.browser.conftest import NARROW, WIDE
+from tests.browser.conftest import NARROW, WIDE, expect
 from tests.browser.live_server import LiveServer
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, an_audit, evidence, judge, write_episode
 
@@ -105,7 +105,7 @@ def test_sixty_steps_open_with_every_difference_and_how_fast_is_told(page: Any, 
 def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}&step=2")
     step = page.get_by_test_id("step")
-    assert step.get_attribute("aria-label") == "Step 2"
+    expect(step).to_have_attribute("aria-label", "Step 2")
     for key, text in (
         ("j", "Step 3"),
         ("ArrowDown", "Step 4"),
@@ -116,40 +116,40 @@ def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
         page.keyboard.press(key)
         page.locator(f'[data-testid=step][aria-label="{text}"]').wait_for()
     assert page.url.endswith(f"#episode={NAME}&step=6")
-    assert "open" in page.get_by_test_id("difference").inner_text()
+    expect(page.get_by_test_id("difference")).to_contain_text("open")
     page.keyboard.press("Home")
-    assert "Close T-1." in page.get_by_test_id("brief").inner_text()
+    expect(page.get_by_test_id("brief")).to_contain_text("Close T-1.")
     page.evaluate("location.hash = 'step-5'")
     page.locator('[data-testid=step][aria-label="Step 5"]').wait_for()
-    assert page.locator("#step-5").get_attribute("aria-current") == "step"
+    expect(page.locator("#step-5")).to_have_attribute("aria-current", "step")
 
 
 def test_an_episode_tells_verdict_reward_and_faults(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}")
     closed = page.get_by_test_id("checks").locator("tr", has_text="ticket closed")
-    assert [link.inner_text() for link in closed.locator("a").all()] == ["step 6", "step 6"]
-    assert "status open" in closed.inner_text()
-    assert "milestones" in page.get_by_test_id("rewards").inner_text()
-    assert "ticket locked" in page.get_by_test_id("injections").inner_text()
-    assert "503 injected fault" in page.locator("#step-1").inner_text()
-    assert "fault: stale read" in page.locator("#step-2").inner_text()
+    expect(closed.locator("a")).to_have_text(["step 6", "step 6"])
+    expect(closed).to_contain_text("status open")
+    expect(page.get_by_test_id("rewards")).to_contain_text("milestones")
+    expect(page.get_by_test_id("injections")).to_contain_text("ticket locked")
+    expect(page.locator("#step-1")).to_contain_text("503 injected fault")
+    expect(page.locator("#step-2")).to_contain_text("fault: stale read")
 
 
 def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) -> None:
     page.goto(small)
     rows = page.get_by_test_id("episode")
-    assert rows.count() == 2
+    expect(rows).to_have_count(2)
     page.get_by_label("Outcome").select_option("failed")
-    assert rows.count() == 1
+    expect(rows).to_have_count(1)
     page.get_by_label("Outcome").select_option("")
     page.get_by_role("button", name="return").click()
-    assert OTHER in rows.first.inner_text()
+    expect(rows.first).to_contain_text(OTHER)
     page.get_by_label(f"Compare {NAME}").check()
     page.get_by_label(f"Compare {OTHER}").check()
     page.get_by_test_id("compare").click()
-    assert "First difference at step 3" in page.get_by_test_id("parting").inner_text()
+    expect(page.get_by_test_id("parting")).to_contain_text("First difference at step 3")
     page.get_by_role("link", name="Show it").click()
-    assert "This episode had ended before this step." in page.get_by_test_id("detail").inner_text()
+    expect(page.get_by_test_id("detail")).to_contain_text("This episode had ended before this step.")
 
 
 def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_served_run_is_judged_when_it_is_looked_at(page: Any, tmp_path: Path) 
         thread.start()
         page.goto(server.url)
         page.get_by_text("Rescored: success").wait_for()
-        assert "ticket closed" in page.locator("#step-6").inner_text()
+        expect(page.locator("#step-6")).to_contain_text("ticket closed")
         server.shutdown()
         thread.join()
 

@@ -111,6 +111,17 @@ async def test_every_installed_service_answers_and_leaves_nothing_behind(parent:
     assert not any(_is_running(pid) for pid in pids)
 
 
+async def test_a_gateway_that_is_refused_kills_its_services_before_it_removes_their_folder(parent: Path) -> None:
+    with temporary_data_folder(parent) as folder:
+        services = EmbeddedServices(folder, folder / "data")
+        services.start()
+        await _until(lambda: set(_processes()) == NAMES)
+        pids = _processes().values()
+        services.kill()
+        services.kill()
+        await _until(lambda: not any(_is_running(pid) for pid in pids))
+
+
 async def test_services_inherit_no_secret_of_the_gateway(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
     for name in ("COMPANYOS_TRAINER_TOKEN", "COMPANYOS_SERVICE_KEY_FILE", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "a secret that no service needs")

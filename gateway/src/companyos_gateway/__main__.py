@@ -40,14 +40,17 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} is used by another gateway\n")
         except OSError as error:
             parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} cannot be used: {error.strerror}\n")
-        _serve(parser, folders, options.host, options.port)
+        embedded = None if os.environ.get("COMPANYOS_SERVICES") else EmbeddedServices(folders.private, folders.data)
+        if embedded is not None:
+            stack.callback(embedded.kill)  # before the folders are removed under services that are still starting
+            embedded.start()  # they start while this process imports the rest, which takes longest
+        _serve(parser, folders, embedded, options.host, options.port)
 
 
-def _serve(parser: argparse.ArgumentParser, folders: GatewayFolders, host: str, port: int) -> NoReturn:
-    """Start the services first: they start while this process imports the rest, which takes longest."""
-    embedded = None if os.environ.get("COMPANYOS_SERVICES") else EmbeddedServices(folders.private, folders.data)
-    if embedded is not None:
-        embedded.start()
+def _serve(
+    parser: argparse.ArgumentParser, folders: GatewayFolders, embedded: EmbeddedServices | None, host: str, port: int
+) -> NoReturn:
+    """Import the gateway, check its settings and serve it."""
 
     from companyos.openenv_preload import preload_openenv
 

@@ -69,6 +69,13 @@ class EmbeddedServices:
             start_new_session=True,
         )
 
+    def kill(self) -> None:
+        """Kill host and services, for a gateway that does not get as far as stopping them."""
+        if self._host is not None and self._host.poll() is None:
+            os.killpg(self._host.pid, signal.SIGKILL)
+            self._host.wait()
+            _close(self._host)
+
     async def __aenter__(self) -> EmbeddedServices:
         if self._host is None:
             with suppress(OSError):
