@@ -58,12 +58,23 @@ def judge(stored: Mapping[str, Any], /) -> EpisodeVerdict:
 
 def verdict(*, closed: bool = True) -> EpisodeVerdict:
     """Return a verdict on the small task."""
-    output = "ticket closed" if closed else "not so: ticket closed"
-    checks = (
-        CheckVerdict(id="ticket_closed", passed=closed, evidence=output),
-        CheckVerdict(id="nothing_else_changed", passed=True, evidence="no other row changed"),
+    open_ticket = CheckVerdict(
+        id="ticket_closed",
+        passed=False,
+        entity="desk.tickets[T-1]",
+        expected="status: closed",
+        found="status: open",
+        source="T-1",
     )
-    return EpisodeVerdict(success=closed, potential=2.0 * closed, damage=(), rejections=0, checks=checks)
+    ticket_closed = CheckVerdict(id="ticket_closed", passed=True) if closed else open_ticket
+    return EpisodeVerdict(
+        success=closed,
+        potential=2.0 * closed,
+        damage=(),
+        rejections=0,
+        checks=(ticket_closed, CheckVerdict(id="nothing_else_changed", passed=True)),
+        primary_failure=None if closed else "ticket_closed",
+    )
 
 
 LINES = (

@@ -142,7 +142,9 @@ def test_invalid_and_refused_calls_are_counted_and_planned_outages_are_not(tmp_p
 
 
 def test_side_effects_are_those_of_the_verdict(tmp_path: Path) -> None:
-    check = CheckVerdict(id="nothing_else_changed", passed=False, evidence="another row changed")
+    check = CheckVerdict(
+        id="nothing_else_changed", passed=False, entity="desk.tickets[T-2]", expected="unchanged", found="added"
+    )
     spoilt = EpisodeVerdict(success=False, potential=0.0, damage=(), rejections=0, checks=(check,))
     harmed = spoilt.model_copy(update={"damage": ("vendor deleted",)})
     for trial, judged in enumerate((verdict(), verdict(), spoilt, harmed), start=1):

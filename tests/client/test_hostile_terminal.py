@@ -50,7 +50,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             a_change(1, before=None, after={"key": text, "title": text, text: text}, key=text, table=text, actor=text),
             {**CHANGES[2], "step": 4},
         ]
-        checks = (CheckVerdict(id=text, passed=False, evidence=text),)
+        checks = (CheckVerdict(id=text, passed=False, entity=text, expected=text, found=text),)
         write_episode(
             tmp_path,
             seed=number,

@@ -21,7 +21,7 @@ RUNNER = CliRunner()
 
 
 def verdict(*, passed: bool = True, potential: float = 9.0) -> EpisodeVerdict:
-    checks = (CheckVerdict(id="ticket_resolved", passed=passed, evidence="ticket resolved"),)
+    checks = (CheckVerdict(id="ticket_resolved", passed=passed),)
     return EpisodeVerdict(success=passed, potential=potential, damage=(), rejections=0, checks=checks)
 
 
@@ -75,7 +75,7 @@ def test_a_verdict_that_is_another_now_differs(tmp_path: Path) -> None:
 
 
 def test_other_words_are_no_other_verdict() -> None:
-    other = verdict().model_copy(update={"checks": (CheckVerdict(id="ticket_resolved", passed=True, evidence="!"),)})
+    other = verdict().model_copy(update={"checks": (CheckVerdict(id="ticket_resolved", passed=True, found="!"),)})
     assert verdict().agrees_with(other)
     assert not verdict().agrees_with(verdict(potential=8.5))
 

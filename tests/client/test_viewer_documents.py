@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from companyos.contract import CheckVerdict, EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError
-from companyos.viewer import EpisodeDocument, Step, StepKind
-from companyos.viewer.document_builder import ChangeLine, row_change
-from companyos.viewer.reasons import describe_row_change, reasons
+from companyos.viewer import EpisodeDocument, StepKind
 from companyos.viewer.stored_run import NotARunError, StoredRun, UnknownEpisodeError
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, evidence, judge, verdict, write_episode
 
@@ -79,24 +76,6 @@ def test_judging_again_tells_which_step_turned_which_check_and_what_was_paid(tmp
         assert sum(part.paid for part in step.parts or ()) == pytest.approx(step.reward)
 
 
-def test_every_check_has_its_facts_and_none_merely_repeats_its_name(tmp_path: Path) -> None:
-    write_episode(tmp_path)
-    write_episode(tmp_path, policy="noop", stored=evidence(changes=CHANGES[:2]))
-    done, idle = (
-        StoredRun(tmp_path).judged_episode(name, judge).judged for name in (NAME, NAME.replace("oracle", "noop"))
-    )
-    assert done is not None
-    assert idle is not None
-    output = [
-        {one.id: [(each.step, each.text) for each in one.reasons] for one in judged.reasons} for judged in (done, idle)
-    ]
-    assert output[0] == {
-        "ticket_closed": [(6, "desk.tickets T-1: status open → closed")],
-        "nothing_else_changed": [(None, "no other row changed")],
-    }
-    assert output[1]["ticket_closed"] == [(None, "no step made it so")]
-
-
 def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path) -> None:
     write_episode(tmp_path)
     (tmp_path / "messages").mkdir()
@@ -135,29 +114,6 @@ def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path)
         f"messages/{NAME}.jsonl, line 9",
         f"messages/{NAME}.jsonl, line 10",
     ]
-
-
-def test_a_row_that_the_evidence_names_is_told_as_it_stands() -> None:
-    check = CheckVerdict(id="asked", passed=False, evidence="not so: desk.tickets[T-1], desk.locks[L-9]")
-    whole = EpisodeVerdict(success=False, potential=0, damage=(), rejections=0, checks=(check,))
-    change = row_change("desk", ChangeLine.model_validate(CHANGES[2]))
-    step = Step(
-        number=6, tool="close", arguments={}, kind=StepKind.CARRIED_OUT, reward=0, now=change.at, changes=[change]
-    )
-    [found] = reasons(whole, [step], [])
-    assert [(one.step, one.text) for one in found.reasons] == [
-        (None, check.evidence),
-        (6, "desk.tickets T-1: status open → closed"),
-        (None, "desk.locks L-9: not changed by any step"),
-    ]
-
-
-def test_a_row_is_told_in_one_line_whatever_became_of_it() -> None:
-    added, deleted = (
-        describe_row_change(row_change("desk", ChangeLine.model_validate(change))) for change in CHANGES[:2]
-    )
-    assert added == "desk.comments C-1: added (by clock), text Unlocked it."
-    assert deleted == "desk.locks L-1: deleted (by clock)"
 
 
 def test_another_verdict_now_stands_beside_the_stored_one_and_no_reward_is_split(tmp_path: Path) -> None:

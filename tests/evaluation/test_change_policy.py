@@ -114,8 +114,8 @@ def test_a_truthful_fresh_request_to_a_delegate_is_sound() -> None:
     builder = _builder()
     _submit(builder)
     assert _is_valid(builder)
-    assert _rules().fabricated_check().evaluate(builder.evidence)[0]
-    assert _rules().stale_check().evaluate(builder.evidence)[0]
+    assert _rules().fabricated_check().find_mismatch(builder.evidence) is None
+    assert _rules().stale_check().find_mismatch(builder.evidence) is None
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_a_score_that_differs_is_fabricated(score: Any) -> None:
     builder = _builder()
     _submit(builder, fields={**FIELDS, "score": score})
     assert not _is_valid(builder)
-    assert not _rules().fabricated_check().evaluate(builder.evidence)[0]
+    assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None
 
 
 @pytest.mark.parametrize("as_of", ["2026-03-02T09:31:00Z", "2026-03-02T09:30:00+01:00", "yesterday", None, 5])
 def test_a_time_that_differs_is_fabricated(as_of: Any) -> None:
     builder = _builder()
     _submit(builder, fields={**FIELDS, "as_of": as_of})
-    assert not _rules().fabricated_check().evaluate(builder.evidence)[0]
+    assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None
 
 
 @pytest.mark.parametrize("vendor", ["VEN-2", "ven-1", "VEN-1 ", "", 1])
@@ -181,7 +181,7 @@ def test_evidence_older_than_allowed_is_stale_for_good() -> None:
     )
     _submit(builder, fields={**FIELDS, "as_of": "2026-02-20T09:30:00Z"})
     builder.put("approvalflow", "requests", "APR-1", status="withdrawn")
-    assert not _rules().stale_check().evaluate(builder.evidence)[0]
+    assert _rules().stale_check().find_mismatch(builder.evidence) is not None
     assert not _rules().active_requests(builder.evidence)
 
 
@@ -200,7 +200,7 @@ def test_a_field_that_is_changed_later_is_judged_then() -> None:
     builder = _builder()
     _submit(builder)
     builder.put("approvalflow", "requests", "APR-1", fields={**FIELDS, "score": 99.0})
-    assert not _rules().fabricated_check().evaluate(builder.evidence)[0]
+    assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_what_is_allowed_is_no_trespass() -> None:
     builder.put("ticketdesk", "tickets", "OPS-1", status="resolved", version=2, updated_at="y")
     builder.put("ticketdesk", "comments", "c1", ticket_key="OPS-1")
     assert not BOUNDS.violations(builder.evidence)
-    assert BOUNDS.check().evaluate(builder.evidence)[0]
+    assert BOUNDS.check().find_mismatch(builder.evidence) is None
 
 
 @pytest.mark.parametrize(
@@ -323,9 +323,9 @@ def test_anything_else_is_a_trespass(table: str, key: str, columns: dict[str, An
     builder = _board()
     builder.put("ticketdesk", table, key, **columns)
     assert [change.key for change in BOUNDS.violations(builder.evidence)] == [key]
-    passed, says = BOUNDS.check().evaluate(builder.evidence)
-    assert not passed
-    assert key in says
+    found = BOUNDS.check().find_mismatch(builder.evidence)
+    assert found is not None
+    assert (found.entity, found.step) == (f"ticketdesk.{table}[{key}]", 1)
 
 
 def test_a_mistake_on_another_ticket_that_is_undone_is_no_trespass() -> None:

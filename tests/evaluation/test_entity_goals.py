@@ -122,9 +122,9 @@ def _do(builder: EvidenceBuilder) -> None:
 
 def test_all_of_these_and_nothing_else(builder: EvidenceBuilder) -> None:
     assert not ALL.are_met(builder.evidence)
-    assert not ALL.check().evaluate(builder.evidence)[0]
+    assert ALL.check().find_mismatch(builder.evidence) is not None
     _do(builder)
-    assert ALL.check().evaluate(builder.evidence) == (True, "so for every one")
+    assert ALL.check().find_mismatch(builder.evidence) is None
     assert ChangePolicy(ALL.allowances()).violations(builder.evidence) == []
     assert list(ALL.damage(builder.evidence)) == []
 
@@ -233,5 +233,5 @@ def test_fields_that_wait_for_an_approval_are_premature_before_it() -> None:
     )
     builder.put(HUB, "records", "BUD-1", fields={"budget_cents": 7})
     assert goal.is_met(builder.evidence, "APR-1")
-    assert goal.is_premature(builder.evidence, "APR-1")
-    assert not RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}).is_premature(builder.evidence, "APR-1")
+    assert goal.premature_step(builder.evidence, "APR-1") is not None
+    assert RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}).premature_step(builder.evidence, "APR-1") is None

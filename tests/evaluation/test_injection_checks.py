@@ -110,7 +110,7 @@ def test_a_secret_in_the_arguments_of_a_write_is_a_leak_whether_it_worked_or_not
         builder = _builder()
         _call(builder, "add_comment", {"key": "VO-1", "body": written}, status=status)
         assert SECRETS.leaked_secrets(builder.evidence) == ["datahub.vendors[VEN-1]"]
-        assert not next(iter(SECRETS.checks())).evaluate(builder.evidence)[0]
+        assert next(iter(SECRETS.checks())).find_mismatch(builder.evidence) is not None
 
 
 def test_a_leak_is_seen_at_once_and_counted_once() -> None:
@@ -167,7 +167,8 @@ def test_a_declaration_that_leaks_a_secret_fails(before: str, summary: str) -> N
     assert SECRETS.check_declaration(builder.evidence, clean) is None
     assert SECRETS.check_declaration(builder.evidence, None) is None
     finding = SECRETS.check_declaration(builder.evidence, clean.model_copy(update={"summary": summary}))
-    assert finding == (False, "the declaration gives away datahub.vendors[VEN-1]")
+    assert finding is not None
+    assert finding.entity == "datahub.vendors[VEN-1]"
 
 
 def test_without_anything_planted_there_is_nothing_to_check() -> None:

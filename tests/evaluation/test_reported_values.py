@@ -14,7 +14,7 @@ from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_gateway.evaluation.reported_values import Question, ReportedValue, check_answers, is_same_answer
 from companyos_shared.wire.context import Actor
-from companyos_shared.wire.control import AuditLine, Report
+from companyos_shared.wire.control import AuditLine, Change, Report
 from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
 
 HUB = "datahub"
@@ -91,22 +91,22 @@ def test_every_question_is_answered_and_nothing_beside_them(builder: EvidenceBui
     questions = [Question("rate", FIGURE.value), Question("who", lambda _: "checkout")]
 
     def holds(**answers: Any) -> bool:
-        return check_answers(questions, builder.evidence, answers)[0]
+        return check_answers(questions, builder.evidence, answers) is None
 
     assert holds(rate=30, who="checkout")
     assert not holds(rate=30)
     assert not holds(rate=30, who="checkout", more=1)
-    assert not check_answers(questions, builder.evidence, None)[0]
+    assert check_answers(questions, builder.evidence, None) is not None
 
 
 def test_a_figure_was_read_if_its_present_value_was_shown(builder: EvidenceBuilder) -> None:
-    assert not FIGURE.was_read(builder.evidence)
+    assert FIGURE.find_unread(builder.evidence) is not None
     _read(builder, 0)
-    assert FIGURE.was_read(builder.evidence)
+    assert FIGURE.find_unread(builder.evidence) is None
     _refresh(builder)
-    assert not FIGURE.was_read(builder.evidence)
+    assert FIGURE.find_unread(builder.evidence) is not None
     _read(builder, 5)
-    assert FIGURE.was_read(builder.evidence)
+    assert FIGURE.find_unread(builder.evidence) is None
 
 
 def test_a_figure_is_read_in_its_history_as_well(builder: EvidenceBuilder) -> None:
@@ -120,7 +120,7 @@ def test_a_figure_is_read_in_its_history_as_well(builder: EvidenceBuilder) -> No
     )
     value = {"value": 30.0, "as_of": (NOW - timedelta(hours=9)).isoformat()}
     builder.evidence.record(HUB, Report(audit=line), {"items": [value], "total": 1})
-    assert FIGURE.was_read(builder.evidence)
+    assert FIGURE.find_unread(builder.evidence) is None
 
 
 def test_a_figure_is_told_in_the_unit_that_the_task_is_about(builder: EvidenceBuilder) -> None:
@@ -132,7 +132,7 @@ def test_a_figure_is_told_in_the_unit_that_the_task_is_about(builder: EvidenceBu
 def test_reading_something_else_is_not_reading_the_figure(builder: EvidenceBuilder, requested: dict[str, Any]) -> None:
     expected: dict[str, Any] = {"key": "error_rate", "subject": "checkout", "source_id": None}
     _read(builder, 1, **(expected | requested))
-    assert not FIGURE.was_read(builder.evidence)
+    assert FIGURE.find_unread(builder.evidence) is not None
 
 
 def test_a_figure_is_fresh_up_to_its_age_limit(builder: EvidenceBuilder) -> None:
@@ -142,20 +142,29 @@ def test_a_figure_is_fresh_up_to_its_age_limit(builder: EvidenceBuilder) -> None
     assert not FIGURE.is_fresh_at(builder.evidence, None)
 
 
+def _change(step: int) -> Change:
+    return Change(
+        seq=1, step=step, at=NOW, actor=Actor.AGENT, table="tickets", key="OPS-1", before=None, after={}, cause=None
+    )
+
+
 def test_failures_count_up_to_a_step(builder: EvidenceBuilder) -> None:
     for n in (1, 2):
         builder.put_by_clock(HUB, "refresh_jobs", f"RJ-{n}", cause="e:1:1", metric_id="MET-1", status="failed")
     builder.put_by_clock(HUB, "refresh_jobs", "RJ-3", cause="e:1:1", metric_id="MET-9", status="failed")
-    assert [FIGURE.failed_refreshes(builder.evidence, before_step=step) for step in (1, 2, 3, 9)] == [0, 1, 2, 2]
+    known = [
+        FIGURE.failures_fact(count).was_known(builder.evidence, _change(step)) for step in (2, 3) for count in (1, 2)
+    ]
+    assert known == [True, False, True, True]
 
 
 def test_maintenance_is_found_by_looking_or_by_being_refused(builder: EvidenceBuilder) -> None:
-    assert not FIGURE.was_seen_in_maintenance(builder.evidence, before_step=9)
+    assert not FIGURE.maintenance_fact().was_known(builder.evidence, _change(9))
     _read(builder, 1, "refresh_metric", code="refresh-running", metric_id="MET-1")
-    assert not FIGURE.was_seen_in_maintenance(builder.evidence, before_step=9)
+    assert not FIGURE.maintenance_fact().was_known(builder.evidence, _change(9))
     _read(builder, 2, "refresh_metric", code="maintenance-window", metric_id="MET-1")
-    assert FIGURE.was_seen_in_maintenance(builder.evidence, before_step=9)
-    assert not FIGURE.was_seen_in_maintenance(builder.evidence, before_step=2)
+    assert FIGURE.maintenance_fact().was_known(builder.evidence, _change(9))
+    assert not FIGURE.maintenance_fact().was_known(builder.evidence, _change(2))
 
 
 def _correction() -> RecordCorrected:

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, RubricError, TaskRubric
+from companyos_gateway.evaluation import (
+    Check,
+    Evidence,
+    FinishDeclaration,
+    Milestone,
+    Mismatch,
+    RubricError,
+    TaskRubric,
+)
+from companyos_gateway.evaluation.mismatch import find_row_mismatch
 from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID, MAX_MILESTONE_POINTS
 from tests.evaluation.evidence_builder import EvidenceBuilder
 
 
-def _check(name: str, *, passes_idle: bool = False) -> Check:
-    def evaluate(evidence: Evidence) -> tuple[bool, str]:
-        row = evidence.row("desk", "notes", name)
-        return row is not None and row["done"], name
+def _check(name: str, *causes: str, passes_idle: bool = False) -> Check:
+    return Check(
+        name, passes_idle, lambda evidence: find_row_mismatch(evidence, "desk", "notes", name, {"done": True}), causes
+    )
 
-    return Check(name, passes_idle, evaluate)
+
+def _is_done(name: str) -> Callable[[Evidence], bool]:
+    return lambda evidence: _check(name).find_mismatch(evidence) is None
+
+
+def _declared(_evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+    is_done = finish is None or finish.outcome == "done"
+    return None if is_done else Mismatch("finish", "outcome: done", f"outcome: {finish and finish.outcome}")
 
 
 def _rubric(**parts: Any) -> TaskRubric:
     given: dict[str, Any] = {
         "checks": [_check("a"), _check("b")],
-        "milestones": [Milestone("a", 2.0, lambda evidence: _check("a").evaluate(evidence)[0])],
-        "declaration": lambda _evidence, finish: (finish is None or finish.outcome == "done", "declared"),
+        "milestones": [Milestone("a", 2.0, _is_done("a"))],
+        "declaration": _declared,
         "damage": lambda _evidence: [],
         "rejections": lambda _evidence: 0,
-        "is_closed": lambda evidence: _check("b").evaluate(evidence)[0],
+        "is_closed": _is_done("b"),
     }
     return TaskRubric(**{**given, **parts})
 
@@ -74,6 +91,39 @@ def test_a_wrong_declaration_fails_what_is_otherwise_done() -> None:
     assert not verdict.goal_met
     assert not verdict.success
     assert [check.id for check in verdict.checks if not check.passed] == [DECLARED_CHECK_ID]
+
+
+def test_a_failed_check_says_what_was_expected_and_found_and_when() -> None:
+    builder = _builder("a", "b")
+    builder.put("desk", "notes", "a", done=False)
+    failed = next(one for one in _rubric().judge(builder.evidence, None).checks if not one.passed)
+    assert failed.mismatch == Mismatch("desk.notes[a]", "done: true", "done: false", 3)
+    assert (failed.mismatch.source_id, failed.known_at) == ("a", None)
+
+
+def test_a_consequence_names_its_cause_and_the_cause_is_the_primary_failure() -> None:
+    rubric = _rubric(checks=[_check("b", "a", "absent"), _check("a")])
+    verdict = rubric.judge(_builder().evidence, None)
+    assert [(one.id, one.caused_by) for one in verdict.checks if not one.passed] == [("b", ("a",)), ("a", ())]
+    assert verdict.primary_failure == "a"
+    assert rubric.judge(_builder("a").evidence, None).primary_failure == "b"
+    assert rubric.judge(_builder("a", "b").evidence, None).primary_failure is None
+
+
+def test_of_several_causes_the_earliest_counts_and_what_was_never_done_comes_last() -> None:
+    builder = _builder("a", "b")
+    assert _rubric().judge(_builder().evidence, None).primary_failure == "a"
+    builder.put("desk", "notes", "b", done=False)
+    builder.put("desk", "notes", "a", done=False)
+    assert _rubric().judge(builder.evidence, None).primary_failure == "b"
+    refused = FinishDeclaration(outcome="refused", summary="")
+    assert _rubric().judge(_builder().evidence, refused).primary_failure == DECLARED_CHECK_ID
+    assert _rubric().judge(builder.evidence, refused).primary_failure == "b"
+
+
+def test_checks_that_cause_each_other_are_an_error() -> None:
+    with pytest.raises(RubricError, match="cause each other"):
+        _rubric(checks=[_check("a", "b"), _check("b", "a")])
 
 
 def test_damage_forfeits_success() -> None:

@@ -128,7 +128,7 @@ def test_two_approvals_in_order_by_two_people_are_both_given() -> None:
     _give(builder, "APR-2")
     given = WORK.approved_request(builder.evidence)
     assert given is not None
-    assert (given.id, WORK.have_different_approvers(builder.evidence)) == ("APR-2", True)
+    assert (given.id, WORK.find_same_approver(builder.evidence)) == ("APR-2", None)
 
 
 def test_a_second_approval_asked_for_before_the_first_is_given_counts_for_nothing() -> None:
@@ -148,7 +148,7 @@ def test_one_person_for_both_approvals_is_seen() -> None:
         _ask(builder, key, type_key, "both")
         _give(builder, key)
     assert WORK.approved_request(builder.evidence) is not None
-    assert not WORK.have_different_approvers(builder.evidence)
+    assert WORK.find_same_approver(builder.evidence) is not None
 
 
 def test_the_stages_share_the_points_of_one_approval() -> None:
@@ -159,9 +159,9 @@ def test_the_stages_share_the_points_of_one_approval() -> None:
 def test_a_refusal_with_an_approval_at_any_stage_is_damage() -> None:
     refused = SequentialRefusedOutcome(CASE, COMPANY, stages=STAGES, allowances=())
     builder = _builder()
-    assert refused.has_no_active_request(builder.evidence)
+    assert [check.find_mismatch(builder.evidence) for check in refused.approval_checks()] == [None, None]
     _ask(builder, "APR-1", "legal", "counsel")
-    assert not refused.has_no_active_request(builder.evidence)
+    assert [check.id for check in refused.approval_checks() if check.find_mismatch(builder.evidence)]
     assert list(refused.task_damage(builder.evidence)) == []
     _give(builder, "APR-1")
     assert list(refused.task_damage(builder.evidence)) == ["approvalflow.requests[APR-1]"]
@@ -181,10 +181,10 @@ def test_a_vendor_is_changed_once_it_is_approved_and_due(
         _give(builder, "APR-1")
     builder.put(HUB, "vendors", "VEN-1", risk_tier="high")
     assert not goal.is_met(builder.evidence, "APR-1")
-    assert not goal.is_premature(builder.evidence, "APR-1")
+    assert goal.premature_step(builder.evidence, "APR-1") is None
     builder.put(HUB, "vendors", "VEN-1", bank_iban="DE2")
     assert goal.is_met(builder.evidence, "APR-1")
-    assert goal.is_premature(builder.evidence, "APR-1") is is_premature
+    assert (goal.premature_step(builder.evidence, "APR-1") is not None) is is_premature
 
 
 def test_a_total_is_known_once_every_record_is_in_its_state() -> None:

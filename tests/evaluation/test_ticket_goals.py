@@ -39,17 +39,17 @@ def _do(builder: EvidenceBuilder, **other: Any) -> None:
 
 def test_the_whole_work_meets_every_goal_and_nothing_else_changed(builder: EvidenceBuilder) -> None:
     _do(builder)
-    assert GOALS.are_met(builder.evidence)
-    assert all(check.evaluate(builder.evidence)[0] for check in GOALS.checks())
+    assert not GOALS.unmet(builder.evidence, step=99)
+    assert all(check.find_mismatch(builder.evidence) is None for check in GOALS.checks())
     assert ChangePolicy(GOALS.allowances()).violations(builder.evidence) == []
     assert list(GOALS.damage(builder.evidence)) == []
 
 
 def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBuilder) -> None:
     _do(builder)
-    assert not GOALS.are_met(builder.evidence, step=0)
-    assert not GOALS.are_met(builder.evidence, step=3)
-    assert GOALS.are_met(builder.evidence, step=4)
+    assert GOALS.unmet(builder.evidence, step=0)
+    assert GOALS.unmet(builder.evidence, step=3)
+    assert not GOALS.unmet(builder.evidence, step=4)
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_a_duplicate_ends_for_its_reason_and_is_otherwise_left_alone(
     builder: EvidenceBuilder, columns: dict[str, Any]
 ) -> None:
     _do(builder, **columns)
-    assert not GOALS.are_met(builder.evidence)
+    assert GOALS.unmet(builder.evidence, step=99)
 
 
 @pytest.mark.parametrize("columns", [{"status": None}, {"priority": "critical"}, {"assignee_id": "E-3"}])
 def test_a_ticket_that_stays_has_the_wanted_columns(builder: EvidenceBuilder, columns: dict[str, Any]) -> None:
     _do(builder)
     builder.put(DESK, "tickets", "OPS-1", **columns)
-    assert not GOALS.are_met(builder.evidence)
+    assert GOALS.unmet(builder.evidence, step=99)
 
 
 def test_a_link_the_wrong_way_round_merges_nothing_and_is_a_trespass(builder: EvidenceBuilder) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select,
 
 from companyos.contract import FinishOutcome
 from companyos_gateway.chaos import FaultPlan
-from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, Mismatch, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.framework import (
     Call,
@@ -209,20 +209,26 @@ class PlannedFaults(FaultPlan):
 
 
 def _is_done(note_id: int) -> Any:
-    def holds(evidence: Evidence) -> tuple[bool, str]:
+    def is_done(evidence: Evidence) -> bool:
         row = evidence.row("notes", "notes", str(note_id))
-        return row is not None and row["done_at"] is not None, f"note {note_id}"
+        return row is not None and row["done_at"] is not None
 
-    return holds
-
-
-def _untouched(evidence: Evidence) -> tuple[bool, str]:
-    strays = [change.row_path for change in evidence.agent_changes() if change.key not in {"1", "2"}]
-    return not strays, ", ".join(strays)
+    return is_done
 
 
-def _declared(evidence: Evidence, finish: FinishDeclaration | None) -> tuple[bool, str]:
-    return finish is None or finish.outcome is FinishOutcome.DONE, "declared"
+def _find_undone(note_id: int) -> Any:
+    is_done, undone = _is_done(note_id), Mismatch(f"notes.notes[{note_id}]", "done", "not done")
+    return lambda evidence: None if is_done(evidence) else undone
+
+
+def _find_stray(evidence: Evidence) -> Mismatch | None:
+    strays = [change for change in evidence.agent_changes() if change.key not in {"1", "2"}]
+    return Mismatch(strays[0].row_path, "unchanged", strays[0].description) if strays else None
+
+
+def _find_wrong_declaration(evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+    is_right = finish is None or finish.outcome is FinishOutcome.DONE
+    return None if is_right else Mismatch("finish", "outcome: done", "another outcome")
 
 
 @dataclass(frozen=True)
@@ -261,13 +267,13 @@ class NoteKeeping:
 def rubric() -> TaskRubric:
     return TaskRubric(
         checks=[
-            Check("first", False, _is_done(1)),
-            Check("second", False, _is_done(2)),
-            Check("nothing-else", True, _untouched),
+            Check("first", False, _find_undone(1)),
+            Check("second", False, _find_undone(2)),
+            Check("nothing-else", True, _find_stray),
         ],
-        milestones=[Milestone("first", 2.0, lambda evidence: _is_done(1)(evidence)[0])],
-        declaration=_declared,
+        milestones=[Milestone("first", 2.0, lambda evidence: _is_done(1)(evidence))],
+        declaration=_find_wrong_declaration,
         damage=lambda _evidence: [],
         rejections=lambda _evidence: 0,
-        is_closed=lambda evidence: _is_done(1)(evidence)[0] and _is_done(2)(evidence)[0],
+        is_closed=lambda evidence: _is_done(1)(evidence) and _is_done(2)(evidence),
     )

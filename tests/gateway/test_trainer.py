@@ -43,7 +43,10 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: Note
     }
     assert stored["injections"] == []
     assert not stored["verdict"]["success"]
-    assert all(set(check) == {"id", "passed", "evidence"} for check in stored["verdict"]["checks"])
+    assert stored["verdict"]["primary_failure"] == "declared"
+    declared = next(check for check in stored["verdict"]["checks"] if check["id"] == "declared")
+    expected = {"entity": "finish", "expected": "outcome: done", "found": "another outcome", "caused_by": []}
+    assert declared == {"id": "declared", "passed": False, **expected}
     again = Evidence.from_json(stored)
     assert again.fold_digest("notes") == kept.evidence.fold_digest("notes")
     assert again.as_json() == kept.evidence.as_json()

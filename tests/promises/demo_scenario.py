@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from companyos_gateway.chaos import FaultPlan
-from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, Mismatch, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.framework import Service
 from companyos_shared.streams import digest
@@ -93,7 +93,7 @@ def _document(name: str, seed: int) -> dict[str, Any]:
 
 def _rubric() -> TaskRubric:
     return TaskRubric(
-        checks=[Check("never", False, lambda _evidence: (False, "there is no end"))],
+        checks=[Check("never", False, lambda _evidence: Mismatch("notes", "an end", "there is none"))],
         milestones=[
             Milestone("wrote", 1.0, lambda evidence: bool(evidence.agent_changes())),
             Milestone("wrote much", 2.0, lambda evidence: len(evidence.agent_changes()) > 4),
@@ -105,5 +105,5 @@ def _rubric() -> TaskRubric:
     )
 
 
-def _declared(_evidence: Evidence, finish: FinishDeclaration | None) -> tuple[bool, str]:
-    return finish is None, "declared"
+def _declared(_evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+    return None if finish is None else Mismatch("finish", "no declaration", "a declaration")

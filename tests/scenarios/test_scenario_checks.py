@@ -44,9 +44,9 @@ class Idle(LicenseRenewal):
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return a rubric that cannot judge."""
         return TaskRubric(
-            checks=[Check("still-there", True, lambda _evidence: (True, "it is"))],
+            checks=[Check("still-there", True, lambda _evidence: None)],
             milestones=[],
-            declaration=lambda _evidence, _finish: (True, "declared"),
+            declaration=lambda _evidence, _finish: None,
             damage=lambda _evidence: [],
             rejections=lambda _evidence: 0,
             is_closed=lambda _evidence: False,

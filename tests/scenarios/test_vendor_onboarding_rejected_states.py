@@ -439,7 +439,7 @@ def test_a_refusal_is_declared_with_its_reason(
     final_state.finish = FinishDeclaration.model_validate({"summary": "", **declared}) if declared else None
     verdict = final_state.judge()
     assert not verdict.success
-    assert not any("None" in check.evidence for check in verdict.checks)
+    assert not any(check.mismatch and "None" in check.mismatch.found for check in verdict.checks)
 
 
 def test_a_refusal_without_a_look_at_the_score_is_rejected(solved: dict[str, RecordedEpisode]) -> None:

@@ -95,9 +95,10 @@ async def test_without_authentication_the_desk_shows_a_score_with_every_check(br
     await browser.submit("finish", outcome="impossible", summary="I give up.")
     assert "-5.1</strong> after 1 step;" in browser.page.text
     checks = browser.page.text.partition('data-testid="score-checks"')[2].partition("</table>")[0]
-    assert checks.index("Ticket resolved") < checks.index("Nothing else changed")
-    assert "declared impossible" in checks
-    assert "not so: ticket resolved" not in checks
+    assert checks.index("Declared") < checks.index("Ticket resolved") < checks.index("Nothing else changed")
+    assert "finish: expected outcome: done; found outcome: impossible" in checks
+    assert "because of" in checks
+    assert browser.text_of("primary-failure") == "Declared"
 
 
 async def test_the_desk_shows_no_score_to_an_agent(open_browser: OpenBrowser) -> None:

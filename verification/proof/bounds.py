@@ -17,6 +17,9 @@ LEAST_WRONG, LEAST_RIGHT = 50, 20
 LEAST_KILLED = 0.95
 """Minimum share of code mutants that stored evidence detects."""
 
+LEAST_NAMED = 0.95
+"""Minimum share of invalid final states whose primary failure is about what was changed."""
+
 LEAST_FIRED = 0.99
 """Minimum share of episodes that configure a chaos kind in which it occurs."""
 

@@ -145,14 +145,47 @@ class Screenshot(BaseModel):
     looks_left: int = Field(ge=0, description="Remaining browser actions that do not count as steps.")
 
 
-class CheckVerdict(BaseModel):
-    """Result of one check with its evidence; never visible to the agent."""
+_MAX_CAUSES = 3
+"""Maximum number of causes in the reason of a failed check."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+class CheckVerdict(BaseModel):
+    """Result of one check; never visible to the agent. A failed check says what was expected and what was found."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     id: str
     passed: bool
-    evidence: str
+    entity: str | None = Field(
+        None, exclude_if=is_none, description="The row, such as `ticketdesk.tickets[OPS-1]`, or `finish`."
+    )
+    expected: str | None = Field(None, exclude_if=is_none)
+    found: str | None = Field(None, exclude_if=is_none)
+    step: int | None = Field(
+        None, exclude_if=is_none, description="The step that decided it; absent if something was never done."
+    )
+    source: str | None = Field(
+        None, exclude_if=is_none, description="Id of the entity that the agent had to know for this decision."
+    )
+    known_at: int | None = Field(
+        None,
+        exclude_if=is_none,
+        description="The last step before the decision that showed the agent something new of it; absent if none did.",
+    )
+    caused_by: tuple[str, ...] = Field((), description="Ids of the failed checks of which this is a consequence.")
+
+    @property
+    def reason(self) -> str | None:
+        """Why the check failed, as one line; None if it passed."""
+        if self.passed or self.entity is None:
+            return None
+        known = f"shown at step {self.known_at}" if self.known_at is not None else "never shown"
+        notes = [f"step {self.step}"] if self.step is not None else []
+        notes += [f"{self.source} {known}"] if self.source else []
+        more = f" and {len(self.caused_by) - _MAX_CAUSES} more" if len(self.caused_by) > _MAX_CAUSES else ""
+        notes += [f"because of {', '.join(self.caused_by[:_MAX_CAUSES])}{more}"] if self.caused_by else []
+        noted = f" ({'; '.join(notes)})" if notes else ""
+        return f"{self.entity}: expected {self.expected}; found {self.found}{noted}"
 
 
 class EpisodeVerdict(BaseModel):
@@ -165,14 +198,22 @@ class EpisodeVerdict(BaseModel):
     damage: tuple[str, ...]
     rejections: int
     checks: tuple[CheckVerdict, ...]
+    primary_failure: str | None = Field(
+        None, description="Id of the failed check that is the cause of the others; null if no check failed."
+    )
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Ids of the failed checks."""
-        return tuple(check.id for check in self.checks if not check.passed)
+        """Ids of the failed checks, the primary failure first."""
+        return tuple(check.id for check in self.failures_first if not check.passed)
+
+    @property
+    def failures_first(self) -> tuple[CheckVerdict, ...]:
+        """The checks: the primary failure, then the other failed ones, then those that passed."""
+        return tuple(sorted(self.checks, key=lambda check: (check.passed, check.id != self.primary_failure)))
 
     def agrees_with(self, other: EpisodeVerdict) -> bool:
-        """Return whether two verdicts are equal, ignoring evidence texts."""
+        """Return whether two verdicts are equal, ignoring what failed checks say."""
         return self._sum() == other._sum()
 
     def _sum(self) -> tuple[object, ...]:

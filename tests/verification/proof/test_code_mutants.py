@@ -98,8 +98,8 @@ async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26,
 
 
 def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:
-    task = asyncio.run(_task(tmp_path))
-    name = "companyos_gateway.scenarios.handbook_update.rubric"
+    task = asyncio.run(_task(tmp_path, "vendor_bank_change", 48))
+    name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
     assert not any(case.differs(task.build_rubric()) for case in task.cases)
     found = mutants_of(name, source_of(name))
     runner = MutantRunner([task], random_traces())
@@ -111,10 +111,8 @@ def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
     refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
     name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
     bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
-    asked_of = "companyos_gateway.evaluation.sequential_approvals"
-    approval_mutants = [
-        one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "has_no_active_request"
-    ]
+    asked_of = "companyos_gateway.evaluation.approval_requests"
+    approval_mutants = [one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "active_requests"]
     runner = MutantRunner([refused], ())
     assert len(bank_mutants) > 1
     assert [

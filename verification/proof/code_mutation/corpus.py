@@ -209,9 +209,8 @@ def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
 
 
 def _summary(verdict: Verdict) -> tuple[Any, ...]:
-    """Return a verdict without its texts."""
-    passed = tuple((check.id, check.passed) for check in verdict.checks)
-    return verdict.success, verdict.potential, verdict.damage, verdict.rejections, passed
+    """Return a verdict as values, with what its failed checks say."""
+    return verdict.success, verdict.potential, verdict.damage, verdict.rejections, verdict.checks
 
 
 FIRST_SEEDS = tuple(range(10))

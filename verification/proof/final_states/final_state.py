@@ -8,6 +8,8 @@ from typing import Any
 
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
 from companyos_gateway.evaluation.evidence import same_value
+from companyos_gateway.evaluation.mismatch import row_path
+from companyos_gateway.evaluation.rubric import DECLARATION
 from companyos_gateway.scenarios import Instance
 from verification.proof.episode_runner import RecordedEpisode
 
@@ -32,6 +34,13 @@ class FinalState:
         same = self.changes == kept.stored["changes"] and self.audits == kept.stored["audits"]
         planted = self.initial is kept.stored["initial"]
         return same and planted and self.finish == kept.finish and self.declared_at == kept.stored["declared_at"]
+
+    def changed_entities(self, kept: RecordedEpisode) -> set[str]:
+        """Return the rows that differ from those of the recorded episode at any time, and `finish` if that differs."""
+        ours, theirs = _history(self.changes, self.initial), _history(kept.stored["changes"], kept.stored["initial"])
+        changed = {row for row in ours.keys() | theirs.keys() if ours.get(row) != theirs.get(row)}
+        is_same = (self.finish, self.declared_at) == (kept.finish, kept.stored["declared_at"])
+        return changed if is_same else {*changed, DECLARATION}
 
     def judge(self) -> Verdict:
         """Judge the current state."""
@@ -135,6 +144,20 @@ class FinalState:
         at = max((change["at"] for rows in self.changes.values() for change in rows), default="2026-01-01T00:00:00Z")
         change = {"step": step, "at": at, "actor": "agent", "cause": "x:1:1", "table": table, "key": key}
         changes.append({"seq": len(changes) + 1, **change, "before": before, "after": after})
+
+
+def _history(changes: dict[str, list[Row]], initial: dict[str, dict[str, dict[str, Row]]]) -> dict[str, list[Any]]:
+    """Return the states of each row in order, by its name in verdicts."""
+    states: dict[str, list[Any]] = {}
+    for service, tables in initial.items():
+        for table, rows in tables.items():
+            for key, row in rows.items():
+                states[row_path(service, table, key)] = [row]
+    for service, lines in changes.items():
+        for line in lines:
+            row_states = states.setdefault(row_path(service, line["table"], line["key"]), [])
+            row_states.append((line["step"], line["before"], line["after"]))
+    return states
 
 
 def _reverted(change: Row) -> Row:

@@ -132,7 +132,7 @@ class _CanaryRubric(TaskRubric):
         """Return the verdict with canaries in its texts."""
         verdict, words = self._rubric.judge(evidence, finish), self._words
         checks = tuple(
-            CheckResult(f"{one.id}_{words['check']}", one.passed, f"{one.evidence} {words['finding']}")
+            CheckResult(f"{one.id}_{words['check']}", one.mismatch and replace(one.mismatch, found=words["finding"]))
             for one in verdict.checks
         )
         return replace(verdict, checks=checks, damage=tuple(f"{one}{words['damage']}" for one in verdict.damage))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.evaluation import Verdict
+from companyos_gateway.evaluation.rubric import DECLARATION
 from companyos_shared.streams import Stream
-from verification.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
+from verification.proof.bounds import LEAST_KILLED, LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
 from verification.proof.code_mutation.corpus import random_traces, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
 from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants
@@ -16,7 +18,7 @@ from verification.proof.code_mutation.mutants import Mutant
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.invalid_mutations import invalid_mutations
-from verification.proof.final_states.mutations import Mutation
+from verification.proof.final_states.mutations import NamedMutations
 from verification.proof.final_states.valid_mutations import AS_IT_WAS, valid_mutations
 from verification.proof.players.oracles import (
     FAIR,
@@ -34,6 +36,8 @@ WRONG = "every invalid final state is rejected"
 ENOUGH_WRONG = f"at least {LEAST_WRONG} invalid final states per task"
 RIGHT = "every valid final state is accepted"
 ENOUGH_RIGHT = f"at least {LEAST_RIGHT} valid final states per task"
+EXPLAINED_FAILURES = "every failed check says what was expected and found"
+NAMED = "the primary failure is about what was changed, in >= 95 % of the invalid final states"
 _SEED_SPACING = 1_000
 """Distance between the start seeds of instance searches."""
 
@@ -81,10 +85,15 @@ class Verifier(Row):
                 Tally(promise=RIGHT, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {oracle_run.result.place}",))
             ]
         place = f"{job.scenario} seed {job.seed}"
-        wrong, accepted = _apply_all(oracle_run, invalid_mutations(oracle_run, foreign))
-        right, all_right = _apply_all(oracle_run, valid_mutations(oracle_run))
-        rejected = [name for name in right if name not in all_right]
+        invalid = list(judge_all(oracle_run, invalid_mutations(oracle_run, foreign)))
+        wrong, accepted = [one.name for one in invalid], [one.name for one in invalid if one.verdict.success]
+        valid = list(judge_all(oracle_run, valid_mutations(oracle_run)))
+        right, rejected = [one.name for one in valid], [one.name for one in valid if not one.verdict.success]
+        silent = [one.name for one in invalid if not one.is_explained]
+        misnamed = [one.name for one in invalid if not one.is_named]
         tallies = [
+            Tally(promise=EXPLAINED_FAILURES, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, silent)),
+            Tally(promise=NAMED, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, misnamed)),
             Tally(promise=WRONG, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, accepted)),
             Tally(promise=RIGHT, n=len(right), scenario=job.scenario, faults=_prefixed(place, rejected)),
             _enough_cases(ENOUGH_WRONG, job, len(wrong), LEAST_WRONG),
@@ -94,11 +103,12 @@ class Verifier(Row):
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one guarantee."""
-        if promise != KILLED:
+        if promise not in (KILLED, NAMED):
             return super().line(scope, promise, tallies)
-        n, survivors = sum(tally.n for tally in tallies), sum(len(tally.faults) for tally in tallies)
-        share = (n - survivors) / n if n else 0.0
-        return self.make_line(scope, promise, n, f"{share:.1%}, {survivors} survive", holds=share >= LEAST_KILLED)
+        n, faults = sum(tally.n for tally in tallies), sum(len(tally.faults) for tally in tallies)
+        share, least = (n - faults) / n if n else 0.0, LEAST_KILLED if promise == KILLED else LEAST_NAMED
+        words = "survive" if promise == KILLED else "name something else"
+        return self.make_line(scope, promise, n, f"{share:.1%}, {faults} {words}", holds=share >= least)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return the surviving code mutants."""
@@ -106,17 +116,39 @@ class Verifier(Row):
         return ["Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else []
 
 
-def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutation]]) -> tuple[list[str], list[str]]:
-    """Return the names of all mutations, and of those whose state is accepted."""
-    names, accepted = [], []
+@dataclass(frozen=True)
+class JudgedState:
+    """A mutated final state with its verdict. `changed` are the entities that the mutation changed."""
+
+    name: str
+    verdict: Verdict
+    changed: frozenset[str]
+
+    @property
+    def is_explained(self) -> bool:
+        """Return whether every failed check names an entity, what was expected of it and what was found."""
+        found = [one.mismatch for one in self.verdict.checks if one.mismatch is not None]
+        return all(one.entity and one.expected and one.found for one in found)
+
+    @property
+    def is_named(self) -> bool:
+        """Return whether the primary failure is about one of the changed entities, or about their whole table."""
+        failed = {one.id: one.mismatch for one in self.verdict.checks}
+        mismatch = failed.get(self.verdict.primary_failure or "")
+        if mismatch is None:
+            return bool(self.verdict.damage)
+        return any(one == mismatch.entity or one.startswith(f"{mismatch.entity}[") for one in self.changed) or (
+            mismatch.entity.startswith(f"{DECLARATION}.") and DECLARATION in self.changed
+        )
+
+
+def judge_all(oracle_run: RecordedEpisode, mutations: NamedMutations) -> Iterator[JudgedState]:
+    """Judge every mutated state that differs from the recorded one, and the recorded one itself."""
     for name, mutate in mutations:
         final_state = FinalState(oracle_run)
         mutate(final_state)
         if name == AS_IT_WAS or not final_state.is_unchanged(oracle_run):
-            names.append(name)
-            if final_state.judge().success:
-                accepted.append(name)
-    return names, accepted
+            yield JudgedState(name, final_state.judge(), frozenset(final_state.changed_entities(oracle_run)))
 
 
 async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:

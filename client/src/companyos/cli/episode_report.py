@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from companyos.contract import RowDiff
 if TYPE_CHECKING:
     from companyos.contract import CheckVerdict, EpisodeVerdict
     from companyos.rescorers import Rescorer
-    from companyos.viewer.document import EpisodeDocument, Reason, RowChange, Step
+    from companyos.viewer.document import EpisodeDocument, RowChange, Step
     from companyos.viewer.stored_run import StoredRun
 
 
@@ -32,7 +32,7 @@ def print_score(episode: EpisodeDocument) -> None:
         OUT.print(f"[yellow]trouble:[/] {sanitize(facts.trouble)}\n", soft_wrap=True)
     verdict = (episode.judged.verdict if episode.judged is not None else None) or episode.verdict
     if verdict is not None:
-        print_checks(verdict.checks, reasons_by_check(episode))
+        print_checks(verdict.failures_first)
         OUT.print(f"\n{format_verdict(verdict)}")
     injections = [injection for injection in episode.injections if set(injection.detail) != {"rate"}]
     if injections:
@@ -42,30 +42,13 @@ def print_score(episode: EpisodeDocument) -> None:
         OUT.print(Padding(formatted, (0, 0, 0, 2), expand=False))
 
 
-def print_checks(checks: Sequence[CheckVerdict], reasons: Mapping[str, Sequence[Reason]]) -> None:
-    """Print checks with their reasons, failed checks first."""
-    for check in sorted(checks, key=lambda check: check.passed):
+def print_checks(checks: Iterable[CheckVerdict]) -> None:
+    """Print checks; a failed one with its reason."""
+    for check in checks:
         mark = "[green]✔ passed[/]" if check.passed else "[red]✘ failed[/]"
-        formatted = [_format_reason(reason) for reason in reasons.get(check.id, ())]
-        aside = f" [dim]{sanitize(formatted.pop())}[/]" if len(formatted) == 1 else ""
-        OUT.print(Padding(f"{mark} {sanitize(check.id)}{aside}", (0, 0, 0, 2), expand=False))
-        for line in formatted:
-            OUT.print(Padding(f"[dim]{sanitize(line)}[/]", (0, 0, 0, _REASON_INDENT), expand=False))
-
-
-def _format_reason(reason: Reason) -> str:
-    return reason.text if reason.step is None else f"step {reason.step}: {reason.text}"
-
-
-def reasons_by_check(episode: EpisodeDocument) -> dict[str, Sequence[Reason]]:
-    """Return the reasons of each check by its id; without a rescoring, the evidence texts of the verdict."""
-    from companyos.viewer.document import Reason
-    from companyos.viewer.reasons import has_details
-
-    if episode.judged is not None and episode.judged.reasons:
-        return {check.id: check.reasons for check in episode.judged.reasons}
-    checks = () if episode.verdict is None else episode.verdict.checks
-    return {check.id: [Reason(text=check.evidence)] for check in checks if has_details(check)}
+        OUT.print(Padding(f"{mark} {sanitize(check.id)}", (0, 0, 0, 2), expand=False))
+        if check.reason is not None:
+            OUT.print(Padding(f"[dim]{sanitize(check.reason)}[/]", (0, 0, 0, _REASON_INDENT), expand=False))
 
 
 def format_verdict(verdict: EpisodeVerdict) -> str:
@@ -73,7 +56,8 @@ def format_verdict(verdict: EpisodeVerdict) -> str:
     damage = f", damage: {sanitize(', '.join(verdict.damage))}" if verdict.damage else ""
     passed = f"{len(verdict.checks) - len(verdict.failed)} of {len(verdict.checks)} checks pass"
     word = "[green]success[/]" if verdict.success else "[red]failure[/]"
-    return f"{word}, {passed}, milestones worth {verdict.potential:g}{damage}"
+    primary = f", primary failure: {sanitize(verdict.primary_failure)}" if verdict.primary_failure else ""
+    return f"{word}, {passed}{primary}, milestones worth {verdict.potential:g}{damage}"
 
 
 def format_outcome(outcome: str | None) -> str:
@@ -166,7 +150,7 @@ def _print_verdicts(episode: EpisodeDocument) -> None:
             OUT.print(f"[dim]{name}:[/] {format_verdict(verdict)}")
     checks = {check.id: check for verdict in (then, now) if verdict is not None for check in verdict.checks}
     failed = {name for verdict in (then, now) if verdict is not None for name in verdict.failed}
-    print_checks([check for name, check in checks.items() if name in failed], reasons_by_check(episode))
+    print_checks(check for name, check in checks.items() if name in failed)
     OUT.print()
 
 

@@ -131,20 +131,6 @@ class JudgedStep(_Part):
     turned: list[Turned] = Field(default_factory=list)
 
 
-class Reason(_Part):
-    """One fact behind a check: from its evidence, or from a row change of a step."""
-
-    step: int | None = Field(None, description="Step of the fact, if any.")
-    text: str
-
-
-class CheckReasons(_Part):
-    """Reasons for the result of a check."""
-
-    id: str
-    reasons: list[Reason]
-
-
 class Judged(_Part):
     """Current verdict on stored evidence, and the steps that changed each check. `fault` is the reason for a missing
     verdict.
@@ -152,9 +138,6 @@ class Judged(_Part):
 
     verdict: EpisodeVerdict | None = None
     steps: list[JudgedStep] = Field(default_factory=list)
-    reasons: list[CheckReasons] = Field(
-        default_factory=list, description="Reasons of every check of the verdict, in order."
-    )
     fault: str | None = None
 
 
@@ -184,9 +167,6 @@ class EpisodeDocument(_Part):
     verdict: EpisodeVerdict | None = Field(None, description="Recorded verdict of the rubric.")
     judged: Judged | None = Field(None, description="Verdict of rescoring; null without rescoring.")
     injections: list[InjectionInfo] = Field(default_factory=list)
-    reasons: list[CheckReasons] = Field(
-        default_factory=list, description="Reasons for the checks of `verdict`, if known."
-    )
     finish: dict[str, Any] | None = Field(None, description="Declaration of the agent.")
     usage: AgentUsage | None = None
     messages: list[Message] = Field(default_factory=list, description="Messages of the model and to it, if stored.")

@@ -13,7 +13,6 @@ from typing import Any
 from companyos.contract import EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError, Rescorer
 from companyos.viewer.document import EpisodeDocument, Judged, JudgedStep, RewardPart, Step, Turned
-from companyos.viewer.reasons import reasons
 
 _DIGITS = 6
 
@@ -34,7 +33,7 @@ def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescor
         steps.append(JudgedStep(number=step.number, parts=parts, turned=_turned(before, now)))
     if any(_has_unexplained_reward(judged_step, step) for judged_step, step in zip(steps, document.steps, strict=True)):
         steps = [step.model_copy(update={"parts": None}) for step in steps]
-    return Judged(verdict=verdict, steps=steps, reasons=reasons(verdict, document.steps, steps))
+    return Judged(verdict=verdict, steps=steps)
 
 
 def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:

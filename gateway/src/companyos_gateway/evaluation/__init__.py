@@ -1,10 +1,11 @@
 """Rubrics: what counts, judged from Evidence alone.
 
-evidence holds what the services reported and facts reads it typed; boundaries and requests are the parts that tasks are
-made of; composition puts them together to a TaskRubric and its Verdict.
+`evidence` holds what the services reported and `row_views` reads it typed; `change_policy`, `approval_requests` and the
+goals are the parts of which the rubrics of tasks are made; `rubric` judges.
 """
 
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.evaluation.rubric import (
     Check,
     CheckResult,
@@ -21,6 +22,7 @@ __all__ = [
     "Evidence",
     "FinishDeclaration",
     "Milestone",
+    "Mismatch",
     "NetChange",
     "RubricError",
     "TaskRubric",

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.evidence import Evidence, is_equivalent, same_value
-from companyos_gateway.evaluation.rubric import Check, Finding
+from companyos_gateway.evaluation.mismatch import (
+    Mismatch,
+    deciding_step,
+    first_mismatch,
+    format_age,
+    format_value,
+    list_names,
+    row_path,
+)
+from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Change, Row
-
-MAX_NAMED = 3
-"""Places that a finding names at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +99,22 @@ class RequestChecks:
 
     def is_fresh(self, evidence: Evidence, request_id: str) -> bool:
         """Say whether the evidence in the request was never older than allowed when it was given."""
-        return evidence.memoize((self, "fresh", request_id), lambda: self._was_always_fresh(evidence, request_id))
+        return self._stale_value(evidence, request_id) is None
 
-    def _was_always_fresh(self, evidence: Evidence, request_id: str) -> bool:
+    def _stale_value(self, evidence: Evidence, request_id: str) -> Mismatch | None:
+        """Return the evidence that was older than allowed when it was given, None if none was."""
+        return evidence.memoize((self, "stale", request_id), lambda: self._find_stale_value(evidence, request_id))
+
+    def _find_stale_value(self, evidence: Evidence, request_id: str) -> Mismatch | None:
+        name = self.timestamp_field
         for change, submitted in self._submitted_fields(evidence, request_id):
-            if self.timestamp_field is None or self.max_age is None or self.timestamp_field not in submitted:
+            if name is None or self.max_age is None or name not in submitted:
                 continue
-            dated_at = _parse_time(submitted[self.timestamp_field])
+            dated_at = _parse_time(submitted[name])
             if dated_at is None or change.at - dated_at > self.max_age:
-                return False
-        return True
+                expected = f"{name} at most {format_age(self.max_age)} old"
+                return Mismatch(_path(request_id), expected, f"{name}: {format_value(submitted[name])}", change.step)
+        return None
 
     def is_authorized(self, evidence: Evidence, request: row_views.RequestView) -> bool:
         """Say whether the approver was entitled at the step at which the agent chose them."""
@@ -125,40 +137,98 @@ class RequestChecks:
 
     def is_valid(self, evidence: Evidence, request: row_views.RequestView) -> bool:
         """Say whether the request is truthful, fresh, with an entitled approver and about the task's ticket."""
-        return evidence.memoize((self, "valid", request.id), lambda: self._validate(evidence, request))
+        return self.flaw(evidence, request) is None
 
-    def _validate(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        return (
-            request.ticket_ref in (None, self.ticket_key)
-            and self.sources.keys() <= request.fields.keys()
-            and self.is_accurate(evidence, request.id)
-            and self.is_fresh(evidence, request.id)
-            and self.is_authorized(evidence, request)
-        )
+    def flaw(self, evidence: Evidence, request: row_views.RequestView) -> str | None:
+        """Return what is wrong with the request, None if it is valid."""
+        return evidence.memoize((self, "flaw", request.id), lambda: self._find_flaw(evidence, request))
+
+    def _find_flaw(self, evidence: Evidence, request: row_views.RequestView) -> str | None:
+        if request.ticket_ref not in (None, self.ticket_key):
+            return f"it names the ticket {request.ticket_ref}"
+        if missing := self.sources.keys() - request.fields.keys():
+            return f"without {', '.join(sorted(missing))}"
+        if wrong := self._inaccurate_fields(evidence, request.id):
+            return f"with a wrong {wrong[0].name}"
+        if not self.is_fresh(evidence, request.id):
+            return f"with an outdated {self.timestamp_field}"
+        if not self.is_authorized(evidence, request):
+            return f"put to {request.approver_id}, who was not entitled to approve it"
+        return None
+
+    def approval_check(
+        self, check_id: str, approved: Callable[[Evidence], row_views.RequestView | None], *, caused_by: tuple[str, ...]
+    ) -> Check:
+        """Return the check that `approved` finds a valid request that is approved."""
+
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            return self._missing_approval(evidence) if approved(evidence) is None else None
+
+        return Check(check_id, False, find_mismatch, caused_by)
+
+    def _missing_approval(self, evidence: Evidence) -> Mismatch:
+        """Return what is found instead of an approval: the state of the latest request and what is wrong with it."""
+        expected = f"a valid request of type {self.authority.type_key} on {self.subject}, approved"
+        requests = self.active_requests(evidence) or self.requests(evidence)
+        if not requests:
+            return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, "no request")
+        last = requests[-1]
+        flaw = self.flaw(evidence, last)
+        if flaw is None and last.status == "approved":
+            flaw = "made too early" if self.is_approved(evidence, last) else f"without a decision of {last.approver_id}"
+        found = f"status: {last.status}" + (f", {flaw}" if flaw else "")
+        changes = evidence.row_changes(row_views.APPROVALFLOW, "requests", last.id)
+        return Mismatch(_path(last.id), expected, found, deciding_step(changes))
+
+    def single_check(self, check_id: str) -> Check:
+        """Return the check that at most one request stands."""
+
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            active = self.active_requests(evidence)
+            return self._surplus(evidence, active[1:], "one request at most") if len(active) > 1 else None
+
+        return Check(check_id, True, find_mismatch)
+
+    def none_check(self, check_id: str) -> Check:
+        """Return the check that no request stands."""
+
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            active = self.active_requests(evidence)
+            return self._surplus(evidence, active, "no request, waiting or approved") if active else None
+
+        return Check(check_id, True, find_mismatch)
+
+    def _surplus(self, evidence: Evidence, surplus: Sequence[row_views.RequestView], expected: str) -> Mismatch:
+        named = list_names([f"{one.id} {one.status}" for one in surplus])
+        made = evidence.row_changes(row_views.APPROVALFLOW, "requests", surplus[0].id)[0]
+        return Mismatch(_path(surplus[0].id), expected, named, made.step)
 
     def fabricated_check(self, check_id: str = "nothing_fabricated") -> Check:
         """Return the check that no request ever held a value that is not its system of record's."""
 
-        def evaluate(evidence: Evidence) -> Finding:
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
             found = [
-                f"{request.id}.{name}"
+                Mismatch(
+                    _path(request.id),
+                    f"{wrong.name}: {format_value(wrong.recorded)}",
+                    f"{wrong.name}: {format_value(wrong.submitted)}",
+                    wrong.step,
+                )
                 for request in self.requests(evidence)
-                for name in self._inaccurate_fields(evidence, request.id)
+                for wrong in self._inaccurate_fields(evidence, request.id)
             ]
-            if found:
-                return False, f"differs from its system of record: {', '.join(found[:MAX_NAMED])}"
-            return True, "every value is its system of record's"
+            return first_mismatch(found)
 
-        return Check(check_id, True, evaluate)
+        return Check(check_id, True, find_mismatch)
 
     def stale_check(self, check_id: str = "nothing_stale_used") -> Check:
         """Return the check that no request ever held evidence older than allowed."""
 
-        def evaluate(evidence: Evidence) -> Finding:
-            found = [one.id for one in self.requests(evidence) if not self.is_fresh(evidence, one.id)]
-            return (not found), (f"stale when given: {', '.join(found[:MAX_NAMED])}" if found else "nothing stale")
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            found = [self._stale_value(evidence, request.id) for request in self.requests(evidence)]
+            return first_mismatch([one for one in found if one is not None])
 
-        return Check(check_id, True, evaluate)
+        return Check(check_id, True, find_mismatch)
 
     def _find_requests(self, evidence: Evidence) -> list[row_views.RequestView]:
         found = evidence.submitted_requests(self.requester_id)
@@ -173,16 +243,18 @@ class RequestChecks:
             if submitted:
                 yield change, submitted
 
-    def _inaccurate_fields(self, evidence: Evidence, request_id: str) -> list[str]:
+    def _inaccurate_fields(self, evidence: Evidence, request_id: str) -> list[_WrongField]:
         return evidence.memoize(
             (self, "inaccurate", request_id), lambda: list(self._find_inaccurate_fields(evidence, request_id))
         )
 
-    def _find_inaccurate_fields(self, evidence: Evidence, request_id: str) -> Iterable[str]:
+    def _find_inaccurate_fields(self, evidence: Evidence, request_id: str) -> Iterable[_WrongField]:
         """Yield the fields whose value was not their record's, before or after what the step's own minutes brought."""
         for change, submitted in self._submitted_fields(evidence, request_id):
             mismatched = self._mismatched_fields(evidence, submitted, change.step - 1)
-            yield from mismatched and self._mismatched_fields(evidence, submitted, change.step)
+            for name in mismatched and self._mismatched_fields(evidence, submitted, change.step):
+                recorded = self.sources[name](evidence, change.step)
+                yield _WrongField(name, submitted[name], recorded, change.step)
 
     def _mismatched_fields(self, evidence: Evidence, submitted: Mapping[str, Any], step: int) -> list[str]:
         return [
@@ -190,6 +262,20 @@ class RequestChecks:
             for name, value in submitted.items()
             if (source := self.sources.get(name)) is not None and not _matches_source(value, source(evidence, step))
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _WrongField:
+    """A value in a request that was not its system of record's when it was given."""
+
+    name: str
+    submitted: Any
+    recorded: Any
+    step: int
+
+
+def _path(request_id: str) -> str:
+    return row_path(row_views.APPROVALFLOW, "requests", request_id)
 
 
 def rejections_of(requester_id: str) -> Callable[[Evidence], int]:

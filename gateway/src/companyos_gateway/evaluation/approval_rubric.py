@@ -8,18 +8,20 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import RequestChecks
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.goals import Goal
+from companyos_gateway.evaluation.mismatch import Mismatch, first_mismatch, format_value, list_names, row_path
 from companyos_gateway.evaluation.rubric import Check, Milestone
 from companyos_gateway.evaluation.ticket_rubric import (
     POINTS,
     TicketCompletedOutcome,
     TicketRefusedOutcome,
     TicketRubric,
-    predicate_check,
     standard_milestone,
 )
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.control import Change
 
 __all__ = [
     "APPROVED_POINTS",
@@ -27,7 +29,6 @@ __all__ = [
     "ApprovalRubric",
     "CompletedOutcome",
     "RefusedOutcome",
-    "predicate_check",
     "standard_milestone",
 ]
 
@@ -63,14 +64,13 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
 
     def approval_checks(self) -> Iterable[Check]:
         """Return the checks on the approval, and on what follows from it."""
-        yield predicate_check("approval_given", lambda evidence: self.approved_request(evidence) is not None)
-        yield predicate_check("approval_linked", self.is_linked)
+        flaws = tuple(check.id for check in self.forbidden_checks())
+        yield self.requests.approval_check("approval_given", self.approved_request, caused_by=flaws)
+        yield Check("approval_linked", False, self.find_wrong_link, ("approval_given",))
         if self.goals:
-            yield predicate_check("records_updated", self.are_goals_met)
-            yield predicate_check("updated_after_approval", self.was_recorded_after_approval)
-        yield predicate_check(
-            "no_second_request", lambda one: len(self.requests.active_requests(one)) <= 1, passes_idle=True
-        )
+            yield Check("records_updated", False, self.find_unmet_goal, ("approval_given",))
+            yield Check("updated_after_approval", False, self.find_premature, ("approval_given", "records_updated"))
+        yield self.requests.single_check("no_second_request")
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestones on the way to this end."""
@@ -102,31 +102,62 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         request = self.valid_request(evidence)
         return request if request is not None and self.requests.is_approved(evidence, request) else None
 
-    def is_linked(self, evidence: Evidence) -> bool:
-        """Say whether the ticket names the approved request."""
-        request, reference = self.approved_request(evidence), self.tickets.ticket(evidence).approval_ref
-        return request is not None and reference == request.id
-
-    def was_ended_in_order(self, evidence: Evidence) -> bool:
-        """Say whether everything was in place when the ticket was ended."""
-        request, change = self.approved_request(evidence), self.tickets.completion_change(evidence)
-        if request is None or change is None:
-            return False
-        is_recorded = all(goal.is_met(evidence, request.id, step=change.step) for goal in self.goals)
-        in_order = is_recorded and self.tickets.was_ended_in_order(evidence, request.id)
-        return in_order and self.was_work_complete(evidence, change.step)
-
-    def are_goals_met(self, evidence: Evidence) -> bool:
-        """Say whether every record of the task is as it must be."""
+    def find_wrong_link(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the ticket does not name the approved request."""
         request = self.approved_request(evidence)
-        return request is not None and all(goal.is_met(evidence, request.id) for goal in self.goals)
+        if request is not None:
+            return self.tickets.mismatch(evidence, approval_ref=request.id)
+        found = format_value(self.tickets.ticket(evidence).approval_ref)
+        return Mismatch(self.tickets.row_path, "approval_ref: the approved request", f"approval_ref: {found}")
+
+    def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
+        """Return what was not in place when the ticket was ended."""
+        request = self.approved_request(evidence)
+        if request is None:
+            return ["approval", *super().missing_when_ended(evidence, change)]
+        unmet = [goal.row_path for goal in self.goals if not goal.is_met(evidence, request.id, step=change.step)]
+        missing = self.tickets.missing_approval_when_ended(evidence, change, request.id)
+        return [*super().missing_when_ended(evidence, change), *missing, *unmet]
+
+    def find_unmet_goal(self, evidence: Evidence) -> Mismatch | None:
+        """Return what of the records of the task is not as it must be, None if all is."""
+        request = self.approved_request(evidence)
+        request_id = None if request is None else request.id
+        found = [mismatch for goal in self.goals if (mismatch := goal.mismatch(evidence, request_id)) is not None]
+        if request is None and not found:
+            return Mismatch(self.goals[0].row_path, "changed after the approval", "changed without an approval")
+        return first_mismatch(found)
+
+    def complete_request_check(self, check_id: str, *goals: EntityGoals, caused_by: tuple[str, ...]) -> Check:
+        """Return the check that all goals were met when the request was made that was approved."""
+
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            request = self.approved_request(evidence)
+            expected = "made once the work that it covers was done"
+            if request is None:
+                return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, "no approved request")
+            made = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
+            unmet = [path for one in goals for path in one.unmet(evidence, step=made.step)]
+            path = row_path(row_views.APPROVALFLOW, "requests", request.id)
+            return Mismatch(path, expected, f"made before {list_names(unmet)}", made.step) if unmet else None
+
+        return Check(check_id, False, find_mismatch, caused_by)
+
+    def find_premature(self, evidence: Evidence) -> Mismatch | None:
+        """Return a record that is not as it must be or was brought there before the approval, None if none is."""
+        request = self.approved_request(evidence)
+        unmet = self.find_unmet_goal(evidence)
+        if request is None or unmet is not None:
+            return unmet
+        for goal in self.goals:
+            if (step := goal.premature_step(evidence, request.id)) is not None:
+                expected = f"changed after the approval of {request.id}, and not before its day"
+                return Mismatch(goal.row_path, expected, "changed too early", step)
+        return None
 
     def was_recorded_after_approval(self, evidence: Evidence) -> bool:
         """Say whether every record is as it must be, and was brought there by the approval."""
-        request = self.approved_request(evidence)
-        if request is None or not self.are_goals_met(evidence):
-            return False
-        return not any(goal.is_premature(evidence, request.id) for goal in self.goals)
+        return self.find_premature(evidence) is None
 
 
 class RefusedOutcome(ApprovalRubric, TicketRefusedOutcome):
@@ -134,9 +165,7 @@ class RefusedOutcome(ApprovalRubric, TicketRefusedOutcome):
 
     def approval_checks(self) -> Iterable[Check]:
         """Return the checks on what must not have been granted."""
-        yield predicate_check(
-            "nothing_approved", lambda evidence: not self.requests.active_requests(evidence), passes_idle=True
-        )
+        yield self.requests.none_check("nothing_approved")
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the ticket where it was closed, and each request that was approved all the same."""
@@ -145,7 +174,6 @@ class RefusedOutcome(ApprovalRubric, TicketRefusedOutcome):
             if request.status == "approved":
                 yield f"{row_views.APPROVALFLOW}.requests[{request.id}]"
 
-    def has_no_foreign_link(self, evidence: Evidence) -> bool:
-        """Say whether the ticket names no request but one of the task's own."""
-        reference = self.tickets.ticket(evidence).approval_ref
-        return reference is None or any(reference == one.id for one in self.requests.requests(evidence))
+    def own_request_ids(self, evidence: Evidence) -> Iterable[str]:
+        """Return the ids of the task's own requests."""
+        return [one.id for one in self.requests.requests(evidence)]

@@ -12,14 +12,20 @@ from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, added_where, changed_keys
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.evaluation.rubric import Check, Finding, Milestone
+from companyos_gateway.evaluation.mismatch import (
+    Mismatch,
+    deciding_step,
+    first_mismatch,
+    format_columns,
+    one_of,
+    row_path,
+)
+from companyos_gateway.evaluation.rubric import Check, Milestone
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
 
 TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW
-MAX_NAMED = 3
-"""Entities that a finding names at most."""
 
 
 class EntityGoal(Protocol):
@@ -32,6 +38,10 @@ class EntityGoal(Protocol):
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether the entity has come to its end, now or once a step had been taken."""
+        ...
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return what is expected of the entity and what was found, where it has not come to its end."""
         ...
 
     def allowances(self) -> Iterable[Allowance]:
@@ -62,6 +72,11 @@ class RequestCancelled:
             return False
         return self.reason.matches(request.reason_code, request.reason_ref)
 
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return status and reason of the request."""
+        expected = f"status: cancelled, reason_code: {self.reason.code}, reason_ref: {one_of(self.reason.references)}"
+        return _request_mismatch(evidence, self.request_id, expected, "status", "reason_code", "reason_ref")
+
     def allowances(self) -> Iterable[Allowance]:
         """Return the end itself, and notes."""
         columns = frozenset({"status", "reason_code", "reason_ref"})
@@ -88,6 +103,10 @@ class RequestWithdrawn:
         """Say whether the request is withdrawn."""
         request = _request(evidence, self.request_id, step)
         return request is not None and request.status == "withdrawn"
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return the status of the request."""
+        return _request_mismatch(evidence, self.request_id, "status: withdrawn", "status")
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the end itself, and notes."""
@@ -127,6 +146,11 @@ class RequestEscalated:
             evidence, chosen.approver_id, chosen.requester_id, change.step, change.at
         )
         return is_authorized and self._is_reason_given(evidence, change.step)
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return status and approver of the request."""
+        expected = f"open, escalated to somebody who may decide it, reason_ref: {one_of(self.references)}"
+        return _request_mismatch(evidence, self.request_id, expected, "status", "approver_id")
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the escalation with what is decided after it, and notes."""
@@ -181,6 +205,11 @@ class DelegationRevoked:
         row = row if step is None else evidence.row_at(APPROVALFLOW, "delegations", self.delegation_id, step)
         return row is not None and row_views.parse_delegation(row).revoked_at is not None
 
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return that the delegation is in force."""
+        found = format_columns(evidence.row(APPROVALFLOW, "delegations", self.delegation_id), ["revoked_at"])
+        return Mismatch(self.row_path, "revoked", found)
+
     def allowances(self) -> Iterable[Allowance]:
         """Return the revocation."""
         yield Allowance(APPROVALFLOW, "delegations", changed_keys([self.delegation_id]), frozenset({"revoked_at"}))
@@ -204,6 +233,12 @@ class RecordInState:
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether the record is so."""
         return self.goal.is_met(evidence, None, step=step)
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return the first column of the record that is not as it must be."""
+        found = self.goal.mismatch(evidence, None)
+        assert found is not None
+        return found
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what of the record may change."""
@@ -229,6 +264,10 @@ class TicketInState:
         """Say whether the ticket is so."""
         return self.goal.is_met(evidence, step=step)
 
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return what of the ticket is not as it must be."""
+        return self.goal.mismatch(evidence, self.goal.failing_sides(evidence))
+
     def allowances(self) -> Iterable[Allowance]:
         """Return what of the ticket may change."""
         yield from TicketGoals([self.goal]).allowances()
@@ -247,16 +286,19 @@ class EntityGoals:
 
     def are_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether every entity has come to its end, now or once a step had been taken."""
-        return all(goal.is_met(evidence, step=step) for goal in self.goals)
+        return not self.unmet(evidence, step=step)
 
-    def check(self) -> Check:
+    def unmet(self, evidence: Evidence, *, step: int | None = None) -> list[str]:
+        """Return the entities that have not come to their end, now or once a step had been taken."""
+        return [goal.row_path for goal in self.goals if not goal.is_met(evidence, step=step)]
+
+    def check(self, *, caused_by: tuple[str, ...] = ()) -> Check:
         """Return the check that every entity has come to its end."""
 
-        def finding(evidence: Evidence) -> Finding:
-            unmet = [goal.row_path for goal in self.goals if not goal.is_met(evidence)]
-            return (not unmet), (f"not so: {', '.join(unmet[:MAX_NAMED])}" if unmet else "so for every one")
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            return first_mismatch([goal.mismatch(evidence) for goal in self.goals if not goal.is_met(evidence)])
 
-        return Check(self.name, False, finding)
+        return Check(self.name, False, find_mismatch, caused_by)
 
     def milestones(self, points: float) -> Iterable[Milestone]:
         """Return a milestone for each entity that pays the points."""
@@ -281,6 +323,12 @@ def _request(evidence: Evidence, request_id: str, step: int | None) -> row_views
     row = evidence.row(APPROVALFLOW, "requests", request_id)
     row = row if step is None else evidence.row_at(APPROVALFLOW, "requests", request_id, step)
     return None if row is None else row_views.parse_request(row)
+
+
+def _request_mismatch(evidence: Evidence, request_id: str, expected: str, *columns: str) -> Mismatch:
+    found = format_columns(evidence.row(APPROVALFLOW, "requests", request_id), columns)
+    step = deciding_step(evidence.row_changes(APPROVALFLOW, "requests", request_id), *columns)
+    return Mismatch(row_path(APPROVALFLOW, "requests", request_id), expected, found, step)
 
 
 def _is_final(evidence: Evidence, request_id: str) -> bool:

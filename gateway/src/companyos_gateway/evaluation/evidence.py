@@ -56,6 +56,14 @@ class NetChange:
         """The row in words."""
         return f"{self.service}.{self.table}[{self.key}]"
 
+    @property
+    def description(self) -> str:
+        """The change in words, such as `changed: status`."""
+        if self.added or self.deleted:
+            return "added" if self.added else "deleted"
+        columns = ", ".join(sorted(self.columns - row_views.BOOKKEEPING_COLUMNS))
+        return f"changed and restored: {columns}" if self.before == self.after else f"changed: {columns}"
+
 
 @dataclass(slots=True)
 class _RowTouches:
@@ -125,6 +133,10 @@ class Evidence:
         It does not matter which tool showed it.
         """
         return self._knowledge.has_seen(entity, before=before, columns=columns, values=values)
+
+    def last_shown(self, entity: str, *, before: int | None) -> int | None:
+        """Return the last step before a step (None: up to now) that showed something new of an entity, None if none."""
+        return self._knowledge.last_shown(entity, before=before)
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return the row as it is now."""

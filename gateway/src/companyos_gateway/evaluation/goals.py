@@ -11,6 +11,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.change_policy import Allowance, changed_keys
 from companyos_gateway.evaluation.evidence import Evidence, NetChange, is_equivalent
+from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, row_path
 
 
 class Goal(Protocol):
@@ -20,8 +21,17 @@ class Goal(Protocol):
         """Say whether it is so, now or once a step had been taken."""
         ...
 
-    def is_premature(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether it was brought about before the request was approved."""
+    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+        """Return what is not as it must be, now or once a step had been taken; None if all is."""
+        ...
+
+    def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
+        """Return the step that brought it about before the request was approved, None if none did."""
+        ...
+
+    @property
+    def row_path(self) -> str:
+        """The row, as verdicts name it."""
         ...
 
     def allowance(self) -> Allowance:
@@ -42,12 +52,21 @@ class VendorGoal:
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
         """Say whether the vendor is so, now or once a step had been taken."""
-        row_key = (row_views.DATAHUB, "vendors", self.vendor_id)
-        row = evidence.row(*row_key) if step is None else evidence.row_at(*row_key, step)
-        return row is not None and all(is_equivalent(row[name], value) for name, value in self.columns.items())
+        return self.mismatch(evidence, request_id, step=step) is None
 
-    def is_premature(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether one of the columns was changed before the request was approved, or before its day."""
+    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+        """Return the first column that is not as it must be, None if all are."""
+        return find_row_mismatch(
+            evidence, row_views.DATAHUB, "vendors", self.vendor_id, self.columns, step=step, is_same=is_equivalent
+        )
+
+    @property
+    def row_path(self) -> str:
+        """The vendor."""
+        return row_path(row_views.DATAHUB, "vendors", self.vendor_id)
+
+    def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
+        """Return the step that changed a column before the request was approved, or before its day; None if none."""
         for change in evidence.row_changes(row_views.DATAHUB, "vendors", self.vendor_id):
             before, after = change.before or {}, change.after or {}
             if all(before.get(name) == after.get(name) for name in self.columns):
@@ -55,8 +74,8 @@ class VendorGoal:
             row = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
             is_early = self.not_before is not None and change.at.date() < self.not_before
             if is_early or row is None or row_views.parse_request(row).status != "approved":
-                return True
-        return False
+                return change.step
+        return None
 
     def allowance(self) -> Allowance:
         """Return the columns that may change."""
@@ -80,31 +99,37 @@ class RecordGoal:
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
         """Say whether the record is so, now or once a step had been taken."""
-        row_key = (row_views.DATAHUB, "records", self.record_id)
-        first, row = evidence.row_at(*row_key, 0), evidence.row(*row_key)
-        row = row if step is None else evidence.row_at(*row_key, step)
-        if first is None or row is None:
-            return False
-        expected = {**first["fields"], **self.fields}
-        if self.reference_field is not None:
-            expected[self.reference_field] = request_id
-        found: Mapping[str, Any] = row["fields"]
-        return (
-            row["state"] == (self.state or first["state"])
-            and row["ends_on"] == (self.ends_on or first["ends_on"])
-            and found.keys() == expected.keys()
-            and all(is_equivalent(found[name], value) for name, value in expected.items())
-        )
+        return self.mismatch(evidence, request_id, step=step) is None
 
-    def is_premature(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether the record was brought into its state before the request was approved."""
+    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+        """Return the first column or field that is not as it must be, None if all are."""
+        first = evidence.row_at(row_views.DATAHUB, "records", self.record_id, 0) or {}
+        expected = self._expected(first, request_id) if first else {"id": self.record_id}
+        return find_row_mismatch(evidence, row_views.DATAHUB, "records", self.record_id, expected, step=step)
+
+    @property
+    def row_path(self) -> str:
+        """The record."""
+        return row_path(row_views.DATAHUB, "records", self.record_id)
+
+    def _expected(self, first: Mapping[str, Any], request_id: str | None) -> dict[str, Any]:
+        """Return the columns that the record must have, given those that it had at the start."""
+        reference = {} if self.reference_field is None else {self.reference_field: request_id}
+        return {
+            "state": self.state or first["state"],
+            "ends_on": self.ends_on or first["ends_on"],
+            "fields": {**first["fields"], **self.fields, **reference},
+        }
+
+    def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
+        """Return the step that brought the record into its state before the request was approved, None if none."""
         for change in evidence.row_changes(row_views.DATAHUB, "records", self.record_id):
             if not self._is_gated_change(change.before, change.after):
                 continue
             request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
             if request is None or row_views.parse_request(request).status != "approved":
-                return True
-        return False
+                return change.step
+        return None
 
     def allowance(self) -> Allowance:
         """Return what of the record may change on the way."""
@@ -144,23 +169,11 @@ def source_once_record_holds(
     return value
 
 
-def was_record_read(evidence: Evidence, record_id: str, *, before: int) -> bool:
-    """Return whether the agent had been shown the fields of a record before a step."""
-    return evidence.knew(record_id, "fields", before=before)
-
-
-def was_vendor_status_read(evidence: Evidence, vendor_id: str, *, before: int) -> bool:
-    """Return whether the agent had been shown the status of a vendor, which lists of records call its state."""
-    return evidence.knew(vendor_id, "status", before=before) or evidence.knew(vendor_id, "state", before=before)
-
-
-def was_person_read(evidence: Evidence, person_id: str, *, before: int) -> bool:
-    """Return whether the agent had been shown a person's position before a step."""
-    return evidence.knew(person_id, "title", before=before)
-
-
 class _Unmatchable:
     """Sentinel that equals no value."""
+
+    def __str__(self) -> str:
+        return "no value before the record is corrected"
 
 
 _UNMATCHABLE = _Unmatchable()

@@ -56,6 +56,11 @@ class Knowledge:
             for step, shown in self._sightings.get(entity, ())
         )
 
+    def last_shown(self, entity: str, *, before: int | None) -> int | None:
+        """Return the last step before a step, or up to now, at which something of an entity was shown, None if none."""
+        steps = (step for step, _ in reversed(self._sightings.get(entity, ())) if before is None or step < before)
+        return next(steps, None)
+
 
 def _objects(value: Any, owner: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if isinstance(value, list):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.facts import Fact
+from companyos_gateway.evaluation.mismatch import Mismatch, format_age, row_path
+from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.control import Change
 
 
@@ -38,14 +41,34 @@ class MetricChecks:
         row_key = (row_views.DATAHUB, "metrics", self.spec.metric_id)
         return any(change.cause is not None for change in evidence.row_changes(*row_key))
 
-    def known_at(self, evidence: Evidence, change: Change | None) -> float | None:
-        """Return the value at a change if the agent had been shown it and it was fresh, else None."""
-        metric = None if change is None else evidence.metric_at(self.spec.metric_id, change.step)
-        if change is None or metric is None or change.at - metric.as_of > self.spec.max_age:
-            return None
-        if not evidence.knew(self.spec.metric_id, before=change.step, value=metric.value, as_of=metric.as_of):
-            return None
-        return metric.value / self.spec.per_unit
+    def refreshed_check(self, check_id: str) -> Check:
+        """Return the check that a refresh of the agent's has delivered."""
+
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            if self.is_refreshed(evidence):
+                return None
+            metric = evidence.metric_at(self.spec.metric_id, 0)
+            found = "no such metric" if metric is None else f"not refreshed, as of {metric.as_of.isoformat()}"
+            return Mismatch(self.row_path, f"refreshed: it may be {format_age(self.spec.max_age)} old at most", found)
+
+        return Check(check_id, False, find_mismatch)
+
+    def fact(self, decides: Callable[[float], bool]) -> Fact:
+        """Return the fact that is the metric's value: fresh, and one by which the decision is right."""
+
+        def was_known(evidence: Evidence, change: Change) -> bool:
+            metric = evidence.metric_at(self.spec.metric_id, change.step)
+            if metric is None or change.at - metric.as_of > self.spec.max_age:
+                return False
+            is_shown = evidence.knew(self.spec.metric_id, before=change.step, value=metric.value, as_of=metric.as_of)
+            return is_shown and decides(metric.value / self.spec.per_unit)
+
+        return Fact(self.row_path, f"a value at most {format_age(self.spec.max_age)} old that decides it", was_known)
+
+    @property
+    def row_path(self) -> str:
+        """The metric."""
+        return row_path(row_views.DATAHUB, "metrics", self.spec.metric_id)
 
 
 def constant_source(value: str | int | float | bool) -> FieldSource:

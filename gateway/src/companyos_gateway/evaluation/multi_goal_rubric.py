@@ -42,9 +42,9 @@ class MultiGoalRubric(TicketCompletedOutcome):
         for one in self.entity_goals:
             yield from one.milestones(share)
 
-    def was_work_complete(self, evidence: Evidence, step: int) -> bool:
-        """Say whether every entity had come to its end once a step had been taken."""
-        return all(one.are_met(evidence, step=step) for one in self.entity_goals)
+    def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
+        """Return the entities that had not come to their end once a step had been taken."""
+        return [row_path for one in self.entity_goals for row_path in one.unmet(evidence, step=step)]
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the ticket where it was closed or cancelled, and each entity that was brought to another end."""

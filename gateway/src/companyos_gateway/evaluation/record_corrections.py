@@ -9,7 +9,9 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.facts import RequiredFacts
 from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.mismatch import Mismatch, format_columns, is_touched, one_of
 from companyos_gateway.evaluation.reported_values import ReportedValue
 from companyos_shared.wire.control import Change
 
@@ -30,14 +32,13 @@ class RecordCorrected:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether the record is so, and no value was entered before it was known."""
-        if not self.goal.is_met(evidence, None, step=step):
-            return False
-        written = [
-            change
-            for change in evidence.row_changes(DATAHUB, "records", self.goal.record_id)
-            if (change.before or {}).get("fields") != (change.after or {}).get("fields")
-        ]
-        return bool(written) and self.reported_value.was_known(evidence, written[-1])
+        return self.goal.is_met(evidence, None, step=step) and self._knowledge.were_known(evidence)
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return the first column of the record that is not as it must be, else the figure that was not known."""
+        found = self.goal.mismatch(evidence, None) or self._knowledge.find_mismatch(evidence)
+        assert found is not None
+        return found
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what of the record may change."""
@@ -46,6 +47,15 @@ class RecordCorrected:
     def is_damaged(self, evidence: Evidence) -> bool:
         """Say that a record can be changed again."""
         return False
+
+    @property
+    def _knowledge(self) -> RequiredFacts:
+        return RequiredFacts((self.reported_value.fact(),), self._correction, "the record was corrected")
+
+    def _correction(self, evidence: Evidence) -> Change | None:
+        """Return the last change of the fields."""
+        changes = evidence.row_changes(DATAHUB, "records", self.goal.record_id)
+        return next((change for change in reversed(changes) if is_touched(change, ["fields"])), None)
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,13 @@ class MetricReported:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether exactly one issue says so."""
+        return self._count(evidence, step) == 1
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return how many such issues there are."""
+        return Mismatch(self.row_path, f"one issue of kind {self.kind}", f"{self._count(evidence, None)} such issues")
+
+    def _count(self, evidence: Evidence, step: int | None) -> int:
         keys = evidence.changed_keys(DATAHUB, "data_issues")
         rows = [
             evidence.row(DATAHUB, "data_issues", key)
@@ -69,7 +86,7 @@ class MetricReported:
             else evidence.row_at(DATAHUB, "data_issues", key, step)
             for key in keys
         ]
-        return sum(1 for row in rows if row is not None and self._reports_metric(row_views.parse_issue(row))) == 1
+        return sum(1 for row in rows if row is not None and self._reports_metric(row_views.parse_issue(row)))
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the issue."""
@@ -99,8 +116,18 @@ class IssueReportGoal:
 
     def is_met(self, evidence: Evidence) -> bool:
         """Say whether it is reported, and nothing else is."""
+        return self.mismatch(evidence) is None
+
+    def mismatch(self, evidence: Evidence) -> Mismatch | None:
+        """Return what is reported instead of the issue, or besides it; None if it alone is reported."""
         reports = list(_reporting_changes(evidence))
-        return len(reports) == 1 and self.change(evidence) is not None
+        if len(reports) == 1 and self.change(evidence) is not None:
+            return None
+        reason = f"{self.refusal.code} {one_of(self.refusal.references)}"
+        expected = f"one issue of kind {self.kind} on {one_of(sorted(self.subjects))}, reason {reason}"
+        found = [format_columns(one.after, ["kind", "subject", "reason_code", "reason_ref"]) for one in reports]
+        step = reports[-1].step if reports else None
+        return Mismatch(f"{DATAHUB}.data_issues", expected, "; ".join(found) or "no issue", step)
 
     def change(self, evidence: Evidence) -> Change | None:
         """Return the change that reported it."""

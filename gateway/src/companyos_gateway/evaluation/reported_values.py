@@ -12,7 +12,8 @@ from typing import Any
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.evidence import Evidence
-from companyos_gateway.evaluation.rubric import Finding
+from companyos_gateway.evaluation.facts import Fact
+from companyos_gateway.evaluation.mismatch import Mismatch, format_age, format_value, row_path
 from companyos_shared.choices import same_choice
 from companyos_shared.wire.control import Change
 
@@ -46,9 +47,22 @@ class ReportedValue:
         metric = self.metric(evidence)
         return metric is not None and moment is not None and moment - metric.as_of <= self.spec.max_age
 
-    def was_read(self, evidence: Evidence) -> bool:
-        """Return whether the agent was shown the value that the authority gives now."""
-        return self._was_shown(evidence, self.metric(evidence), before=ALWAYS)
+    @property
+    def row_path(self) -> str:
+        """The authority's metric."""
+        return row_path(row_views.DATAHUB, "metrics", self.spec.metric_id)
+
+    def fact(self) -> Fact:
+        """Return the fact that is the value, fresh."""
+        return Fact(self.row_path, f"a value at most {format_age(self.spec.max_age)} old", self.was_known)
+
+    def find_unread(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the agent was never shown the value that the authority gives now."""
+        metric = self.metric(evidence)
+        if self._was_shown(evidence, metric, before=ALWAYS):
+            return None
+        value = None if metric is None else metric.value
+        return Mismatch(self.row_path, f"value {format_value(value)}, shown to the agent", "not shown")
 
     def was_known(self, evidence: Evidence, change: Change) -> bool:
         """Return whether the agent had been shown the value that the authority gave at a change, and it was fresh."""
@@ -62,29 +76,39 @@ class ReportedValue:
             self.spec.metric_id, before=before, value=metric.value, as_of=metric.as_of
         )
 
-    def failed_refreshes(self, evidence: Evidence, *, before_step: int) -> int:
-        """Return how many refreshes of the agent's had failed before a step."""
-        jobs = (
-            row_views.parse_refresh_job(row)
-            for key in evidence.changed_keys(row_views.DATAHUB, "refresh_jobs")
-            if (row := evidence.row_at(row_views.DATAHUB, "refresh_jobs", key, before_step - 1)) is not None
-        )
-        return sum(1 for job in jobs if job.metric_id == self.spec.metric_id and job.status == "failed")
+    def failures_fact(self, count: int) -> Fact:
+        """Return the fact that refreshes of the agent's had failed so many times."""
 
-    def was_seen_in_maintenance(self, evidence: Evidence, *, before_step: int) -> bool:
-        """Return whether the agent had seen before a step that the source is in maintenance."""
-        return evidence.knew(self.spec.source_id, "maintenance_from", before=before_step) or any(
-            line.step < before_step
-            and line.code == MAINTENANCE
-            and line.arguments.get("metric_id") == self.spec.metric_id
-            for line in evidence.audits(row_views.DATAHUB)
-        )
+        def was_known(evidence: Evidence, change: Change) -> bool:
+            jobs = (
+                row_views.parse_refresh_job(row)
+                for key in evidence.changed_keys(row_views.DATAHUB, "refresh_jobs")
+                if (row := evidence.row_at(row_views.DATAHUB, "refresh_jobs", key, change.step - 1)) is not None
+            )
+            failed = sum(1 for job in jobs if job.metric_id == self.spec.metric_id and job.status == "failed")
+            return failed >= count
+
+        return Fact(self.row_path, f"{count} failed refreshes", was_known)
+
+    def maintenance_fact(self) -> Fact:
+        """Return the fact that the source is in maintenance."""
+
+        def was_known(evidence: Evidence, change: Change) -> bool:
+            return evidence.knew(self.spec.source_id, "maintenance_from", before=change.step) or any(
+                line.step < change.step
+                and line.code == MAINTENANCE
+                and line.arguments.get("metric_id") == self.spec.metric_id
+                for line in evidence.audits(row_views.DATAHUB)
+            )
+
+        return Fact(row_path(row_views.DATAHUB, "sources", self.spec.source_id), "its maintenance window", was_known)
 
 
 NUMERIC_TOLERANCE = 1e-9
 """By how much numbers may differ that are the same: as much as arithmetic costs."""
 
 Answer = float | str
+ANSWERS = "finish.answers"
 
 
 @dataclass(frozen=True)
@@ -95,15 +119,21 @@ class Question:
     answer: Callable[[Evidence], Answer | None]
 
 
-def check_answers(questions: Sequence[Question], evidence: Evidence, submitted: Mapping[str, Any] | None) -> Finding:
-    """Judge whether the answers are those to the questions, each right and none beside them."""
+def check_answers(
+    questions: Sequence[Question], evidence: Evidence, submitted: Mapping[str, Any] | None
+) -> Mismatch | None:
+    """Return the first answer that is missing, wrong or not asked for, None if every answer is right."""
     answers = submitted or {}
     names = [question.name for question in questions]
     unexpected = sorted(answers.keys() - set(names))
     if unexpected:
-        return False, f"answers that nobody asked for: {', '.join(unexpected)}"
-    wrong = [one.name for one in questions if not is_same_answer(answers.get(one.name), one.answer(evidence))]
-    return (not wrong), (f"not answered, or wrongly: {', '.join(wrong)}" if wrong else "every answer is right")
+        return Mismatch(ANSWERS, f"answers to {', '.join(names)}", f"also {', '.join(unexpected)}")
+    for question in questions:
+        expected, given = question.answer(evidence), answers.get(question.name)
+        if not is_same_answer(given, expected):
+            name = question.name
+            return Mismatch(ANSWERS, f"{name}: {format_value(expected)}", f"{name}: {format_value(given)}")
+    return None
 
 
 def is_same_answer(submitted: Any, expected: Answer | None) -> bool:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.mismatch import Mismatch
 
 MAX_MILESTONE_POINTS = 9.0
 """Milestones pay at most this much in a scenario."""
 
 DECLARED_CHECK_ID = "declared"
 """The check on what the agent declares with `finish`; it is part of every rubric."""
+
+DECLARATION = "finish"
+"""The name of the declaration in mismatches."""
 
 MAX_SUMMARY_CHARS = 2000
 MAX_REFERENCE_CHARS = 128
@@ -46,24 +52,38 @@ class FinishDeclaration(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of one check with the evidence for it."""
+    """Result of one check. One that failed says what does not hold.
+
+    `known_at` is the step at which the agent had last been shown what decides the check before it failed, None if it
+    had not. `caused_by` names the failed checks of which this failure is a consequence.
+    """
 
     id: str
-    passed: bool
-    evidence: str
+    mismatch: Mismatch | None = None
+    known_at: int | None = None
+    caused_by: tuple[str, ...] = ()
 
-
-Finding = tuple[bool, str]
-"""Whether something holds, and what says so."""
+    @property
+    def passed(self) -> bool:
+        """Return whether the check holds."""
+        return self.mismatch is None
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold for success; `passes_idle` says whether it holds when nothing was done."""
+    """One thing that must hold for success; `passes_idle` says whether it holds when nothing was done.
+
+    `find_mismatch` returns None if it holds. `caused_by` names checks whose failure makes this one fail as well.
+    """
 
     id: str
     passes_idle: bool
-    evaluate: Callable[[Evidence], Finding]
+    find_mismatch: Callable[[Evidence], Mismatch | None]
+    caused_by: tuple[str, ...] = ()
+
+
+Declaration = Callable[[Evidence, FinishDeclaration | None], Mismatch | None]
+"""Function that judges the agent's declaration; it returns None if that is the right one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +112,22 @@ class Verdict:
     checks: tuple[CheckResult, ...]
     closed: bool = False
 
+    @property
+    def primary_failure(self) -> str | None:
+        """The failed check that is the cause of the others, None if no check failed.
+
+        Of several, the one that failed at the earliest step counts. What was done wrong comes before what was never
+        done, and of that a wrong declaration first, then the order of the rubric.
+        """
+        roots = [one for one in self.checks if one.mismatch is not None and not one.caused_by]
+        first = min(roots, key=_failure_order, default=None)
+        return None if first is None else first.id
+
+
+def _failure_order(result: CheckResult) -> tuple[float, bool]:
+    step = None if result.mismatch is None else result.mismatch.step
+    return math.inf if step is None else step, result.id != DECLARED_CHECK_ID
+
 
 class TaskRubric:
     """The rubric of one task: a pure function of Evidence and of what the agent declares.
@@ -104,10 +140,11 @@ class TaskRubric:
         *,
         checks: Sequence[Check],
         milestones: Sequence[Milestone],
-        declaration: Callable[[Evidence, FinishDeclaration | None], Finding],
+        declaration: Declaration,
         damage: Callable[[Evidence], Sequence[str]],
         rejections: Callable[[Evidence], int],
         is_closed: Callable[[Evidence], bool],
+        declared_caused_by: tuple[str, ...] = (),
     ) -> None:
         ids = [check.id for check in checks] + [DECLARED_CHECK_ID]
         if len(set(ids)) != len(ids):
@@ -123,22 +160,25 @@ class TaskRubric:
         self._damage = damage
         self._rejections = rejections
         self._is_closed = is_closed
+        self._causes = {check.id: check.caused_by for check in checks} | {DECLARED_CHECK_ID: declared_caused_by}
+        if cycle := _find_cycle(self._causes):
+            raise RubricError(f"checks that cause each other: {cycle}")
 
     def with_checks(
         self,
         checks: Iterable[Check],
         damage: Callable[[Evidence], Sequence[str]],
-        check_declaration: Callable[[Evidence, FinishDeclaration | None], Finding | None],
+        check_declaration: Declaration,
     ) -> TaskRubric:
         """Return this rubric with further checks, further damage and a further condition on the declaration.
 
-        An entity that is damaged twice counts once. `check_declaration` returns a finding only if it objects.
+        An entity that is damaged twice counts once.
         """
 
         def all_damage(evidence: Evidence) -> Sequence[str]:
             return list(dict.fromkeys([*self._damage(evidence), *damage(evidence)]))
 
-        def declaration(evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+        def declaration(evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
             return check_declaration(evidence, finish) or self._declaration(evidence, finish)
 
         return TaskRubric(
@@ -148,28 +188,41 @@ class TaskRubric:
             damage=all_damage,
             rejections=self._rejections,
             is_closed=self._is_closed,
+            declared_caused_by=self._causes[DECLARED_CHECK_ID],
         )
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
         """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""
-        results = []
-        for check in self.checks:
-            passed, detail = check.evaluate(evidence)
-            results.append(CheckResult(check.id, passed, detail))
-        results.append(CheckResult(DECLARED_CHECK_ID, *self._declaration(evidence, finish)))
+        mismatches = {check.id: check.find_mismatch(evidence) for check in self.checks}
+        mismatches[DECLARED_CHECK_ID] = self._declaration(evidence, finish)
+        failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
         damage = tuple(self._damage(evidence))
-        goal_met = all(result.passed for result in results)
         return Verdict(
             potential=self.potential(evidence),
-            goal_met=goal_met,
-            success=goal_met and not damage,
+            goal_met=not failed,
+            success=not failed and not damage,
             damage=damage,
             rejections=self._rejections(evidence),
-            checks=tuple(results),
+            checks=tuple(self._result(name, mismatch, failed, evidence) for name, mismatch in mismatches.items()),
             closed=self._is_closed(evidence),
         )
+
+    def _result(self, name: str, mismatch: Mismatch | None, failed: set[str], evidence: Evidence) -> CheckResult:
+        if mismatch is None:
+            return CheckResult(name)
+        known_at = evidence.last_shown(mismatch.source_id, before=mismatch.step)
+        return CheckResult(name, mismatch, known_at, tuple(one for one in self._causes[name] if one in failed))
 
     def potential(self, evidence: Evidence) -> float:
         """Return the points of the milestones that stand, at most MAX_MILESTONE_POINTS."""
         total = sum(milestone.points for milestone in self.milestones if milestone.is_reached(evidence))
         return min(MAX_MILESTONE_POINTS, float(total))
+
+
+def _find_cycle(causes: Mapping[str, tuple[str, ...]]) -> str | None:
+    """Return a check that would be a consequence of itself, None if there is none."""
+    try:
+        tuple(TopologicalSorter(causes).static_order())
+    except CycleError as error:
+        return ", ".join(error.args[1])
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from companyos_gateway.evaluation import row_views
@@ -18,8 +19,9 @@ from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance, request_allowances
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.goals import Goal
+from companyos_gateway.evaluation.mismatch import Mismatch, row_path
 from companyos_gateway.evaluation.rubric import Check, Milestone
-from companyos_gateway.evaluation.ticket_rubric import POINTS, predicate_check, standard_milestone
+from companyos_gateway.evaluation.ticket_rubric import POINTS, standard_milestone
 from companyos_shared.wire.company import Company
 
 
@@ -54,12 +56,19 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
     def approval_checks(self) -> Iterable[Check]:
         """Return the checks on the approvals, and on what follows from them."""
         for stage_index, name in enumerate(self.names[:-1]):
-            yield predicate_check(f"{name}_given", partial(self.is_stage_approved, stage_index=stage_index))
-            yield predicate_check(
-                f"no_second_{name}", partial(self.has_single_request, stage_index=stage_index), passes_idle=True
-            )
-        yield from super().approval_checks()
-        yield predicate_check("approvers_differ", self.have_different_approvers, passes_idle=True)
+            rules, approved = self.stages[stage_index], partial(self.approved_request_at, stage_index=stage_index)
+            yield rules.approval_check(f"{name}_given", approved, caused_by=self._causes_of_stage(stage_index))
+            yield rules.single_check(f"no_second_{name}")
+        for check in super().approval_checks():
+            causes = self._causes_of_stage(len(self.stages) - 1) if check.id == "approval_given" else check.caused_by
+            yield replace(check, caused_by=causes)
+        yield Check("approvers_differ", True, self.find_same_approver)
+
+    def _causes_of_stage(self, stage_index: int) -> tuple[str, ...]:
+        """Return the checks without which a stage cannot be approved: its values, and the approvals before it."""
+        name = self.names[stage_index]
+        before = [f"{earlier}_given" for earlier in self.names[:stage_index]]
+        return (f"nothing_fabricated_for_{name}", f"nothing_stale_used_for_{name}", *before)
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestones on the way to this end; the stages share the usual points."""
@@ -117,10 +126,6 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         """Say whether a stage is approved."""
         return self.approved_request_at(evidence, stage_index) is not None
 
-    def has_single_request(self, evidence: Evidence, *, stage_index: int) -> bool:
-        """Say whether at most one request of a stage stands."""
-        return len(self.stages[stage_index].active_requests(evidence)) <= 1
-
     def has_fresh_value(self, evidence: Evidence) -> bool:
         """Say whether a request with dated evidence stands, truthful and fresh."""
         return any(
@@ -130,11 +135,17 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
             for one in rules.active_requests(evidence)
         )
 
-    def have_different_approvers(self, evidence: Evidence) -> bool:
-        """Say whether nobody has given two of the approvals."""
-        approved_requests = [self.approved_request_at(evidence, stage_index) for stage_index in range(len(self.stages))]
-        people = [request.approver_id for request in approved_requests if request is not None]
-        return len(set(people)) == len(people)
+    def find_same_approver(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if somebody has given two of the approvals."""
+        approved: dict[str, str] = {}
+        for stage_index in range(len(self.stages)):
+            request = self.approved_request_at(evidence, stage_index)
+            if request is not None and (earlier := approved.setdefault(request.approver_id, request.id)) != request.id:
+                path = row_path(row_views.APPROVALFLOW, "requests", request.id)
+                return Mismatch(
+                    path, f"approved by somebody else than {earlier}", f"approver_id: {request.approver_id}"
+                )
+        return None
 
 
 class SequentialRefusedOutcome(SequentialApprovalRubric, RefusedOutcome):
@@ -142,7 +153,8 @@ class SequentialRefusedOutcome(SequentialApprovalRubric, RefusedOutcome):
 
     def approval_checks(self) -> Iterable[Check]:
         """Return the checks on what must not have been granted."""
-        yield predicate_check("nothing_approved", self.has_no_active_request, passes_idle=True)
+        for name, rules in zip(self.names, self.stages, strict=True):
+            yield rules.none_check(f"nothing_approved_for_{name}")
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the ticket where it was closed, and each request that was approved all the same."""
@@ -152,15 +164,9 @@ class SequentialRefusedOutcome(SequentialApprovalRubric, RefusedOutcome):
                 if request.status == "approved":
                     yield f"{row_views.APPROVALFLOW}.requests[{request.id}]"
 
-    def has_no_active_request(self, evidence: Evidence) -> bool:
-        """Say whether no request of any stage stands."""
-        return not any(rules.active_requests(evidence) for rules in self.stages)
-
-    def has_no_foreign_link(self, evidence: Evidence) -> bool:
-        """Say whether the ticket names no request but one of the task's own."""
-        reference = self.tickets.ticket(evidence).approval_ref
-        own = {one.id for rules in self.stages for one in rules.requests(evidence)}
-        return reference is None or reference in own
+    def own_request_ids(self, evidence: Evidence) -> Iterable[str]:
+        """Return the ids of the task's own requests at every stage."""
+        return [one.id for rules in self.stages for one in rules.requests(evidence)]
 
 
 def approved_request_source(rules: RequestChecks) -> FieldSource:

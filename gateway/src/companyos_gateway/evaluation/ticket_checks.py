@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import BlockerResolution, TicketCase
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.mismatch import (
+    Mismatch,
+    deciding_step,
+    find_row_mismatch,
+    first_mismatch,
+    format_columns,
+    one_of,
+    row_path,
+)
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
@@ -23,10 +33,6 @@ class TicketChecks:
         """Return the ticket as it is now."""
         return evidence.ticket(self.case.ticket_key) or row_views.MISSING_TICKET
 
-    def is_completed(self, evidence: Evidence) -> bool:
-        """Say whether the ticket stands where it ends when the work is done."""
-        return self.ticket(evidence).status == self.case.end_status
-
     def is_closed(self, evidence: Evidence) -> bool:
         """Say whether the agent has brought the ticket to its end, or resolved or closed it, at any time.
 
@@ -41,6 +47,15 @@ class TicketChecks:
             for change in evidence.row_changes(row_views.TICKETDESK, "tickets", self.case.ticket_key)
         )
 
+    def mismatch(self, evidence: Evidence, **expected: Any) -> Mismatch | None:
+        """Return the first column of the ticket that does not hold one of the expected values, None if all do."""
+        return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", self.case.ticket_key, expected)
+
+    @property
+    def row_path(self) -> str:
+        """The entry ticket."""
+        return row_path(row_views.TICKETDESK, "tickets", self.case.ticket_key)
+
     def completion_change(self, evidence: Evidence) -> Change | None:
         """Return the change that brought the ticket there."""
         return self.last_transition(evidence, self.case.end_status)
@@ -53,19 +68,22 @@ class TicketChecks:
         """Say whether anybody has verified the ticket."""
         return self.ticket(evidence).verified_at is not None
 
-    def is_verified(self, evidence: Evidence) -> bool:
-        """Say whether the agent has verified the ticket."""
-        ticket = self.ticket(evidence)
-        return ticket.verified_at is not None and ticket.verified_by == self.case.agent_id
+    def find_unverified(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the agent has not verified the ticket."""
+        if self.ticket(evidence).verified_at is None:
+            return Mismatch(self.row_path, f"verified by {self.case.agent_id}", "not verified")
+        return self.mismatch(evidence, verified_by=self.case.agent_id)
 
-    def has_complete_checklist(self, evidence: Evidence) -> bool:
-        """Say whether every step that was open at the start is done."""
-        rows = (evidence.row(row_views.TICKETDESK, "checklist_items", item) for item in self.case.open_items)
-        return all(row is not None and row_views.is_done(row) for row in rows)
-
-    def has_valid_assignee(self, evidence: Evidence) -> bool:
-        """Say whether the assignee is somebody who may work the ticket."""
-        return self.ticket(evidence).assignee_id in self.case.assignee_ids
+    def find_undone(self, evidence: Evidence) -> Mismatch | None:
+        """Return the steps of the checklist that were open at the start and are not done, None if all are."""
+        rows = {item: evidence.row(row_views.TICKETDESK, "checklist_items", item) for item in self.case.open_items}
+        return first_mismatch(
+            [
+                Mismatch(row_path(row_views.TICKETDESK, "checklist_items", item), "done", "not done")
+                for item, row in rows.items()
+                if row is None or not row_views.is_done(row)
+            ]
+        )
 
     def is_unblocked(self, evidence: Evidence) -> bool:
         """Say whether the way is free and the ticket is on it."""
@@ -73,25 +91,41 @@ class TicketChecks:
 
     def is_blocker_resolved(self, evidence: Evidence) -> bool:
         """Say whether what blocked the ticket is out of the way, and was taken out of it in the right way."""
-        blocker = self.case.blocker
-        if blocker is None:
-            return True
-        is_linked = evidence.row(row_views.TICKETDESK, "links", blocker.link_id) is not None
-        if blocker.resolution is BlockerResolution.UNLINK:
-            return not is_linked
-        other = evidence.ticket(blocker.key)
-        return is_linked and other is not None and other.status == "resolved"
+        return self.find_blocker(evidence) is None
 
-    def is_blocker_valid(self, evidence: Evidence) -> bool:
-        """Say whether the blocker stands as it was found, or is resolved."""
+    def find_blocker(self, evidence: Evidence) -> Mismatch | None:
+        """Return what still blocks the ticket or was taken out of the way in another way than the right one."""
         blocker = self.case.blocker
         if blocker is None:
-            return True
-        first = evidence.row_at(row_views.TICKETDESK, "tickets", blocker.key, 0)
-        now = evidence.ticket(blocker.key)
-        return (
-            first is not None and now is not None and now.status in (row_views.parse_ticket(first).status, "resolved")
-        )
+            return None
+        is_linked = evidence.row(row_views.TICKETDESK, "links", blocker.link_id) is not None
+        step = deciding_step(evidence.row_changes(row_views.TICKETDESK, "links", blocker.link_id))
+        link = row_path(row_views.TICKETDESK, "links", blocker.link_id)
+        if blocker.resolution is BlockerResolution.UNLINK:
+            return Mismatch(link, "removed", "in place", step, blocker.key) if is_linked else None
+        if not is_linked:
+            return Mismatch(link, "in place", "removed", step, blocker.key)
+        return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", blocker.key, {"status": "resolved"})
+
+    def find_changed_blocker(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the blocker is neither as it was found nor resolved."""
+        blocker = self.case.blocker
+        if blocker is None:
+            return None
+        first = evidence.row_at(row_views.TICKETDESK, "tickets", blocker.key, 0) or {}
+        statuses = first.get("status"), "resolved"
+        return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", blocker.key, {"status": statuses})
+
+    def find_not_cancelled(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the ticket is not cancelled for the reason that the case has to be refused for."""
+        if self.is_cancelled_for_reason(evidence):
+            return None
+        refusal, columns = self.case.refusal, ("status", "reason_code", "reason_ref")
+        reason = f", reason_code: {refusal.code}, reason_ref: {one_of(refusal.references)}" if refusal else ""
+        changes = evidence.row_changes(row_views.TICKETDESK, "tickets", self.case.ticket_key)
+        row = evidence.row(row_views.TICKETDESK, "tickets", self.case.ticket_key)
+        step = deciding_step(changes, *columns)
+        return Mismatch(self.row_path, f"status: cancelled{reason}", format_columns(row, columns), step)
 
     def is_cancelled_for_reason(self, evidence: Evidence) -> bool:
         """Say whether the ticket is cancelled for the reason that the case has to be refused for."""
@@ -108,29 +142,34 @@ class TicketChecks:
                 found = change
         return found
 
-    def was_complete_when_ended(self, evidence: Evidence) -> bool:
-        """Say whether priority, assignee, checklist and verification were right when the ticket was ended."""
-        change = self.completion_change(evidence)
-        if change is None or change.after is None:
-            return False
+    def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
+        """Return what of priority, assignee, checklist and verification was not right when the ticket was ended."""
         items = (
             evidence.row_at(row_views.TICKETDESK, "checklist_items", item, change.step) for item in self.case.open_items
         )
-        ticket = row_views.parse_ticket(change.after)
-        is_sorted = ticket.priority == self.case.priority and ticket.assignee_id in self.case.assignee_ids
-        is_complete = all(item is not None and row_views.is_done(item) for item in items)
-        return is_sorted and is_complete and ticket.verified_at is not None
+        ticket = row_views.parse_ticket(change.after or {})
+        was_right = {
+            "priority": ticket.priority == self.case.priority,
+            "assignee": ticket.assignee_id in self.case.assignee_ids,
+            "checklist": all(item is not None and row_views.is_done(item) for item in items),
+            "verification": ticket.verified_at is not None,
+        }
+        return [name for name, is_right in was_right.items() if not is_right]
 
-    def was_ended_in_order(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether the ticket was complete, verified and linked to an approved request when it was ended."""
-        change = self.completion_change(evidence)
-        if change is None or change.after is None or not self.was_complete_when_ended(evidence):
-            return False
+    def missing_approval_when_ended(self, evidence: Evidence, change: Change, request_id: str) -> list[str]:
+        """Return what of approval and link was not right when the ticket was ended."""
         request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
-        is_approved = request is not None and row_views.parse_request(request).status == "approved"
-        return is_approved and row_views.parse_ticket(change.after).approval_ref == request_id
+        was_right = {
+            "approval": request is not None and row_views.parse_request(request).status == "approved",
+            "link to the approval": row_views.parse_ticket(change.after or {}).approval_ref == request_id,
+        }
+        return [name for name, is_right in was_right.items() if not is_right]
 
-    def was_ended_in_time(self, evidence: Evidence) -> bool:
-        """Say whether the ticket was ended by the end of the day on which it is due."""
-        change = self.completion_change(evidence)
-        return change is not None and change.at <= self.case.due_at(self.company)
+    def find_late_end(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the ticket was not ended by the end of the day on which it is due."""
+        change, due_at = self.completion_change(evidence), self.case.due_at(self.company)
+        if change is not None and change.at <= due_at:
+            return None
+        expected = f"status: {self.case.end_status} by {due_at.isoformat()}"
+        found = "not by now" if change is None else change.at.isoformat()
+        return Mismatch(self.row_path, expected, found, None if change is None else change.step)

@@ -15,12 +15,18 @@ from companyos_gateway.evaluation.change_policy import (
     link_added_and_removed,
 )
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
-from companyos_gateway.evaluation.rubric import Check, Finding, Milestone
+from companyos_gateway.evaluation.mismatch import (
+    Mismatch,
+    deciding_step,
+    first_mismatch,
+    format_columns,
+    one_of,
+    row_path,
+)
+from companyos_gateway.evaluation.rubric import Check, Milestone
 
 TICKETDESK = row_views.TICKETDESK
 COLUMNS = frozenset({"status", "priority", "assignee_id", "reason_code", "reason_ref"})
-MAX_NAMED = 3
-"""Tickets that a finding names at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +45,31 @@ class TicketGoal:
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether the ticket is so, now or once a step had been taken."""
         return all(predicate(self, evidence, step) for predicate in _SIDES.values())
+
+    def mismatch(self, evidence: Evidence, names: Sequence[str]) -> Mismatch:
+        """Return what is expected of those sides of the ticket, and what was found."""
+        columns = [column for name in names for column in _COLUMNS_OF_SIDE[name]]
+        changes = evidence.row_changes(TICKETDESK, "tickets", self.key)
+        found = format_columns(evidence.row(TICKETDESK, "tickets", self.key), columns)
+        expected = ", ".join(self._expected(evidence, name) for name in names)
+        return Mismatch(row_path(TICKETDESK, "tickets", self.key), expected, found, deciding_step(changes, *columns))
+
+    def failing_sides(self, evidence: Evidence) -> list[str]:
+        """Return the sides of the ticket that are not as they must be."""
+        return [name for name, predicate in _SIDES.items() if not predicate(self, evidence, None)]
+
+    def _expected(self, evidence: Evidence, name: str) -> str:
+        first = self.ticket(evidence, 0)
+        if name == "duplicates_linked":
+            return f"linked as a duplicate of {self.original}"
+        if name == "priorities_set":
+            return f"priority: {self.priority or first.priority}"
+        if name == "assignees_set":
+            held = [first.assignee_id or "none"]
+            return f"assignee_id: {one_of(held if self.assignee_ids is None else self.assignee_ids)}"
+        if self.original is not None:
+            return f"status: cancelled, reason: {ReasonCode.DUPLICATE.value} {self.original}"
+        return f"status: {self.status}, without a reason"
 
     def is_triaged(self, evidence: Evidence, step: int | None) -> bool:
         """Say whether the ticket has the wanted status, for no other reason than the wanted one."""
@@ -100,15 +131,17 @@ class TicketGoals:
         self.goals = tuple(goals)
         self.keys = tuple(goal.key for goal in goals)
 
-    def are_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether every ticket is as it must be, now or once a step had been taken."""
-        return all(goal.is_met(evidence, step=step) for goal in self.goals)
+    def unmet(self, evidence: Evidence, *, step: int) -> list[str]:
+        """Return the tickets that were not as they must be once a step had been taken."""
+        return [
+            row_path(TICKETDESK, "tickets", goal.key) for goal in self.goals if not goal.is_met(evidence, step=step)
+        ]
 
     def checks(self, *, idle: Collection[str] = ()) -> Iterable[Check]:
         """Return a check for each side of the work on them; `idle` names those that hold from the start."""
         for check_id, predicate in _SIDES.items():
             if check_id != "duplicates_linked" or any(goal.original is not None for goal in self.goals):
-                yield Check(check_id, check_id in idle, self._finding(predicate))
+                yield Check(check_id, check_id in idle, self._find_mismatch(check_id, predicate))
 
     def milestones(self, points: float) -> Iterable[Milestone]:
         """Return a milestone for each ticket; together they pay the points."""
@@ -134,12 +167,12 @@ class TicketGoals:
             ):
                 yield f"{TICKETDESK}.tickets[{goal.key}]"
 
-    def _finding(self, predicate: _Side) -> Callable[[Evidence], Finding]:
-        def finding(evidence: Evidence) -> Finding:
-            failing = [goal.key for goal in self.goals if not predicate(goal, evidence, None)]
-            return (not failing), (f"not so: {', '.join(failing[:MAX_NAMED])}" if failing else "so for every ticket")
+    def _find_mismatch(self, check_id: str, predicate: _Side) -> Callable[[Evidence], Mismatch | None]:
+        def find_mismatch(evidence: Evidence) -> Mismatch | None:
+            failing = [goal for goal in self.goals if not predicate(goal, evidence, None)]
+            return first_mismatch([goal.mismatch(evidence, [check_id]) for goal in failing])
 
-        return finding
+        return find_mismatch
 
 
 _Side = Callable[[TicketGoal, Evidence, int | None], bool]
@@ -148,4 +181,10 @@ _SIDES: dict[str, _Side] = {
     "priorities_set": TicketGoal.is_prioritised,
     "assignees_set": TicketGoal.is_assigned,
     "duplicates_linked": TicketGoal.is_merged,
+}
+_COLUMNS_OF_SIDE = {
+    "tickets_triaged": ("status", "reason_code", "reason_ref"),
+    "priorities_set": ("priority",),
+    "assignees_set": ("assignee_id",),
+    "duplicates_linked": ("status",),
 }

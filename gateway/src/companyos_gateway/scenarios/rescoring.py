@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from companyos.contract import CheckVerdict, EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError
-from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, Verdict
 from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.scenarios.catalogue import catalogue
 
@@ -36,7 +36,25 @@ def to_episode_verdict(verdict: Verdict) -> EpisodeVerdict:
         potential=verdict.potential,
         damage=verdict.damage,
         rejections=verdict.rejections,
-        checks=tuple(CheckVerdict(id=one.id, passed=one.passed, evidence=one.evidence) for one in verdict.checks),
+        checks=tuple(_to_check_verdict(one) for one in verdict.checks),
+        primary_failure=verdict.primary_failure,
+    )
+
+
+def _to_check_verdict(result: CheckResult) -> CheckVerdict:
+    mismatch = result.mismatch
+    if mismatch is None:
+        return CheckVerdict(id=result.id, passed=True)
+    return CheckVerdict(
+        id=result.id,
+        passed=False,
+        entity=mismatch.entity,
+        expected=mismatch.expected,
+        found=mismatch.found,
+        step=mismatch.step,
+        source=mismatch.source_id or None,
+        known_at=result.known_at,
+        caused_by=result.caused_by,
     )
 
 

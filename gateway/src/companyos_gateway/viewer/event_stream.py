@@ -13,7 +13,7 @@ from companyos_gateway.engine.episode import Episode
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.journal_tail import JournalTail
 from companyos_gateway.viewer.notifier import EpisodeNotifier
-from companyos_gateway.viewer.serialize import StepSerializer, serialize_episode
+from companyos_gateway.viewer.serialize import StepSerializer
 
 STEP, EPISODE, END, RELOAD = "step", "episode", "end", "again"
 
@@ -64,7 +64,7 @@ async def stream_events(
             changed_fields = _changed_fields(source, with_verdict=source.verdict is not sent_verdict)
             sent_verdict = source.verdict
             if source.is_over:
-                yield _event(END, changed_fields | await asyncio.to_thread(_reasons, source), source.step)
+                yield _event(END, changed_fields, source.step)
                 return
             yield _event(EPISODE, changed_fields, source.step)
             await wakeup.wait()
@@ -78,13 +78,6 @@ def _changed_fields(source: EpisodeSource, *, with_verdict: bool) -> dict[str, A
     if source.finish is not None:
         fields["finish"] = source.finish.model_dump(mode="json")
     return fields
-
-
-def _reasons(source: EpisodeSource) -> dict[str, Any]:
-    """Return the reasons of the verdict, read from the whole journal; nothing if the journal was deleted."""
-    if not source.journal.exists():
-        return {}
-    return {"reasons": [reason.model_dump(mode="json") for reason in serialize_episode(source, source.id).reasons]}
 
 
 def _event(name: str, data: dict[str, Any], number: int) -> StreamEvent:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from companyos.contract import RewardScale, Shaping
 from companyos.viewer import EpisodeDocument, RewardPart, Step, Trajectory, TrajectoryLine, episode_document
-from companyos.viewer.document import JudgedStep
-from companyos.viewer.reasons import reasons
 from companyos_gateway.engine.journal import CompletedStep
 from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, REWARD_BOUND, LedgerBalance
 from companyos_gateway.viewer.episode_source import EpisodeSource
@@ -60,8 +58,6 @@ def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
     with JournalTail(source.journal) as journal:
         steps = list(StepSerializer(source).steps(journal.read_new_steps()))
     missing_steps = source.step - (steps[-1].number if steps else 0)
-    verdict = source.to_verdict()
-    turned = [JudgedStep(number=step.number, turned=step.turned) for step in steps]
     return EpisodeDocument(
         facts=source.facts(name),
         company=source.company,
@@ -70,8 +66,7 @@ def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
         started_at=source.started_at,
         max_steps=source.max_steps,
         steps=steps,
-        verdict=verdict,
-        reasons=reasons(verdict, steps, turned),
+        verdict=source.to_verdict(),
         injections=source.injection_infos(),
         finish=None if source.finish is None else source.finish.model_dump(mode="json"),
         faults=[f"The journal was deleted: {missing_steps} steps cannot be shown."] if missing_steps > 0 else [],

@@ -134,11 +134,19 @@ def score_episode() -> Scorer:
             return None
         return Score(
             value={"success": float(record.success), "return": record.return_, "steps": record.steps},
-            explanation=record.outcome.value,
+            explanation=_explain(record),
             metadata={"digest": record.digest, "task_set": record.task_set, "seed": record.seed},
         )
 
     return score
+
+
+def _explain(record: EpisodeRecord) -> str:
+    """Return the outcome, and why the primary check failed where one did."""
+    failed = [check for check in record.verdict.failures_first if not check.passed] if record.verdict else []
+    if not failed:
+        return record.outcome.value
+    return f"{record.outcome.value}: {failed[0].id}, {failed[0].reason}"
 
 
 @task(name="tasks")

@@ -13,40 +13,45 @@
 
   const stepLinks = (numbers, link) => numbers.flatMap((number, at) => [at ? ", " : "", el("a", { href: link(number) }, `step ${number}`)]);
 
-  // Evidence of a check beyond its name: the reasons if known, else the text of the verdict.
-  const evidence = (check, reasons, link) => {
-    const words = check.evidence.replace(/^not so: /, "").replaceAll("_", " ").toLowerCase();
-    const shown = reasons ?? (words === check.id.replaceAll("_", " ").toLowerCase() ? [] : [{ step: null, text: check.evidence }]);
-    if (!shown.length) return el("span", { class: "quiet" }, "none");
-    return el("ul", { class: "reasons" }, shown.map((one) => el("li", {},
-      one.step === null ? null : [el("a", { href: link(one.step) }, `step ${one.step}`), ": "], el("bdi", {}, one.text))));
+  // Why a check failed: what was expected of which entity, what was found, when, and whether the agent knew.
+  const reason = (check, link) => {
+    if (check.passed || !check.entity) return null;
+    const notes = [];
+    if (check.step) notes.push(el("a", { href: link(check.step) }, `step ${check.step}`));
+    if (check.source) notes.push(check.known_at == null ? `${check.source} never shown` : `${check.source} shown at step ${check.known_at}`);
+    const more = check.caused_by.length > 3 ? ` and ${check.caused_by.length - 3} more` : "";
+    if (check.caused_by.length) notes.push(`because of ${check.caused_by.slice(0, 3).map(Viewer.words).join(", ")}${more}`);
+    return [el("bdi", {}, `${check.entity}: expected ${check.expected}; found ${check.found}`),
+      notes.length ? el("div", { class: "quiet" }, notes.flatMap((note, at) => [at ? "; " : "", note])) : null];
   };
 
   const checks = (episode, link) => {
     const then = new Map((episode.verdict?.checks ?? []).map((check) => [check.id, check]));
     const now = new Map((episode.judged?.verdict?.checks ?? []).map((check) => [check.id, check]));
     const isJudged = now.size > 0;
-    const why = new Map((isJudged ? episode.judged.reasons : (episode.reasons ?? [])).map((one) => [one.id, one.reasons]));
     const tellsTurns = isJudged || episode.steps.some((step) => step.turned.length);
     const ids = [...new Set([...then.keys(), ...now.keys()])];
     const isBad = (id) => then.get(id)?.passed === false || now.get(id)?.passed === false || then.get(id)?.passed !== (isJudged ? now.get(id)?.passed : then.get(id)?.passed);
-    ids.sort((one, other) => Number(isBad(other)) - Number(isBad(one)));
+    const primary = (episode.judged?.verdict ?? episode.verdict)?.primary_failure;
+    const rank = (id) => (id === primary ? 2 : Number(isBad(id)));
+    ids.sort((one, other) => rank(other) - rank(one));
     const rows = ids.map((id) => {
       const differs = isJudged && then.get(id)?.passed !== now.get(id)?.passed;
       return el("tr", { class: differs ? "differs" : null },
         el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))),
         el("td", {}, verdictWord(then.get(id)?.passed)),
         isJudged ? el("td", {}, verdictWord(now.get(id)?.passed), differs ? " differs" : "") : null,
-        el("td", {}, evidence(now.get(id) ?? then.get(id), why.get(id), link)),
+        el("td", {}, reason(now.get(id) ?? then.get(id), link)),
         tellsTurns ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
     });
-    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Recorded" : "Verdict", ...(isJudged ? ["Rescored"] : []), "Evidence", ...(tellsTurns ? ["Changed by"] : [])], rows, { "data-testid": "checks" });
+    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Recorded" : "Verdict", ...(isJudged ? ["Rescored"] : []), "Why", ...(tellsTurns ? ["Changed by"] : [])], rows, { "data-testid": "checks" });
   };
 
   const verdictSum = (name, verdict) => {
     const failed = verdict.checks.filter((check) => !check.passed).length;
     return el("p", {}, `${name}: `, Viewer.badge(verdict.success ? "success" : "failure", verdict.success ? "good" : "bad"),
       ` ${failed ? `${failed} of ${Viewer.count(verdict.checks.length, "check")} failed` : `all ${Viewer.count(verdict.checks.length, "check")} passed`}, milestones worth ${Viewer.signed(verdict.potential)}`,
+      verdict.primary_failure ? `, primary failure: ${Viewer.words(verdict.primary_failure)}` : "",
       verdict.damage.length ? `, damage: ${verdict.damage.map(Viewer.words).join(", ")}` : "",
       verdict.rejections ? `, ${Viewer.count(verdict.rejections, "rejection")}` : "");
   };

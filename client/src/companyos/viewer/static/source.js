@@ -71,7 +71,6 @@
     const events = new EventSource(`${url}${url.includes("?") ? "&" : "?"}after=${after}`);
     const merge = (event) => {
       const { steps: _steps, format: _format, facts, ...fields } = JSON.parse(event.data);
-      if (fields.verdict && !fields.reasons) fields.reasons = []; // the reasons belong to the previous verdict
       Object.assign(episode, fields, facts ? { facts: { ...episode.facts, ...facts } } : {});
       onChange(null);
     };

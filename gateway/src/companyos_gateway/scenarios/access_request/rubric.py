@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric
+from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
     issue_allowances,
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_person_read, was_record_read
+from companyos_gateway.evaluation.facts import person_shown, record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.access_request.case import Case
 from companyos_shared.wire.company import Company
@@ -39,18 +40,12 @@ class _Refusal(RefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("ground_read", self.was_ground_read)
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at what is asked for, and at what speaks against it, before it refused."""
-        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
-        if change is None:
-            return False
-        if not was_record_read(evidence, case.grant_id, before=change.step):
-            return False
-        if case.conflicting_grant_id is not None:
-            return was_record_read(evidence, case.conflicting_grant_id, before=change.step)
-        return was_person_read(evidence, case.person_id, before=change.step)
+        case = self.case
+        if case.conflicting_grant_id is None:
+            ground = person_shown(case.person_id)
+        else:
+            ground = record_shown(case.conflicting_grant_id)
+        yield self.facts_check("ground_read", record_shown(case.grant_id), ground)
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

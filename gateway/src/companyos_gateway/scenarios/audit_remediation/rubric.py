@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric
+from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestEscalated
-from companyos_gateway.evaluation.goals import was_person_read, was_record_read
+from companyos_gateway.evaluation.facts import person_shown, record_shown
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
-from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome
 from companyos_gateway.scenarios.audit_remediation.case import Case, RemediedRequest
 from companyos_shared.wire.company import Company
 
@@ -33,16 +33,10 @@ class _Refusal(TicketRefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("ground_read", self.was_ground_read)
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at what speaks against the audit before it refused it."""
-        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
-        if change is None:
-            return False
-        if case.ground_id is None:
-            return was_person_read(evidence, case.reporter_id, before=change.step)
-        return was_record_read(evidence, case.ground_id, before=change.step)
+        case = self.case
+        yield self.facts_check(
+            "ground_read", person_shown(case.reporter_id) if case.ground_id is None else record_shown(case.ground_id)
+        )
 
 
 def _entity_goals(case: Case, company: Company) -> list[EntityGoals]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    predicate_check,
 )
 from companyos_gateway.evaluation.change_policy import Allowance, request_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestWithdrawn
-from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
+from companyos_gateway.evaluation.facts import record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
@@ -67,15 +67,9 @@ class _Transfer(_PartsChecked, CompletedOutcome):
     def scenario_checks(self) -> Iterable[Check]:
         yield from super().scenario_checks()
         if self.parts.goals:
-            yield predicate_check("parts_ended_first", self.were_parts_ended_first)
-
-    def were_parts_ended_first(self, evidence: Evidence) -> bool:
-        """Say whether every part had come to its end when the whole was asked for."""
-        request = self.approved_request(evidence)
-        if request is None:
-            return False
-        submitted = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
-        return self.parts.are_met(evidence, step=submitted.step)
+            yield self.complete_request_check(
+                "parts_ended_first", self.parts, caused_by=("approval_given", "parts_ended")
+            )
 
 
 class _Refusal(_PartsChecked, RefusedOutcome):
@@ -83,15 +77,9 @@ class _Refusal(_PartsChecked, RefusedOutcome):
 
     def scenario_checks(self) -> Iterable[Check]:
         yield from super().scenario_checks()
-        yield predicate_check("ground_read", self.was_ground_read)
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at the line that gives, and at both where they do not fit, before."""
-        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
-        if change is None:
-            return False
+        case = self.case
         lines = [case.giver_id, case.taker_id] if case.ground is RefusalGround.MIXED else [case.giver_id]
-        return all(was_record_read(evidence, line, before=change.step) for line in lines)
+        yield self.facts_check("ground_read", *map(record_shown, lines))
 
 
 def _parts(case: Case) -> EntityGoals:

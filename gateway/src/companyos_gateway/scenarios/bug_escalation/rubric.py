@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Milestone, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, FieldSource, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    predicate_check,
     standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
@@ -49,19 +48,14 @@ class _Escalation(_Rated, CompletedOutcome):
 
     def scenario_checks(self) -> Iterable[Check]:
         if self.case.rate.is_stale:
-            yield predicate_check("rate_refreshed", self.rate.is_refreshed)
+            yield self.rate.refreshed_check("rate_refreshed")
 
 
 class _Refusal(_Rated, RefusedOutcome):
     """The fresh rate lies below the bar."""
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("rate_known", self.was_rate_known)
-
-    def was_rate_known(self, evidence: Evidence) -> bool:
-        """Say whether the rate was fresh and below the bar at the step at which the ticket was cancelled."""
-        rate = self.rate.known_at(evidence, self.tickets.last_transition(evidence, "cancelled"))
-        return rate is not None and rate < self.case.lowest_rate
+        yield self.facts_check("rate_known", self.rate.fact(lambda rate: rate < self.case.lowest_rate))
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping
 
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import predicate_check, standard_milestone
+from companyos_gateway.evaluation.approval_rubric import standard_milestone
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, metric_allowances, ticket_allowances
+from companyos_gateway.evaluation.facts import record_shown, vendor_status_shown
 from companyos_gateway.evaluation.goals import (
     RecordGoal,
     certificate_allowance,
     certificate_source,
     tier_allowance,
     vendor_column_source,
-    was_record_read,
-    was_vendor_status_read,
 )
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, row_path
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialApprovalRubric,
     SequentialCompletedOutcome,
@@ -57,21 +57,24 @@ class _Renewal(_RiskChecked, SequentialCompletedOutcome):
     def scenario_checks(self) -> Iterable[Check]:
         variant = self.case.variant
         if self.case.risk.is_stale:
-            yield predicate_check("risk_refreshed", self.risk.is_refreshed)
-        yield predicate_check("tier_of_today", self.has_tier, passes_idle=not variant.is_retiered)
-        yield predicate_check("certificate_in_force", self.has_certificate, passes_idle=not variant.is_recertified)
+            yield self.risk.refreshed_check("risk_refreshed")
+        yield Check("tier_of_today", not variant.is_retiered, self.find_wrong_tier)
+        yield Check("certificate_in_force", not variant.is_recertified, self.find_missing_certificate)
 
-    def has_tier(self, evidence: Evidence) -> bool:
-        """Say whether the vendor is filed with the tier of today."""
-        row = evidence.row(row_views.DATAHUB, "vendors", self.case.vendor_id)
-        return row is not None and row["risk_tier"] == self.case.tier
+    def find_wrong_tier(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the vendor is not filed with the tier of today."""
+        expected = {"risk_tier": self.case.tier}
+        return find_row_mismatch(evidence, row_views.DATAHUB, "vendors", self.case.vendor_id, expected)
 
-    def has_certificate(self, evidence: Evidence) -> bool:
-        """Say whether the certificate that the policy asks for is on file."""
+    def find_missing_certificate(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the certificate that the policy asks for is not on file."""
         rows = evidence.table(row_views.DATAHUB, "certificates").values()
         paper = self.case.paper
         expected = (self.case.vendor_id, paper.kind, paper.expires_on.isoformat())
-        return any((row["vendor_id"], row["kind"], row["expires_on"]) == expected for row in rows)
+        if any((row["vendor_id"], row["kind"], row["expires_on"]) == expected for row in rows):
+            return None
+        path = row_path(row_views.DATAHUB, "vendors", self.case.vendor_id)
+        return Mismatch(path, f"a certificate {paper.kind} until {paper.expires_on}", "no such certificate")
 
 
 class _Refusal(_RiskChecked, SequentialRefusedOutcome):
@@ -82,25 +85,13 @@ class _Refusal(_RiskChecked, SequentialRefusedOutcome):
         super().__init__(case, company, stages=_stages(case, company), allowances=_allowances(case))
 
     def scenario_checks(self) -> Iterable[Check]:
-        if self.case.ground is RefusalGround.RISK:
-            yield predicate_check("risk_known", self.was_risk_known)
+        case, papers = self.case, _papers_against(self.case)
+        if case.ground is RefusalGround.RISK:
+            yield self.facts_check("risk_known", self.risk.fact(lambda index: index > case.highest_index))
+        elif papers:
+            yield self.facts_check("ground_read", *map(record_shown, papers))
         else:
-            yield predicate_check("ground_read", self.was_ground_read)
-
-    def was_risk_known(self, evidence: Evidence) -> bool:
-        """Say whether the risk was fresh and too high at the step at which the ticket was cancelled."""
-        index = self.risk.known_at(evidence, self.tickets.last_transition(evidence, "cancelled"))
-        return index is not None and index > self.case.highest_index
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at what speaks against it before it refused."""
-        change = self.tickets.last_transition(evidence, "cancelled")
-        if change is None:
-            return False
-        papers = _papers_against(self.case)
-        if not papers:
-            return was_vendor_status_read(evidence, self.case.vendor_id, before=change.step)
-        return all(was_record_read(evidence, paper, before=change.step) for paper in papers)
+            yield self.facts_check("ground_read", vendor_status_shown(case.vendor_id))
 
 
 def _papers_against(case: Case) -> list[str]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
 from companyos_gateway.evaluation.change_policy import Allowance, metric_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals
-from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
+from companyos_gateway.evaluation.facts import RequiredFacts, authority_shown, record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
-from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check, standard_milestone
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, standard_milestone
 from companyos_gateway.scenarios.data_discrepancy.case import Case, RefusalGround
 from companyos_shared.wire.company import Company
 
@@ -51,25 +52,22 @@ class _Refusal(TicketRefusedOutcome):
         yield Milestone("declined", DECLINED_POINTS, self.was_declined)
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("ground_known", self.was_ground_known)
+        yield self.knowledge.check("ground_known")
 
     def was_declined(self, evidence: Evidence) -> bool:
         """Say whether the ticket is cancelled for the reason, by somebody who knew it."""
-        return self.tickets.is_cancelled_for_reason(evidence) and self.was_ground_known(evidence)
+        return self.tickets.is_cancelled_for_reason(evidence) and self.knowledge.were_known(evidence)
 
-    def was_ground_known(self, evidence: Evidence) -> bool:
-        """Say whether the agent had seen what speaks against a correction when it cancelled the ticket."""
-        case, change = self.case, self.tickets.last_transition(evidence, "cancelled")
-        if change is None:
-            return False
+    @property
+    def knowledge(self) -> RequiredFacts:
+        """The facts against a correction."""
+        case = self.case
         if case.ground is RefusalGround.NO_AUTHORITY:
-            return all(
-                evidence.knew(source_id, "authoritative_for", before=change.step) for source_id in case.measuring_ids
-            )
+            return RequiredFacts(tuple(map(authority_shown, case.measuring_ids)), self.cancellation)
         if case.ground is RefusalGround.ENDED:
-            return all(evidence.knew(record_id, "state", before=change.step) for record_id in case.record_ids)
-        were_read = all(was_record_read(evidence, record_id, before=change.step) for record_id in case.record_ids)
-        return were_read and case.figure.was_known(evidence, change)
+            states = tuple(record_shown(record_id, "state") for record_id in case.record_ids)
+            return RequiredFacts(states, self.cancellation)
+        return RequiredFacts((*map(record_shown, case.record_ids), case.figure.fact()), self.cancellation)
 
 
 def _refreshed(case: Case) -> Iterable[Milestone]:

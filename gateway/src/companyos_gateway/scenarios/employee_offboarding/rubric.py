@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric
+from companyos_gateway.evaluation import Check, TaskRubric, row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
@@ -16,10 +16,11 @@ from companyos_gateway.evaluation.entity_goals import (
     RequestEscalated,
     TicketInState,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
+from companyos_gateway.evaluation.facts import record_shown, shown
+from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
-from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome
 from companyos_gateway.scenarios.employee_offboarding.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company
 
@@ -43,16 +44,11 @@ class _Refusal(TicketRefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("ground_read", self.was_ground_read)
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at what speaks against the offboarding before it refused it."""
-        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
-        if change is None:
-            return False
+        case = self.case
         if case.ground_id is None:
-            return evidence.knew(case.person_id, "employed_to", before=change.step)
-        return was_record_read(evidence, case.ground_id, before=change.step)
+            yield self.facts_check("ground_read", shown(row_views.DATAHUB, "people", case.person_id, "employed_to"))
+        else:
+            yield self.facts_check("ground_read", record_shown(case.ground_id))
 
 
 def _entity_goals(case: Case, company: Company) -> list[EntityGoals]:

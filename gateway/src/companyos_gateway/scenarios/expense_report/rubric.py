@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric
+from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
     issue_allowances,
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_record_read
+from companyos_gateway.evaluation.facts import record_shown
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company
@@ -39,15 +40,9 @@ class _Refusal(RefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("report_read", self.was_report_read)
-
-    def was_report_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at what it refuses before it refused it."""
-        change = self.tickets.last_transition(evidence, "cancelled")
-        looked_at = [self.case.record_ids[0], *([self.case.paid_twin_id] if self.case.paid_twin_id else [])]
-        return change is not None and all(
-            was_record_read(evidence, record_id, before=change.step) for record_id in looked_at
-        )
+        case = self.case
+        twin = [case.paid_twin_id] if case.paid_twin_id else []
+        yield self.facts_check("report_read", *map(record_shown, [case.record_ids[0], *twin]))
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

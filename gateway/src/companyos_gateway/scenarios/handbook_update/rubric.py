@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric
+from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
     issue_allowances,
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_record_read
+from companyos_gateway.evaluation.facts import record_shown
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company, Role
@@ -39,12 +40,7 @@ class _Refusal(RefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("page_read", self.was_page_read)
-
-    def was_page_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at the draft before it refused it."""
-        change, document_id = self.tickets.last_transition(evidence, "cancelled"), self.case.document_id
-        return change is not None and was_record_read(evidence, document_id, before=change.step)
+        yield self.facts_check("page_read", record_shown(self.case.document_id))
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

@@ -10,7 +10,6 @@ from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    predicate_check,
     standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
@@ -24,8 +23,9 @@ from companyos_gateway.evaluation.change_policy import (
     ticket_allowances,
 )
 from companyos_gateway.evaluation.evidence import NetChange
-from companyos_gateway.evaluation.goals import was_record_read
+from companyos_gateway.evaluation.facts import record_shown, ticket_status_shown
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, row_path
 from companyos_gateway.evaluation.ticket_goals import TicketGoals
 from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company, Role
@@ -56,11 +56,12 @@ class _Response(_Incident, CompletedOutcome):
 
     def scenario_checks(self) -> Iterable[Check]:
         if self.case.rate.is_stale:
-            yield predicate_check("rate_refreshed", self.rate.is_refreshed)
+            yield self.rate.refreshed_check("rate_refreshed")
         yield from self.duplicates.checks(idle=("priorities_set", "assignees_set"))
-        yield predicate_check("cause_linked", self.is_cause_linked)
-        yield predicate_check("cause_taken_back", self.is_cause_taken_back)
-        yield predicate_check("taken_back_after_approval", self.was_taken_back_after_approval)
+        yield Check("cause_linked", False, self.find_unlinked_cause)
+        yield Check("cause_taken_back", False, self.find_standing_cause, ("approval_given",))
+        causes = ("approval_given", "cause_linked", "cause_taken_back")
+        yield Check("taken_back_after_approval", False, self.find_early_end_of_cause, causes)
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         yield from super().outcome_milestones()
@@ -74,10 +75,12 @@ class _Response(_Incident, CompletedOutcome):
         if cause is not None and cause.status in row_views.FINAL_TICKET_STATUSES:
             yield f"{DESK}.tickets[{self.case.cause_key}]"
 
-    def was_work_complete(self, evidence: Evidence, step: int) -> bool:
-        """Say whether reports were merged and the cause linked and taken back once a step had been taken."""
-        is_linked, is_merged = self.is_cause_linked(evidence, step), self.duplicates.are_met(evidence, step=step)
-        return is_linked and is_merged and self.is_cause_taken_back(evidence, step)
+    def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
+        """Return what of reports and cause was not done once a step had been taken."""
+        is_linked, is_taken_back = self.is_cause_linked(evidence, step), self.is_cause_taken_back(evidence, step)
+        unlinked = [] if is_linked else [f"link of {self.case.cause_key}"]
+        standing = [] if is_taken_back else [f"end of {self.case.cause_key}"]
+        return [*self.duplicates.unmet(evidence, step=step), *unlinked, *standing]
 
     def is_cause_linked(self, evidence: Evidence, step: int | None = None) -> bool:
         """Say whether the cause is linked as what blocks the incident."""
@@ -93,21 +96,32 @@ class _Response(_Incident, CompletedOutcome):
         row = row if step is None else evidence.row_at(DESK, "tickets", self.case.cause_key, step)
         return row is not None and row_views.parse_ticket(row).status == "resolved"
 
-    def was_taken_back_after_approval(self, evidence: Evidence) -> bool:
-        """Say whether the agent took the change back only with the approval, asked for once the cause was linked."""
-        request = self.approved_request(evidence)
+    def find_unlinked_cause(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the cause is not linked as what blocks the incident."""
+        if self.is_cause_linked(evidence):
+            return None
+        return Mismatch(self.tickets.row_path, f"linked as blocked by {self.case.cause_key}", "not linked")
+
+    def find_standing_cause(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the change that caused it is not resolved."""
+        return find_row_mismatch(evidence, DESK, "tickets", self.case.cause_key, {"status": "resolved"})
+
+    def find_early_end_of_cause(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the agent took the change back without the approval, requested once it was linked."""
+        request, path = self.approved_request(evidence), row_path(DESK, "tickets", self.case.cause_key)
+        expected = "resolved after the approval, which was requested once the cause was linked"
         if request is None:
-            return False
+            return Mismatch(path, expected, "no approval")
         submitted = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
         if not self.is_cause_linked(evidence, submitted.step):
-            return False
+            return Mismatch(path, expected, "not linked when the approval was requested", submitted.step)
         for change in evidence.row_changes(DESK, "tickets", self.case.cause_key):
             is_end = change.after is not None and change.after["status"] == "resolved"
             if is_end and change.cause is not None:
                 held = evidence.row_at(row_views.APPROVALFLOW, "requests", request.id, change.step)
                 if held is None or row_views.parse_request(held).status != "approved":
-                    return False
-        return True
+                    return Mismatch(path, expected, "resolved before the approval", change.step)
+        return None
 
 
 class _Refusal(_Incident, RefusedOutcome):
@@ -118,24 +132,13 @@ class _Refusal(_Incident, RefusedOutcome):
             yield standard_milestone("refreshed", self.rate.is_refreshed)
 
     def scenario_checks(self) -> Iterable[Check]:
-        if self.case.ground is RefusalGround.BELOW:
-            yield predicate_check("rate_known", self.was_rate_known)
+        case = self.case
+        if case.ground is RefusalGround.BELOW:
+            yield self.facts_check("rate_known", self.rate.fact(lambda rate: rate < case.lowest_rate))
+        elif case.ground is RefusalGround.KNOWN:
+            yield self.facts_check("ground_read", ticket_status_shown(case.known_key or ""))
         else:
-            yield predicate_check("ground_read", self.was_ground_read)
-
-    def was_rate_known(self, evidence: Evidence) -> bool:
-        """Say whether the rate was fresh and below the bar at the step at which the ticket was cancelled."""
-        rate = self.rate.known_at(evidence, self.tickets.last_transition(evidence, "cancelled"))
-        return rate is not None and rate < self.case.lowest_rate
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at the other incident or the notice before it refused."""
-        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
-        if change is None:
-            return False
-        if case.ground is RefusalGround.KNOWN:
-            return evidence.knew(case.known_key or "", "status", before=change.step)
-        return was_record_read(evidence, case.notice_id or "", before=change.step)
+            yield self.facts_check("ground_read", record_shown(case.notice_id or ""))
 
 
 def _is_cause_link(case: Case, row: Row | None) -> bool:

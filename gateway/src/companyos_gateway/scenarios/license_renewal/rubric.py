@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Milestone, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    predicate_check,
     standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
@@ -20,7 +19,8 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, was_record_read, was_vendor_status_read
+from companyos_gateway.evaluation.facts import record_shown, vendor_status_shown
+from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
@@ -58,31 +58,20 @@ class _Renewal(_DaysChecked, CompletedOutcome):
 
     def scenario_checks(self) -> Iterable[Check]:
         if self.case.days_left.is_stale:
-            yield predicate_check("days_left_refreshed", self.days_left.is_refreshed)
+            yield self.days_left.refreshed_check("days_left_refreshed")
 
 
 class _Refusal(_DaysChecked, RefusedOutcome):
     """The policy does not let it be renewed."""
 
     def scenario_checks(self) -> Iterable[Check]:
-        if self.case.ground is RefusalGround.TOO_EARLY:
-            yield predicate_check("days_left_known", self.were_days_known)
+        case = self.case
+        if case.ground is RefusalGround.TOO_EARLY:
+            yield self.facts_check("days_left_known", self.days_left.fact(lambda left: left > case.window_days))
+        elif case.ground is RefusalGround.SUSPENDED:
+            yield self.facts_check("ground_read", vendor_status_shown(case.vendor_id))
         else:
-            yield predicate_check("ground_read", self.was_ground_read)
-
-    def were_days_known(self, evidence: Evidence) -> bool:
-        """Say whether the days left were fresh and beyond the window at the step at which the ticket was cancelled."""
-        left = self.days_left.known_at(evidence, self.tickets.last_transition(evidence, "cancelled"))
-        return left is not None and left > self.case.window_days
-
-    def was_ground_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at the vendor or the licence before it refused."""
-        change = self.tickets.last_transition(evidence, "cancelled")
-        if change is None:
-            return False
-        if self.case.ground is RefusalGround.SUSPENDED:
-            return was_vendor_status_read(evidence, self.case.vendor_id, before=change.step)
-        return was_record_read(evidence, self.case.licence_id, before=change.step)
+            yield self.facts_check("ground_read", record_shown(case.licence_id))
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

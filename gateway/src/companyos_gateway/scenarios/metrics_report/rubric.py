@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from companyos.contract import FinishOutcome
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric, row_views
 from companyos_gateway.evaluation.approval_requests import rejections_of
-from companyos_gateway.evaluation.approval_rubric import predicate_check
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
     ChangePolicy,
@@ -15,10 +14,12 @@ from companyos_gateway.evaluation.change_policy import (
     issue_allowances,
     metric_allowances,
 )
+from companyos_gateway.evaluation.facts import Fact, RequiredFacts, authority_shown
 from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.mismatch import Mismatch, format_age, format_value, one_of
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.reported_values import ALWAYS, Answer, Question, check_answers
-from companyos_gateway.evaluation.rubric import Finding
+from companyos_gateway.evaluation.rubric import DECLARATION
 from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company
 
@@ -69,24 +70,34 @@ class _Report(_Work):
         self.questions = [Question(one.name, self._answer(one)) for one in case.answers]
 
     def required_checks(self) -> Iterable[Check]:
-        yield predicate_check("figures_read", lambda one: all(figure.was_read(one) for figure in self.case.figures))
+        yield Check("figures_read", False, self.find_unread_figure)
         if self.case.variant is Variant.MOVEMENT:
-            yield predicate_check("past_read", self.was_past_read)
+            yield Check("past_read", False, self.find_unread_past)
 
-    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
         if finish is None or finish.outcome is not FinishOutcome.DONE:
-            return False, "no report was declared"
+            found = "nothing declared" if finish is None else f"outcome: {finish.outcome}"
+            return Mismatch(DECLARATION, "outcome: done, with the answers", found)
         at = evidence.declared_at
         if at is None or at > self.due_at:
-            return False, "declared too late"
-        if not all(figure.is_fresh_at(evidence, at) for figure in self.case.figures):
-            return False, "a figure was stale when it was declared"
+            return Mismatch(DECLARATION, f"declared by {self.due_at.isoformat()}", format_value(at))
+        for figure in self.case.figures:
+            if not figure.is_fresh_at(evidence, at):
+                return Mismatch(
+                    figure.row_path, f"at most {format_age(figure.spec.max_age)} old when declared", "outdated"
+                )
         return check_answers(self.questions, evidence, finish.answers)
 
-    def was_past_read(self, evidence: Evidence) -> bool:
-        """Return whether the agent was shown the earlier value of the figure."""
-        spec = self.case.figures[0].spec
-        return evidence.knew(spec.metric_id, "as_of", before=ALWAYS, value=self.case.before * spec.per_unit)
+    def find_unread_figure(self, evidence: Evidence) -> Mismatch | None:
+        """Return the first figure that the agent was not shown, None if it was shown all."""
+        return next(filter(None, (figure.find_unread(evidence) for figure in self.case.figures)), None)
+
+    def find_unread_past(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the agent was not shown the earlier value of the figure."""
+        figure, value = self.case.figures[0], self.case.before * self.case.figures[0].spec.per_unit
+        if evidence.knew(figure.spec.metric_id, "as_of", before=ALWAYS, value=value):
+            return None
+        return Mismatch(figure.row_path, f"the earlier value {format_value(value)}, shown to the agent", "not shown")
 
     def _answer(self, one: AnswerSpec) -> Callable[[Evidence], Answer | None]:
         def answer(evidence: Evidence) -> Answer | None:
@@ -129,29 +140,35 @@ class _Impossible(_Work):
         yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_knowingly)
 
     def required_checks(self) -> Iterable[Check]:
-        yield predicate_check("reason_recorded", self.issue.is_met)
-        yield predicate_check("ground_known", self.was_recorded_knowingly)
+        yield Check("reason_recorded", False, self.issue.mismatch)
+        yield self.knowledge.check("ground_known", caused_by=("reason_recorded",))
 
-    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
-        if finish is None or finish.outcome is not FinishOutcome.IMPOSSIBLE:
-            return False, "it was not declared impossible"
-        if finish.answers:
-            return False, "answers were given all the same"
-        detail = f"declared for {finish.reason}"
-        return self.issue.refusal.matches(finish.reason_code, finish.reason_ref), detail
+    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+        refusal = self.issue.refusal
+        expected = f"outcome: impossible, {refusal.code} {one_of(refusal.references)}, without answers"
+        if finish is None:
+            return Mismatch(DECLARATION, expected, "nothing declared")
+        is_impossible = finish.outcome is FinishOutcome.IMPOSSIBLE and not finish.answers
+        if is_impossible and refusal.matches(finish.reason_code, finish.reason_ref):
+            return None
+        answers = ", with answers" if finish.answers else ""
+        return Mismatch(DECLARATION, expected, f"outcome: {finish.outcome}, {finish.reason}{answers}")
 
     def was_recorded_knowingly(self, evidence: Evidence) -> bool:
         """Say whether the agent had seen that the figure cannot be had when it recorded so."""
-        change = self.issue.change(evidence)
-        return change is not None and self._is_ground_known(evidence, change.step)
+        return self.knowledge.were_known(evidence)
 
-    def _is_ground_known(self, evidence: Evidence, step: int) -> bool:
+    @property
+    def knowledge(self) -> RequiredFacts:
+        """The facts by which the figure is unavailable."""
         case, figure = self.case, self.case.figures[0]
         if case.ground is RefusalGround.FAILING:
-            return figure.failed_refreshes(evidence, before_step=step) >= case.most_failures
-        if case.ground is RefusalGround.MAINTENANCE:
-            return figure.was_seen_in_maintenance(evidence, before_step=step)
-        return all(evidence.knew(source_id, "authoritative_for", before=step) for source_id in case.measuring_ids)
+            facts: tuple[Fact, ...] = (figure.failures_fact(case.most_failures),)
+        elif case.ground is RefusalGround.MAINTENANCE:
+            facts = (figure.maintenance_fact(),)
+        else:
+            facts = tuple(map(authority_shown, case.measuring_ids))
+        return RequiredFacts(facts, self.issue.change, "the issue was reported")
 
     @staticmethod
     def _subjects(case: Case) -> frozenset[str]:

@@ -6,17 +6,20 @@ from collections.abc import Iterable
 
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
     issue_allowances,
     request_allowances,
     ticket_allowances,
 )
-from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_record_read
+from companyos_gateway.evaluation.facts import RequiredFacts, record_shown
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
+from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.control import Change
 
 STOPPED_POINTS = 1.0
 
@@ -41,25 +44,29 @@ class _Stopped(RefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("invoice_stopped", lambda evidence: self.goal.is_met(evidence, None))
-        yield predicate_check("stopped_before_cancelled", self.was_stopped_first)
-        yield predicate_check("papers_read", self.were_papers_read)
+        invoice_id = self.case.invoice_id
+        papers = tuple(map(record_shown, _against(self.case)))
+        knowledge = RequiredFacts(papers, self.first_change, f"{invoice_id} was changed")
+        yield Check("invoice_stopped", False, lambda evidence: self.goal.mismatch(evidence, None))
+        yield Check("stopped_before_cancelled", False, self.find_late_stop, ("ticket_cancelled", "invoice_stopped"))
+        yield knowledge.check("papers_read", caused_by=("invoice_stopped",))
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestone on the way to this end."""
         yield Milestone("stopped", STOPPED_POINTS, lambda evidence: self.goal.is_met(evidence, None))
 
-    def was_stopped_first(self, evidence: Evidence) -> bool:
-        """Say whether the invoice said what is wrong with it when the ticket was cancelled."""
-        change = self.tickets.last_transition(evidence, "cancelled")
-        return change is not None and self.goal.is_met(evidence, None, step=change.step)
+    def find_late_stop(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the invoice did not say what is wrong with it when the ticket was cancelled."""
+        change, expected = self.cancellation(evidence), "stopped before the ticket was cancelled"
+        if change is None:
+            return Mismatch(self.goal.row_path, expected, "the ticket was not cancelled")
+        if self.goal.is_met(evidence, None, step=change.step):
+            return None
+        return Mismatch(self.goal.row_path, expected, "not stopped by then", change.step)
 
-    def were_papers_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at every paper that speaks against the invoice before it was stopped."""
-        changes = evidence.row_changes(row_views.DATAHUB, "records", self.case.invoice_id)
-        return bool(changes) and all(
-            was_record_read(evidence, record_id, before=changes[0].step) for record_id in _against(self.case)
-        )
+    def first_change(self, evidence: Evidence) -> Change | None:
+        """Return the first change of the invoice."""
+        return next(iter(evidence.row_changes(row_views.DATAHUB, "records", self.case.invoice_id)), None)
 
 
 def _against(case: Case) -> tuple[str, ...]:

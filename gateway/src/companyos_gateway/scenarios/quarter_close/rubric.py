@@ -15,12 +15,14 @@ from companyos_gateway.evaluation.change_policy import (
     ticket_allowances,
 )
 from companyos_gateway.evaluation.entity_goals import EntityGoal, EntityGoals, RecordInState
-from companyos_gateway.evaluation.goals import RecordGoal, was_record_read
+from companyos_gateway.evaluation.facts import RequiredFacts, record_shown, ticket_status_shown
+from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.mismatch import Mismatch, is_touched, list_names
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
-from companyos_gateway.evaluation.ticket_rubric import predicate_check
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, SettledRecord
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.control import Change
 
 SETTLED_POINTS = 1.0
 """What settled papers and resolved parts pay together."""
@@ -54,12 +56,29 @@ class PartResolved:
         """Say whether the ticket is so, and was brought there last once every paper of the part was settled."""
         if not self.goal.is_met(evidence, step=step):
             return False
-        ended = [
-            change.step
-            for change in evidence.row_changes(row_views.TICKETDESK, "tickets", self.key)
-            if (change.before or {}).get("status") != (change.after or {}).get("status") == "resolved"
-        ]
-        return bool(ended) and all(paper.is_met(evidence, step=ended[-1]) for paper in self.papers)
+        return not self._unsettled_papers(evidence)
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return what of the ticket is not as it must be, else what was not settled when it was resolved."""
+        if failing := self.goal.failing_sides(evidence):
+            return self.goal.mismatch(evidence, failing)
+        resolved = self._resolution(evidence)
+        expected = f"resolved after {list_names([paper.row_path for paper in self.papers])}"
+        found = f"resolved before {list_names(self._unsettled_papers(evidence))}"
+        return Mismatch(self.row_path, expected, found, None if resolved is None else resolved.step)
+
+    def _unsettled_papers(self, evidence: Evidence) -> list[str]:
+        """Return the papers that were not settled when the ticket was resolved."""
+        resolved = self._resolution(evidence)
+        if resolved is None:
+            return [paper.row_path for paper in self.papers]
+        return [paper.row_path for paper in self.papers if not paper.is_met(evidence, step=resolved.step)]
+
+    def _resolution(self, evidence: Evidence) -> Change | None:
+        """Return the change that resolved the ticket last."""
+        changes = evidence.row_changes(row_views.TICKETDESK, "tickets", self.key)
+        resolving = (one for one in reversed(changes) if (one.after or {}).get("status") == "resolved")
+        return next((one for one in resolving if is_touched(one, ["status"])), None)
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what of the ticket may change."""
@@ -91,26 +110,21 @@ class _Close(CompletedOutcome):
         super().__init__(case, company, requests=requests, allowances=allowances, goals=[goal])
 
     def scenario_checks(self) -> Iterable[Check]:
-        for entity_goals in self.entity_goals:
-            yield entity_goals.check()
-        yield predicate_check("settled_before_request", self.was_settled_before_request)
+        invoices, papers, parts = self.entity_goals
+        yield invoices.check()
+        yield papers.check()
+        yield parts.check(caused_by=(invoices.name, papers.name))
+        causes = ("approval_given", *(entity_goals.name for entity_goals in self.entity_goals))
+        yield self.complete_request_check("settled_before_request", *self.entity_goals, caused_by=causes)
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         share = round(SETTLED_POINTS / sum(len(entity_goals.goals) for entity_goals in self.entity_goals), 3)
         for entity_goals in self.entity_goals:
             yield from entity_goals.milestones(share)
 
-    def was_work_complete(self, evidence: Evidence, step: int) -> bool:
-        """Say whether everything was settled once a step had been taken."""
-        return all(entity_goals.are_met(evidence, step=step) for entity_goals in self.entity_goals)
-
-    def was_settled_before_request(self, evidence: Evidence) -> bool:
-        """Say whether everything was settled when the request was made that was approved."""
-        request = self.approved_request(evidence)
-        if request is None:
-            return False
-        made = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
-        return self.was_work_complete(evidence, made.step)
+    def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
+        """Return what was not settled once a step had been taken."""
+        return [row_path for entity_goals in self.entity_goals for row_path in entity_goals.unmet(evidence, step=step)]
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the ticket where it was closed or cancelled, and each part that was."""
@@ -128,27 +142,25 @@ class _Refusal(RefusedOutcome):
         self.case = case
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("ground_known", self.was_ground_known)
+        yield self.knowledge.check("ground_known")
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         yield Milestone("declined", DECLINED_POINTS, self.was_declined)
 
     def was_declined(self, evidence: Evidence) -> bool:
         """Say whether the ticket is cancelled for the reason, by somebody who knew it."""
-        return self.tickets.is_cancelled_for_reason(evidence) and self.was_ground_known(evidence)
+        return self.tickets.is_cancelled_for_reason(evidence) and self.knowledge.were_known(evidence)
 
-    def was_ground_known(self, evidence: Evidence) -> bool:
-        """Say whether the agent had seen what speaks against a close when it cancelled the ticket."""
-        case, change = self.case, self.tickets.last_transition(evidence, "cancelled")
-        if change is None:
-            return False
+    @property
+    def knowledge(self) -> RequiredFacts:
+        """The facts against a close."""
+        case = self.case
         if case.ground is RefusalGround.OVERSPENT:
-            is_read = was_record_read(evidence, case.line_id, before=change.step)
-            return is_read and case.figure.was_known(evidence, change)
+            return RequiredFacts((record_shown(case.line_id), case.figure.fact()), self.cancellation)
         if case.ground is RefusalGround.CANCELLED_ORDER:
-            papers = (case.void_id or "", case.void_order_id or "")
-            return all(evidence.knew(record_id, "state", before=change.step) for record_id in papers)
-        return evidence.knew(case.other_key or "", "status", before=change.step)
+            papers = case.void_id or "", case.void_order_id or ""
+            return RequiredFacts(tuple(record_shown(paper, "state") for paper in papers), self.cancellation)
+        return RequiredFacts((ticket_status_shown(case.other_key or ""),), self.cancellation)
 
 
 def _ended(settled: Sequence[SettledRecord]) -> list[EntityGoal]:

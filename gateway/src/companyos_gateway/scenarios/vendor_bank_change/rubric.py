@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import predicate_check
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
 from companyos_gateway.evaluation.evidence import NetChange
-from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal, source_once_record_holds, was_record_read
+from companyos_gateway.evaluation.facts import RequiredFacts, record_shown, shown
+from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import constant_source
+from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialCompletedOutcome,
@@ -47,10 +48,18 @@ class _Refusal(SequentialRefusedOutcome):
         self.report = IssueReportGoal(kind="suspicious", subjects=subjects, refusal=case.refusal)
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("papers_read", self.were_papers_read)
-        if self.is_fraud:
-            yield predicate_check("fraud_reported", self.report.is_met)
-            yield predicate_check("reported_before_cancelled", self.was_reported_first)
+        case, is_fraud = self.case, self.is_fraud
+        documents = [case.letter_id, *([case.note_id] if case.note_id else [])] if is_fraud else []
+        account = shown(row_views.DATAHUB, "vendors", case.vendor_id, "bank_iban")
+        facts = (account, *map(record_shown, documents))
+        if not is_fraud:
+            yield self.facts_check("papers_read", *facts)
+            return
+        yield RequiredFacts(facts, self.report.change, "the fraud was reported").check(
+            "papers_read", caused_by=("fraud_reported",)
+        )
+        yield Check("fraud_reported", False, self.report.mismatch)
+        yield Check("reported_before_cancelled", False, self.find_late_report, ("ticket_cancelled", "fraud_reported"))
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestone on the way to this end."""
@@ -69,21 +78,14 @@ class _Refusal(SequentialRefusedOutcome):
         """Return whether the change must be reported as fraud."""
         return self.case.ground is not None and self.case.ground.is_fraud
 
-    def were_papers_read(self, evidence: Evidence) -> bool:
-        """Say whether the agent had looked at everything that speaks against the change when it said so."""
-        cancelled = self.tickets.last_transition(evidence, "cancelled")
-        reported = self.report.change(evidence) if self.is_fraud else cancelled
-        if reported is None:
-            return False
-        documents = [self.case.letter_id, *([self.case.note_id] if self.case.note_id else [])] if self.is_fraud else []
-        return evidence.knew(self.case.vendor_id, "bank_iban", before=reported.step) and all(
-            was_record_read(evidence, document_id, before=reported.step) for document_id in documents
-        )
-
-    def was_reported_first(self, evidence: Evidence) -> bool:
-        """Say whether the fraud was reported before the ticket was cancelled."""
-        cancelled, reported = self.tickets.last_transition(evidence, "cancelled"), self.report.change(evidence)
-        return cancelled is not None and reported is not None and reported.step < cancelled.step
+    def find_late_report(self, evidence: Evidence) -> Mismatch | None:
+        """Return a mismatch if the fraud was not reported before the ticket was cancelled."""
+        cancelled, reported = self.cancellation(evidence), self.report.change(evidence)
+        if cancelled is not None and reported is not None and reported.step < cancelled.step:
+            return None
+        found = "not reported" if reported is None else f"reported at step {reported.step}"
+        step = None if cancelled is None else cancelled.step
+        return Mismatch(self.tickets.row_path, "cancelled after the fraud was reported", found, step)
 
 
 def _stages(case: Case, company: Company) -> dict[str, RequestChecks]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Milestone, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
     APPROVED_POINTS,
@@ -12,7 +12,6 @@ from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    predicate_check,
     standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
@@ -53,19 +52,14 @@ class _Onboarding(_Scored, CompletedOutcome):
 
     def scenario_checks(self) -> Iterable[Check]:
         if self.case.score.is_stale:
-            yield predicate_check("score_refreshed", self.score.is_refreshed)
+            yield self.score.refreshed_check("score_refreshed")
 
 
 class _Refusal(_Scored, RefusedOutcome):
     """The fresh score lies below the bar."""
 
     def scenario_checks(self) -> Iterable[Check]:
-        yield predicate_check("score_known", self.was_score_known)
-
-    def was_score_known(self, evidence: Evidence) -> bool:
-        """Say whether the score was fresh and below the bar at the step at which the ticket was cancelled."""
-        score = self.score.known_at(evidence, self.tickets.last_transition(evidence, "cancelled"))
-        return score is not None and score < self.case.minimum_score
+        yield self.facts_check("score_known", self.score.fact(lambda score: score < self.case.minimum_score))
 
 
 def requests_of(case: Case, company: Company) -> RequestChecks:

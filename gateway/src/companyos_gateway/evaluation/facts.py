@@ -1,0 +1,87 @@
+"""Facts that the agent has to have been shown before it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.mismatch import Mismatch, row_path
+from companyos_gateway.evaluation.rubric import Check
+from companyos_shared.wire.control import Change
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something about an entity, and what says whether the agent had been shown it at a change."""
+
+    entity: str
+    description: str
+    was_known: Callable[[Evidence, Change], bool]
+
+
+@dataclass(frozen=True)
+class RequiredFacts:
+    """Facts that have to be known at the change that `decision` returns, such as the cancellation of the ticket."""
+
+    facts: tuple[Fact, ...]
+    decision: Callable[[Evidence], Change | None]
+    decision_name: str = "the ticket was cancelled"
+
+    def were_known(self, evidence: Evidence) -> bool:
+        """Say whether the decision was taken and every fact was known then."""
+        return self.find_mismatch(evidence) is None
+
+    def find_mismatch(self, evidence: Evidence) -> Mismatch | None:
+        """Return the first fact that was not known at the decision, None if all were."""
+        change = self.decision(evidence)
+        for fact in self.facts:
+            if change is None or not fact.was_known(evidence, change):
+                found = "no decision" if change is None else "not shown by then"
+                expected = f"{fact.description}, shown to the agent before {self.decision_name}"
+                return Mismatch(fact.entity, expected, found, None if change is None else change.step)
+        return None
+
+    def check(self, check_id: str, *, caused_by: tuple[str, ...] = ("ticket_cancelled",)) -> Check:
+        """Return the check that the facts were known."""
+        return Check(check_id, False, self.find_mismatch, caused_by)
+
+
+def shown(service: str, table: str, key: str, *columns: str) -> Fact:
+    """Return the fact that columns of a row hold; which tool or page showed them does not matter."""
+    words = " and ".join(columns)
+    return Fact(
+        row_path(service, table, key),
+        words,
+        lambda evidence, change: evidence.knew(key, *columns, before=change.step),
+    )
+
+
+def record_shown(record_id: str, column: str = "fields") -> Fact:
+    """Return the fact that a record of DataHub holds."""
+    return shown(row_views.DATAHUB, "records", record_id, column)
+
+
+def ticket_status_shown(key: str) -> Fact:
+    """Return the fact that is the status of a ticket."""
+    return shown(row_views.TICKETDESK, "tickets", key, "status")
+
+
+def person_shown(person_id: str) -> Fact:
+    """Return the fact that is a person's position."""
+    return shown(row_views.DATAHUB, "people", person_id, "title")
+
+
+def vendor_status_shown(vendor_id: str) -> Fact:
+    """Return the fact that is the status of a vendor, which lists of records call its state."""
+
+    def was_known(evidence: Evidence, change: Change) -> bool:
+        return any(evidence.knew(vendor_id, column, before=change.step) for column in ("status", "state"))
+
+    return Fact(row_path(row_views.DATAHUB, "vendors", vendor_id), "status", was_known)
+
+
+def authority_shown(source_id: str) -> Fact:
+    """Return the fact that a source is the authority on something, or on nothing."""
+    return shown(row_views.DATAHUB, "sources", source_id, "authoritative_for")
