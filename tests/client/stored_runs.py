@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict, InjectionInfo
+from companyos.signed_evidence import canonical_json
 
 NOW = "2026-03-02T09:{:02}:00Z"
 
@@ -166,5 +167,5 @@ def write_episode(
         records.write(record.model_dump_json(by_alias=True) + "\n")
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
     (run / "trajectories" / f"{name}.jsonl").write_text(text)
-    (run / "evidence" / f"{name}.json.gz").write_bytes(gzip.compress(json.dumps(stored).encode()))
+    (run / "evidence" / f"{name}.json.gz").write_bytes(gzip.compress(canonical_json(stored) + b"\n"))
     return name

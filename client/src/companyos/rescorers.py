@@ -21,7 +21,7 @@ class RescorerUnavailableError(LookupError):
 
 
 class InvalidEvidenceError(ValueError):
-    """Raised for evidence that cannot be rescored: it is damaged, or its task has changed."""
+    """Raised for evidence that cannot be rescored: it is damaged, modified or unsigned, or its task has changed."""
 
 
 class Rescorer(Protocol):

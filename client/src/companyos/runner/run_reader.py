@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from companyos.contract import EpisodeRecord
+from companyos.signed_evidence import SIGNATURE, BrokenEvidenceError, check_canonical
 
 RUN = "run.json"
 EPISODES = "episodes.jsonl"
@@ -88,15 +89,29 @@ def read_audit_lines(folder: Path) -> Iterator[RecordLine]:
                 yield RecordLine(number, None, f"{place}: {first['msg']}" if place else first["msg"])
 
 
+def evidence_path(record: EpisodeRecord) -> str:
+    """Return the path of an episode's evidence in the folder of the run."""
+    return f"{EVIDENCE}/{name_of(record)}{EVIDENCE_SUFFIX}"
+
+
 def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
-    """Return the evidence of an episode of the run. Raises UnreadableRunError."""
+    """Return the evidence of an episode of the run. The signature is not verified.
+
+    Raises UnreadableRunError for a missing or damaged file, and for a signed one that is not canonical JSON.
+    """
     file = folder / EVIDENCE / f"{name_of(record)}{EVIDENCE_SUFFIX}"
     try:
-        evidence = json.loads(gzip.decompress(file.read_bytes()))
+        raw = gzip.decompress(file.read_bytes())
+        evidence = json.loads(raw)
     except FileNotFoundError:
         raise UnreadableRunError(f"{EVIDENCE}/{file.name}: missing") from None
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise UnreadableRunError(f"{EVIDENCE}/{file.name}: {error}") from error
     if not isinstance(evidence, dict):
         raise UnreadableRunError(f"{EVIDENCE}/{file.name}: is not a JSON object")
+    if SIGNATURE in evidence:
+        try:
+            check_canonical(raw, evidence)
+        except BrokenEvidenceError as error:
+            raise UnreadableRunError(f"{EVIDENCE}/{file.name}: {error}") from error
     return evidence

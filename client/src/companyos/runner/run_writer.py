@@ -21,6 +21,7 @@ from companyos.runner.run_reader import (
     TRAJECTORIES,
     read_audit_lines,
 )
+from companyos.signed_evidence import canonical_json
 
 Settings = Mapping[str, Mapping[str, Any]]
 """Settings of each policy that shape its episodes, as JSON."""
@@ -88,7 +89,7 @@ class RunFolder:
             (self._folder / MESSAGES).mkdir(exist_ok=True)
             _write_lines(self._folder / MESSAGES / f"{name}.jsonl", played.messages)
         if evidence is not None:
-            packed = gzip.compress(_line(evidence).encode(), mtime=0)
+            packed = gzip.compress(canonical_json(evidence) + b"\n", mtime=0)
             (self._folder / EVIDENCE / f"{name}{EVIDENCE_SUFFIX}").write_bytes(packed)
         self._written[self._order[played.plan]] = played.record
         with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
