@@ -21,7 +21,7 @@ from companyos.cli.human_policy import PERSON, HumanPolicy, StartedEpisode, play
 from companyos.cli.main import app
 from companyos.cli.repl import EpisodePages
 from companyos.client import CompanyOSEnv
-from companyos.contract import EpisodeRecord, Outcome
+from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome
 from companyos.enterprise import Enterprise
 from companyos.policies import Call, TaskView, load_policy
 from companyos.policies.arguments import SamplingContext, sample_arguments
@@ -130,7 +130,7 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     assert record.verdict is not None
     assert (record.verdict.success, record.verdict.failed) == (True, ())
     stored = read_evidence(folder, record)
-    assert "verdict" not in stored
+    assert EpisodeVerdict.model_validate(stored["verdict"]) == record.verdict
     stored["task"]["sources"]["datahub"] = "other"
     with pytest.raises(InvalidEvidenceError, match="another one now"):
         rescore_evidence(stored)

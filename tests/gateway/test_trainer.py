@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from companyos.signed_evidence import BrokenEvidenceError, canonical_json, verify_evidence
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
@@ -50,6 +53,34 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: Note
     again = Evidence.from_json(stored)
     assert again.fold_digest("notes") == kept.evidence.fold_digest("notes")
     assert again.as_json() == kept.evidence.as_json()
+
+
+async def test_evidence_is_signed_with_the_published_key_as_clients_store_it(gateway: NotesGateway) -> None:
+    key = (await gateway.http.get("/v1/evidence-key")).json()
+    episode = (await gateway.reset(seed=3))["episode_id"]
+    await gateway.step(episode, "finish", outcome="impossible", summary='Impossible: "café", 1e3.')
+    response = await gateway.http.get(f"/v1/episodes/{episode}/evidence")
+    stored = TypeAdapter(dict[str, Any]).validate_json(response.content)
+    assert canonical_json(stored) == response.content
+    assert key == {"algorithm": "ed25519", "public_key": verify_evidence(stored)}
+    stored["finish"]["outcome"] = "completed"
+    with pytest.raises(BrokenEvidenceError, match=r"^finish does not match the signed chain$"):
+        verify_evidence(stored, [key["public_key"]])
+
+
+async def test_evidence_from_before_a_restart_verifies_with_the_key_after_it(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    async with open_gateway(data_dir=tmp_path / "data") as gateway:
+        episode = (await gateway.reset(seed=3))["episode_id"]
+        stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
+    async with open_gateway(data_dir=tmp_path / "data") as gateway:
+        key = (await gateway.http.get("/v1/evidence-key")).json()["public_key"]
+        assert verify_evidence(stored, [key]) == key
+    async with open_gateway(data_dir=tmp_path / "other") as gateway:
+        other = (await gateway.http.get("/v1/evidence-key")).json()["public_key"]
+    with pytest.raises(BrokenEvidenceError, match="public_key"):
+        verify_evidence(stored, [other])
 
 
 async def test_an_unknown_episode_has_no_evidence(gateway: NotesGateway) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from openenv.core.env_server.types import Observation
 
 from companyos.contract import Modality, ResetOptions
+from companyos.signed_evidence import EvidenceSigner
 from companyos_gateway.browser.window_manager import WindowManager
 from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.engine.engine import EpisodeEngine
@@ -86,6 +87,7 @@ class GatewayRuntime:
         self._engine: EpisodeEngine | None = None
         self._snapshots: Snapshots | None = None
         self._quarantine: Quarantine | None = None
+        self._evidence_signer: EvidenceSigner | None = None
         self._reaper: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -188,6 +190,15 @@ class GatewayRuntime:
             raise ServicesUnavailableError("The services have not answered yet.")
         return self._quarantine
 
+    def evidence_signer(self) -> EvidenceSigner:
+        """Return the signer of evidence; raises ServicesUnavailableError (503) while the services have not been found.
+
+        Its key is derived from the secret in the gateway's folder, so it is the same after a restart there.
+        """
+        if self._evidence_signer is None:
+            raise ServicesUnavailableError("The services have not answered yet.")
+        return self._evidence_signer
+
     def runs(self) -> StoredRuns:
         """Return the runs of `companyos eval` that the console shows."""
         if self._runs is None:
@@ -238,6 +249,7 @@ class GatewayRuntime:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
         documents = await discover(service_clients)
         secret = read_or_create_secret(folder)
+        self._evidence_signer = EvidenceSigner(secret)
         await service_clients.lease(derive_owner(secret), take_over=self.settings.take_over)
         toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings

@@ -120,12 +120,12 @@ class _Batch:
 async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[PlayedEpisode, dict[str, Any] | None]:
     """Return the episode with its verdict and injected problems, and the evidence to store with it."""
     evidence = await _fetch_evidence(trainer, played)
-    verdict = None if evidence is None else evidence.pop("verdict", None)
+    verdict = None if evidence is None else evidence.get("verdict")
     if evidence is None or verdict is None:
         return played, evidence
     updates = {
         "verdict": EpisodeVerdict.model_validate(verdict),
-        "injections": [InjectionInfo.model_validate(injection) for injection in evidence.pop("injections", [])],
+        "injections": [InjectionInfo.model_validate(injection) for injection in evidence.get("injections", [])],
     }
     return replace(played, record=played.record.model_copy(update=updates)), evidence
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import orjson
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo, VerdictLimits
+from companyos.signed_evidence import PUBLIC_KEY, EvidenceSignature, canonical_json
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
@@ -26,8 +26,15 @@ LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW)
 EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
 
 
+class EvidenceKey(BaseModel):
+    """The public key that verifies the gateway's evidence."""
+
+    algorithm: Literal["ed25519"] = "ed25519"
+    public_key: str = Field(pattern=PUBLIC_KEY, description="The key in hexadecimal.")
+
+
 class StoredEvidence(BaseModel):
-    """The inputs and the verdict of an evaluation, complete enough to evaluate again."""
+    """The inputs and the verdict of an evaluation, complete enough to evaluate again, and their signature."""
 
     state: CompanyOSState
     brief: str
@@ -44,6 +51,7 @@ class StoredEvidence(BaseModel):
     audits: dict[str, Any] = Field(description="The agent's calls by service, with what each returned.")
     views: list[Any] = Field(description="Objects that pages showed, and after which step.")
     declared_at: datetime | None = Field(description="Simulated time of the `finish` declaration.")
+    signature: EvidenceSignature = Field(description="Signature of all other members, in their order.")
 
 
 def trainer_router(runtime: GatewayRuntime) -> APIRouter:
@@ -58,12 +66,21 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
             for name, scenario in sorted(runtime.engine().scenarios.items())
         ]
 
+    @router.get("/evidence-key")
+    async def evidence_key() -> EvidenceKey:
+        """Get the public key of the gateway.
+
+        It verifies the signatures of evidence. A gateway keeps its key as long as its data folder.
+        """
+        return EvidenceKey(public_key=runtime.evidence_signer().public_key)
+
     @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=ERROR_RESPONSES)
     async def evidence(episode_id: EpisodeId) -> Response:
         """Get the evidence of an episode.
 
         Returns the initial rows, all changes, all calls and the declaration, together with the brief, the task, the
-        injected obstacles and the verdict with every check.
+        injected obstacles and the verdict with every check. The document is signed; `GET /v1/evidence-key` returns the
+        public key.
         """
         episode = runtime.engine().store.get(episode_id)
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
@@ -87,7 +104,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
             "finish": None if finish is None else finish.model_dump(mode="json"),
             **episode.evidence.as_json(),
         }
-        return Response(orjson.dumps(stored), media_type="application/json")
+        return Response(canonical_json(runtime.evidence_signer().sign(stored)), media_type="application/json")
 
     return router
 
