@@ -16,13 +16,37 @@ from companyos.cli.main import app
 from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError
 from companyos.runner import Rescored, rescore
+from companyos.signed_evidence import EvidenceSigner, canonical_json
 
 RUNNER = CliRunner()
+SIGNER = EvidenceSigner(bytes(range(32)))
 
 
 def verdict(*, passed: bool = True, potential: float = 9.0) -> EpisodeVerdict:
     checks = (CheckVerdict(id="ticket_resolved", passed=passed),)
     return EpisodeVerdict(success=passed, potential=potential, damage=(), rejections=0, checks=checks)
+
+
+def evidence(seed: int, outcome: str = "success") -> dict[str, Any]:
+    """Return signed evidence of an episode, as the gateway responds."""
+    judged = verdict()
+    state = {"success": outcome == "success", "return": 12.0, "step_count": 3, "outcome": outcome}
+    state |= {"task_id": None, "task_set": "1"}
+    task = {"scenario": "tiny", "seed": seed, "chaos": 1}
+    document = {"seed": seed, "task": task, "verdict": judged.model_dump(mode="json"), "injections": [], "state": state}
+    return SIGNER.sign({**document, "changes": {"desk": [{"seq": 1}, {"seq": 2}]}})
+
+
+def write_evidence(folder: Path, seed: int, stored: Mapping[str, Any]) -> None:
+    packed = gzip.compress(canonical_json(stored) + b"\n")
+    (folder / "evidence" / f"tiny-{seed}-c1-oracle.json.gz").write_bytes(packed)
+
+
+def edit_record(folder: Path, **changed: Any) -> None:
+    """Change the first line of a run."""
+    first, *others = (folder / "episodes.jsonl").read_text().splitlines()
+    edited = json.dumps({**json.loads(first), **changed})
+    (folder / "episodes.jsonl").write_text("\n".join([edited, *others]) + "\n")
 
 
 def a_run(folder: Path, *, outcome: str = "success", seeds: int = 2) -> Path:
@@ -42,11 +66,12 @@ def a_run(folder: Path, *, outcome: str = "success", seeds: int = 2) -> Path:
                     "outcome": outcome,
                     "digest": "d",
                     "verdict": None if outcome == "infra_error" else verdict().model_dump(mode="json"),
+                    "injections": [],
+                    "task_set": "1",
                 }
             )
             lines.write(record.model_dump_json(by_alias=True) + "\n")
-            stored = gzip.compress(json.dumps({"seed": seed}).encode())
-            (folder / "evidence" / f"tiny-{seed}-c1-oracle.json.gz").write_bytes(stored)
+            write_evidence(folder, seed, evidence(seed, outcome))
     return folder
 
 
@@ -65,8 +90,8 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rescorers, "load_rescorer", lambda: strict_on_1)
 
 
-def message(*folders: Path) -> tuple[int, str]:
-    answer = RUNNER.invoke(app, ["rescore", *map(str, folders)])
+def message(*arguments: Path | str) -> tuple[int, str]:
+    answer = RUNNER.invoke(app, ["rescore", *map(str, arguments)])
     return answer.exit_code, answer.output
 
 
@@ -135,3 +160,100 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     code, reported = message(tmp_path / "nowhere")
     assert code == 2
     assert "nowhere" in reported
+
+
+@pytest.mark.usefixtures("judged")
+def test_modified_evidence_is_not_judged_and_its_first_wrong_part_is_named(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run")
+    stored = evidence(1)
+    stored["changes"]["desk"][1]["seq"] = 3
+    write_evidence(run, 1, stored)
+    code, reported = message(run)
+    assert code == 2
+    assert "line 2: evidence/tiny-1-c1-oracle.json.gz: changes.desk[1] does not match the signed chain" in reported
+    assert "1 of 2 episodes rescored: 0 verdicts differ" in reported
+    assert message(run, "--unsigned")[0] == 2
+
+
+@pytest.mark.usefixtures("judged")
+def test_unsigned_evidence_is_judged_only_on_request(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", seeds=1)
+    write_evidence(run, 0, {"seed": 0})
+    code, reported = message(run)
+    assert code == 2
+    assert "line 1: evidence/tiny-0-c1-oracle.json.gz: has no signature" in reported
+    assert "--unsigned" in reported
+    code, reported = message(run, "--unsigned")
+    assert code == 0
+    assert "1 episode without a signature" in reported
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_pinned_key_is_the_only_accepted_one(tmp_path: Path) -> None:
+    run, other = a_run(tmp_path / "run", seeds=1), EvidenceSigner(bytes(32)).public_key
+    code, reported = message(run)
+    assert code == 0
+    assert f"1 episode signed with {SIGNER.public_key} (not pinned: no --public-key)" in reported
+    code, reported = message(run, "--public-key", other, "--public-key", SIGNER.public_key)
+    assert code == 0
+    assert reported.rstrip().endswith(f"1 episode signed with {SIGNER.public_key}")
+    code, reported = message(run, "--public-key", other)
+    assert code == 2
+    assert f"signature.public_key: signed with {SIGNER.public_key}; accepted is {other}" in reported
+
+
+@pytest.mark.parametrize("options", [["--public-key", "AB"], ["--unsigned", "--public-key", "0" * 64]])
+def test_options_that_cannot_be_used_are_usage_errors(tmp_path: Path, options: list[str]) -> None:
+    code, reported = message(tmp_path, *options)
+    assert code == 2
+    assert "--public-key" in reported
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("return", 15.0),
+        ("steps", 2),
+        ("success", False),
+        ("outcome", "failed"),
+        ("verdict", verdict(passed=False).model_dump(mode="json")),
+        ("task_set", "2"),
+        ("injections", [{"kind": "x", "mark": "decisive", "entity": "T-1"}]),
+    ],
+)
+def test_a_line_that_contradicts_its_signed_evidence_is_broken(tmp_path: Path, name: str, value: Any) -> None:
+    run = a_run(tmp_path / "run")
+    edit_record(run, **{name: value})
+    first, second = lines_of(run)
+    assert first.fault == f"episodes.jsonl states another {name} than the signed evidence/tiny-0-c1-oracle.json.gz"
+    assert second.fault is None
+
+
+def test_a_line_cannot_name_another_task(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", seeds=1)
+    (run / "evidence" / "tiny-0-c1-oracle.json.gz").rename(run / "evidence" / "test-9-oracle.json.gz")
+    edit_record(run, task_id="test-9")
+    [line] = lines_of(run)
+    assert line.fault == "episodes.jsonl states another task_id than the signed evidence/test-9-oracle.json.gz"
+
+
+@pytest.mark.parametrize("part", ["task", "state", "verdict", "injections"])
+def test_signed_evidence_in_another_format_is_invalid(tmp_path: Path, part: str) -> None:
+    run = a_run(tmp_path / "run", seeds=1)
+    stored = {name: value for name, value in evidence(0).items() if name != "signature"}
+    values: tuple[Any, ...] = (None, [], 1)
+    for value in values:
+        if (part, value) != ("injections", []):
+            write_evidence(run, 0, SIGNER.sign({**stored, part: value}))
+            [line] = lines_of(run)
+            assert line.fault is not None
+            assert line.fault.startswith("evidence/tiny-0-c1-oracle.json.gz: invalid evidence: ")
+
+
+def test_the_evidence_of_another_episode_is_rejected(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run")
+    write_evidence(run, 1, evidence(0))
+    assert [result.fault for result in lines_of(run)] == [
+        None,
+        "episodes.jsonl states another seed than the signed evidence/tiny-1-c1-oracle.json.gz",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from companyos.rescorers import InvalidEvidenceError
+from companyos.signed_evidence import EvidenceSigner
 from companyos.viewer import EpisodeDocument, StepKind
 from companyos.viewer.stored_run import NotARunError, StoredRun, UnknownEpisodeError
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, evidence, judge, verdict, write_episode
@@ -177,6 +179,21 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     assert "line 1: tool: Field required" in first
     assert second.endswith("line 2: invalid UTF-8 at byte 1")
     assert third.endswith("line 3: nested too deeply")
+
+
+def test_signed_evidence_is_shown_and_judged_only_as_it_was_signed(tmp_path: Path) -> None:
+    signed = copy.deepcopy(EvidenceSigner(bytes(32)).sign(evidence()))
+    write_episode(tmp_path, stored=signed)
+    found = StoredRun(tmp_path).judged_episode(NAME, judge)
+    assert found.faults == []
+    assert found.judged is not None
+    signed["audits"]["desk"][0]["status"] = 200
+    write_episode(tmp_path, stored=signed, seed=1)
+    run, name = StoredRun(tmp_path), NAME.replace("0", "1", 1)
+    found = run.judged_episode(name, judge)
+    assert found.faults == [f"evidence/{name}.json.gz: audits.desk[0] does not match the signed chain"]
+    assert (found.judged, found.steps[5].changes) == (None, [])
+    assert run.judged(name, judge).verdict is None
 
 
 def test_a_missing_trajectory_and_damaged_evidence_are_told(tmp_path: Path) -> None:

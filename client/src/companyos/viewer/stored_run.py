@@ -10,15 +10,15 @@ from companyos.contract import EpisodeRecord
 from companyos.rescorers import InvalidEvidenceError, Rescorer
 from companyos.runner.run_reader import (
     EPISODES,
-    EVIDENCE,
-    EVIDENCE_SUFFIX,
     MESSAGES,
     TRAJECTORIES,
     UnreadableRunError,
+    evidence_path,
     name_of,
     read_audit_lines,
     read_evidence,
 )
+from companyos.signed_evidence import SIGNATURE, verify_evidence
 from companyos.viewer.document import EpisodeDocument, EpisodeFacts, Judged, RunDocument
 from companyos.viewer.document_builder import episode_document, episode_facts, trajectory_facts
 from companyos.viewer.messages import read_messages
@@ -129,11 +129,13 @@ class StoredRun:
         trajectory = read_trajectory(self._folder / TRAJECTORIES / f"{name}.jsonl", f"{TRAJECTORIES}/{name}.jsonl")
         try:
             evidence = read_evidence(self._folder, record)
+            if SIGNATURE in evidence:
+                verify_evidence(evidence)
             return episode_document(facts, trajectory, record=record, evidence=evidence), evidence
         except UnreadableRunError as error:
             faults.append(str(error))
         except InvalidEvidenceError as error:
-            faults.append(f"{EVIDENCE}/{name}{EVIDENCE_SUFFIX}: {error}")
+            faults.append(f"{evidence_path(record)}: {error}")
         return episode_document(facts, trajectory, record=record, faults=faults), None
 
     def _read_records(self) -> None:
