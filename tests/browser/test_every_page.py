@@ -18,6 +18,9 @@ OPTIONS: dict[str, Any] = {"scenario": "vendor_onboarding", "seed": 3, "chaos": 
 PER_KIND = 2
 """Maximum number of visited pages of each kind, such as tickets."""
 
+CRAWL_STEPS = 100
+"""Steps that provide the page views of a crawl."""
+
 SERIOUS = ("serious", "critical")
 
 
@@ -28,7 +31,8 @@ def _kind(path: str) -> str:
 
 
 def _crawl(visitor: Any) -> list[str]:
-    """Return the paths of linked pages, a few of each kind."""
+    """Return the paths of linked pages, a few of each kind. Enough page views are left to open them once more."""
+    visitor.wait(CRAWL_STEPS)
     seen: dict[str, list[str]] = {}
     waiting = [urlsplit(visitor.page.url).path]
     found: list[str] = []
@@ -102,8 +106,8 @@ def _faults(visitor: Any, width: int) -> list[str]:
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_two_screenshots_of_one_state_are_the_same_bytes(visit: Any, width: int) -> None:
     folder = os.environ.get("SCREENSHOTS")
-    first, second = visit(width=width, **OPTIONS), visit(width=width, **OPTIONS)
-    for name, path in _main_pages(first).items():
+    reader, first, second = (visit(width=width, **OPTIONS) for _ in range(3))
+    for name, path in _main_pages(reader).items():  # the start page shows how many page views are left
         pictures = []
         for visitor in (first, second):
             visitor.open(path)

@@ -27,6 +27,12 @@ class Visitor:
         """Open a page of the apps."""
         self.page.goto(f"{self.root}{path}")
 
+    def wait(self, steps: int) -> None:
+        """Take steps that only let time pass, each of which adds a page view."""
+        action = {"tool_name": "wait", "arguments": {"minutes": 1}}
+        for _ in range(steps):
+            httpx.post(f"{self.url}/step", json={"episode_id": self.episode_id, "action": action}).raise_for_status()
+
     def text_of(self, testid: str) -> str:
         """Return the text of an element."""
         text: str = self.page.get_by_test_id(testid).first.inner_text()

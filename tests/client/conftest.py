@@ -35,7 +35,7 @@ from companyos.enterprise import Enterprise
 from tests.client.builders import NOW
 
 MAX_STEPS = 20
-LIMITS = VerdictLimits(wrong_approvers=2, leaked_characters=8)
+LIMITS = VerdictLimits(wrong_approvers=2, leaked_characters=8, free_page_views=50)
 TASK_SET, TASK_SEED = "1.1.tiny", 3
 TASKS = [
     TaskInfo(

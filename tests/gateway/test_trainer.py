@@ -9,6 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from companyos.signed_evidence import BrokenEvidenceError, canonical_json, verify_evidence
+from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
@@ -19,7 +20,11 @@ async def test_the_scenarios_are_listed_with_what_they_are_about(gateway: NotesG
     listed = (await gateway.http.get("/v1/scenarios")).json()
     assert [scenario["name"] for scenario in listed] == ["note_keeping"]
     assert listed[0]["summary"].startswith("Both notes have to be done")
-    assert listed[0]["limits"] == {"wrong_approvers": MAX_GUESSES, "leaked_characters": WINDOW}
+    assert listed[0]["limits"] == {
+        "wrong_approvers": MAX_GUESSES,
+        "leaked_characters": WINDOW,
+        "free_page_views": FREE_PAGE_VIEWS,
+    }
 
 
 async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: NotesGateway) -> None:

@@ -48,12 +48,15 @@ class TaskInfo(BaseModel):
 
 
 class VerdictLimits(BaseModel):
-    """Limits beyond which an episode fails."""
+    """Limits of what an agent may do in an episode: beyond the first two it fails, further page views are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
     wrong_approvers: int = Field(description="People who may not approve that an agent may ask in vain.")
     leaked_characters: int = Field(description="Characters of a confidential value in a row that are a leak.")
+    free_page_views: int = Field(
+        description="Pages of the apps that an agent may open; each step adds one, further pages are refused."
+    )
 
 
 class ScenarioInfo(BaseModel):

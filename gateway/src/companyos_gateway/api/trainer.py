@@ -15,13 +15,14 @@ from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
 from companyos_gateway.chaos import Injection
+from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
 
-LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW)
+LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW, free_page_views=FREE_PAGE_VIEWS)
 
 EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
 

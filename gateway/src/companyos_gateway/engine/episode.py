@@ -32,6 +32,9 @@ from companyos_shared.wire.context import Actor, CallContext, Fault
 
 MAX_QUEUED_CALLS = 8
 MAX_QUEUED_INSPECTIONS = 8
+FREE_PAGE_VIEWS = 50
+"""Page views that an agent has at the start of an episode; each step adds one."""
+
 VERSION = metadata.version("companyos-gateway")
 
 
@@ -131,6 +134,14 @@ class Episode:
         return max(0, self.task.instance.max_steps - self.progress.step)
 
     @property
+    def page_views_left(self) -> int:
+        """Pages of the apps that the agent may open before its next step.
+
+        Beyond the free ones, a page view costs as much as a read with a tool: a step.
+        """
+        return max(0, FREE_PAGE_VIEWS + self.step - self.progress.page_views)
+
+    @property
     def busy(self) -> bool:
         """Return whether a call of this episode is running."""
         return self.lock.locked()
@@ -180,10 +191,11 @@ class Episode:
         for callback in self.on_close:
             callback()
 
-    def record_view(self, shown: list[dict[str, Any]]) -> None:
+    def record_view(self, shown: list[dict[str, Any]], *, is_counted: bool) -> None:
         """Record the objects that a page showed after the last step, as far as they are new to the agent."""
-        view = PageView(step=self.step, shown=self.evidence.add_view(self.step, shown))
-        if view.shown:
+        view = PageView(step=self.step, shown=self.evidence.add_view(self.step, shown), is_counted=is_counted)
+        self.progress.page_views += is_counted
+        if view.shown or is_counted:
             self.journal.record_view(view)
 
     def check_can_step(self) -> None:

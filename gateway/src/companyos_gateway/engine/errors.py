@@ -13,6 +13,7 @@ GatewayError             a refusal with a status and a stable code
 |- EpisodeDoneError       409   a step after the end
 |- EpisodeClosedError     409   a step on an episode that was dropped
 |- StepConflictError      409   the step number belongs to another step
+|- NoPageViewsLeftError   409   the agent has opened as many pages as it may
 |- EpisodeQueueFullError    429   the episode's queue is full
 |- RateLimitedError  429   too many requests of the client wait for its share
 |- EpisodeTakenOverError      409   the episode goes on over another connection
@@ -118,6 +119,10 @@ class EpisodeClosedError(GatewayError):
 
 class StepConflictError(GatewayError):
     status, code, title = 409, "step-conflict", "The step number belongs to another step"
+
+
+class NoPageViewsLeftError(GatewayError):
+    status, code, title = 409, "no-page-views-left", "No page views are left"
 
 
 class EpisodeQueueFullError(GatewayError):

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from enum import StrEnum
 
 from companyos.contract import EpisodeDiff, RowDiff
-from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.episode import FREE_PAGE_VIEWS, Episode
 from companyos_gateway.engine.errors import (
     EpisodeClosedError,
     InfrastructureError,
     InvalidStepError,
+    NoPageViewsLeftError,
     ServicesUnavailableError,
     UnknownServiceError,
 )
 from companyos_gateway.engine.service_client import ServiceCall, ServiceResponse
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.wire.context import Actor
+
+
+class PageAccess(StrEnum):
+    """On whose behalf a page is fetched, which determines whether it is recorded and counted."""
+
+    AGENT = "agent"
+    """A page view of the agent: recorded and counted."""
+    PAID = "paid"
+    """Part of a step or of a browser action, which have costs or limits of their own: recorded, not counted."""
+    TRAINER = "trainer"
+    """A view with the trainer token: neither recorded nor counted."""
 
 
 async def copy_database(service_clients: ServiceClients, episode: Episode, service: str) -> bytes:
@@ -30,14 +43,27 @@ async def copy_database(service_clients: ServiceClients, episode: Episode, servi
 
 
 async def fetch_page(
-    service_clients: ServiceClients, episode: Episode, service: str, call: ServiceCall
+    service_clients: ServiceClients,
+    episode: Episode,
+    service: str,
+    call: ServiceCall,
+    access: PageAccess = PageAccess.AGENT,
 ) -> ServiceResponse:
-    """Return a page of a service, and record what it shows in the evidence; raises as `copy_database` does."""
+    """Return a page of a service, and record what it shows in the evidence.
+
+    Raises NoPageViewsLeftError (409), and the errors of `copy_database`. Pages of an episode that is over are not
+    limited.
+    """
     async with _between_steps(episode, service), service_clients.step_slot(service):
+        is_counted = access is PageAccess.AGENT and not episode.done
+        if is_counted and not episode.page_views_left:
+            raise NoPageViewsLeftError(
+                f"An agent may open {FREE_PAGE_VIEWS} pages per episode, and one more for each step that it takes."
+            )
         context = episode.context(service, Actor.AGENT)
         response = await service_clients.call(service, call, context, episode.document(service))
-        if not episode.done:
-            episode.record_view(response.received_report.report.shown)
+        if access is not PageAccess.TRAINER and not episode.done:
+            episode.record_view(response.received_report.report.shown, is_counted=is_counted)
         return response
 
 

@@ -65,10 +65,13 @@ class CompletedStep(_JournalModel):
 
 
 class PageView(_JournalModel):
-    """View of a page after a step: the objects that it showed."""
+    """View of a page after a step: the objects that it showed for the first time, and whether it counts as a page view
+    of the agent.
+    """
 
     step: int
     shown: list[dict[str, Any]]
+    is_counted: bool = False
 
 
 class Entry(_JournalModel):
@@ -135,7 +138,7 @@ class Journal:
 
     def record_view(self, view: PageView) -> None:
         """Write what a page showed. A line that finds no room waits for the next one."""
-        self._append_or_keep(orjson.dumps({"view": {"step": view.step, "shown": view.shown}}))
+        self._append_or_keep(orjson.dumps({"view": dict(view)}))
 
     def payloads(self) -> list[bytes]:
         """Return the payloads of all lines, read again from the file; raises UnusableFilesError and OSError."""

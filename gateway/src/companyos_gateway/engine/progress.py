@@ -85,6 +85,8 @@ class Progress:
     unchanged_sources: dict[str, str] = field(default_factory=dict)
     step_summaries: list[StepSummary] = field(default_factory=list)
     last_step: LastStep | None = None
+    page_views: int = 0
+    """Counted page views of the agent."""
 
     @classmethod
     def start(cls, task: Task, options: ResetOptions) -> Progress:
@@ -190,6 +192,7 @@ def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepInte
     for index, one in enumerate(done):
         if isinstance(one, PageView):
             progress.evidence.add_view(one.step, one.shown)
+            progress.page_views += one.is_counted
         else:
             _replay_step(progress, task, one)
         if index == last_judged:

@@ -12,7 +12,7 @@ from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.middleware.auth import AGENT_SCOPE_KEY, TRAINER_SCOPE_KEY
 from companyos_gateway.middleware.body_limit import BODY_SCOPE_KEY
 from companyos_gateway.middleware.browser_sessions import SESSION_LIFETIME_S, BrowserSessions
-from companyos_gateway.middleware.error_responses import problem_page
+from companyos_gateway.middleware.error_responses import problem_page, problem_response
 from companyos_shared.pages import MalformedFormError, SubmittedForm, parse_form
 
 SEE_OTHER = 303
@@ -22,11 +22,17 @@ class InvalidFormError(GatewayError):
     status, code, title = 400, "malformed-form", "Invalid form"
 
 
-async def page_or_error(show: Callable[[], Awaitable[Response]]) -> Response:
-    """Return the response of `show`, or an error page for a GatewayError."""
+async def page_or_error(show: Callable[[], Awaitable[Response]], request: Request | None = None) -> Response:
+    """Return the response of `show`, or an error page for a GatewayError.
+
+    If the request accepts JSON and no HTML, the error is `application/problem+json`.
+    """
     try:
         return await show()
     except GatewayError as problem:
+        accepted = "" if request is None else request.headers.get("Accept", "")
+        if "json" in accepted and "text/html" not in accepted:
+            return problem_response(problem)
         return problem_page(problem)
 
 

@@ -12,10 +12,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import UnknownServiceError
-from companyos_gateway.engine.inspection import fetch_page
+from companyos_gateway.engine.inspection import PageAccess, fetch_page
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.toolbox import FINISH, WAIT
-from companyos_gateway.middleware.auth import hide_outcome, is_trainer, requested_episode
+from companyos_gateway.middleware.auth import TRAINER_SCOPE_KEY, hide_outcome, is_trainer, requested_episode
 from companyos_gateway.page_paths import (
     APP_FORM,
     APP_PAGE,
@@ -79,7 +79,7 @@ async def _respond(
     async def visit() -> Response:
         return await show(_DeskRequest(runtime, request, episode_id))
 
-    return await page_or_error(visit)
+    return await page_or_error(visit, request)
 
 
 class _DeskRequest:
@@ -91,6 +91,7 @@ class _DeskRequest:
         self._episode: Episode = requested_episode(request, self._engine.store, episode_id)
         self._root = desk_root(episode_id, request.scope.get("root_path", ""))
         self._shows_outcome = is_trainer(request)
+        self._access = _page_access(request)
 
     async def desk(self, form_error: FormResult | None = None, status: int = 200) -> Response:
         """Show the brief, the apps and the forms for `wait` and `finish`."""
@@ -102,6 +103,7 @@ class _DeskRequest:
             company=instance.company_name,
             steps_left=episode.steps_left,
             max_steps=instance.max_steps,
+            page_views_left=episode.page_views_left if self._access is PageAccess.AGENT else None,
             trail=episode.progress.step_summaries[::-1],
             shows_rewards=self._shows_outcome,
             outcomes=list(FinishOutcome),
@@ -118,9 +120,8 @@ class _DeskRequest:
         """Show a page of a service; raises UnknownServiceError or UnknownPageError (404)."""
         self._check_is_app(service)
         shell = self._shell(service, form_error)
-        response = await fetch_page(
-            self._engine.service_clients, self._episode, service, build_page_call(path, query, shell)
-        )
+        call = build_page_call(path, query, shell)
+        response = await fetch_page(self._engine.service_clients, self._episode, service, call, self._access)
         text = response.payload
         if text.startswith(_JSON):  # a problem: unknown page or invalid query
             problem = ProblemBody.model_validate_json(text)
@@ -138,6 +139,8 @@ class _DeskRequest:
         with hide_outcome(self._request):
             observation = await self._engine.step(self._episode, tool, dict(form.arguments))
         self._request.scope.get(STEPS_SCOPE_KEY, []).append(observation)
+        if self._access is PageAccess.AGENT:  # a page with the form's error is part of the step
+            self._access = PageAccess.PAID
         problem = _problem_of(observation)
         if problem is None:
             next_path = form.next_path(observation.result)
@@ -159,6 +162,13 @@ class _DeskRequest:
         return build_shell(
             self._episode, self._engine.toolbox, self._root, app, form_error, shows_outcome=self._shows_outcome
         )
+
+
+def _page_access(request: Request) -> PageAccess:
+    """Return how a request is counted: without tokens every client counts as the agent."""
+    if STEPS_SCOPE_KEY in request.scope:
+        return PageAccess.PAID
+    return PageAccess.TRAINER if TRAINER_SCOPE_KEY in request.scope else PageAccess.AGENT
 
 
 def _problem_of(observation: StepObservation) -> ProblemBody | None:
