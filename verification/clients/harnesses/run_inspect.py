@@ -1,4 +1,4 @@
-"""Evaluates a model stub with Inspect AI by entry point: ten samples that list the tickets and give up."""
+"""Evaluates a model stub with Inspect AI by entry point: samples that list the tickets and give up, or are cut off."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model
 
 URL = sys.argv[1]
 SAMPLES = 10
+MESSAGES = 3
+"""Message limit of the second evaluation: it cuts episodes off after their first call."""
+
+RETURN = -5.2
+"""Return of a read and a `finish` that gives up; an episode that is cut off after the read is abandoned in this way."""
+
 GIVES_UP = {"outcome": "impossible", "summary": "Nothing more to see."}
 
 
@@ -25,20 +31,26 @@ def answer(messages, *_):
 
 
 model = get_model("mockllm/model", custom_outputs=answer)
-with tempfile.TemporaryDirectory() as logs:
-    (log,) = evaluate(
-        "companyos/tasks",
-        model=model,
-        task_args={"url": URL, "split": "test", "chaos": 0, "count": SAMPLES},
-        log_dir=logs,
-        display="none",
-    )
-    assert log.status == "success", log.error
-    assert log.results.completed_samples == SAMPLES
-    for sample in log.samples:
-        assert sample.scores["episode"].value["steps"] == 2, sample.scores
-        assert sample.store["PlayedSample:record"]["outcome"] == "failed"
-        assert {"system", "user", "assistant", "tool"} == {message.role for message in sample.messages}
-    metrics = {score.name: score.metrics["mean"].value for score in log.results.scores}
-    assert metrics["success"] == 0.0, metrics
-print(json.dumps({"version": version("inspect-ai"), "episodes": SAMPLES, "steps": 2 * SAMPLES}))
+for message_limit in (None, MESSAGES):
+    with tempfile.TemporaryDirectory() as logs:
+        (log,) = evaluate(
+            "companyos/tasks",
+            model=model,
+            task_args={"url": URL, "split": "test", "chaos": 0, "count": SAMPLES},
+            message_limit=message_limit,
+            log_dir=logs,
+            display="none",
+        )
+        assert log.status == "success", log.error
+        assert log.results.completed_samples == SAMPLES
+        for sample in log.samples:
+            assert (sample.limit is None) == (message_limit is None), sample.limit
+            score = sample.scores["episode"].value
+            assert (score["success"], score["steps"]) == (0.0, 2), sample.scores
+            assert abs(score["return"] - RETURN) < 1e-9, sample.scores
+            assert sample.store["PlayedSample:record"]["outcome"] == "failed"
+            if message_limit is None:
+                assert {"system", "user", "assistant", "tool"} == {message.role for message in sample.messages}
+        metrics = {score.name: score.metrics["mean"].value for score in log.results.scores}
+        assert metrics["success"] == 0.0, metrics
+print(json.dumps({"version": version("inspect-ai"), "episodes": 2 * SAMPLES, "steps": 4 * SAMPLES}))

@@ -102,9 +102,9 @@ def play(url: str | None = None, token: str | None = None) -> Solver:
         )
         async with CompanyOSEnv(base_url=enterprise.url, token=token) as env:
             played = await play_episode(env, plan, policy, on_step=_log_step)
-        state.messages = policy.messages
         sample = state.store_as(PlayedSample)
         sample.episode_id, sample.record = played.episode_id, played.record
+        state.messages = policy.messages  # raises LimitExceededError beyond a message limit
         if policy.failure is not None:
             raise policy.failure
         if played.record.outcome is Outcome.INFRA_ERROR:
