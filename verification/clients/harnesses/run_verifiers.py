@@ -1,4 +1,4 @@
-"""Runs `vf-eval` on the tasks of a split with a model stub that lists the tickets and gives up."""
+"""Runs `vf-eval` on the tasks of a split with a model stub that lists the tickets and gives up, or is cut off."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from pathlib import Path
 
 URL = sys.argv[1]
 TASKS = 3
+RETURN = -5.2
+"""Return of a read and a `finish` that gives up; an episode that is cut off after the read is abandoned in this way."""
+
 LOOK = {"type": "call_tool", "tool_name": "ticketdesk_list_tickets", "arguments": {"limit": 1}}
 GIVES_UP = {"outcome": "impossible", "summary": "Nothing more to see."}
 FINISH = {"type": "call_tool", "tool_name": "finish", "arguments": GIVES_UP}
@@ -47,31 +50,38 @@ class Stub(BaseHTTPRequestHandler):
 
 stub = ThreadingHTTPServer(("127.0.0.1", 0), Stub)
 threading.Thread(target=stub.serve_forever, daemon=True).start()
-with tempfile.TemporaryDirectory() as out:
-    command = [str(Path(sys.executable).parent / "vf-eval"), "companyos_verifiers"]
-    options = {
-        "env.taskset.base-url": URL,
-        "env.taskset.split": "test",
-        "env.taskset.count": TASKS,
-        "client.base-url": f"http://127.0.0.1:{stub.server_port}/v1",
-        "client.api-key-var": "STUB_KEY",
-        "env.player.runtime.type": "subprocess",
-        "model": "stub",
-        "output-dir": out,
-    }
-    command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command += ["--no-rich", "--no-push"]
-    completed = subprocess.run(
-        command, env=os.environ | {"STUB_KEY": "none"}, capture_output=True, text=True, check=False
-    )
-    if completed.returncode:
-        sys.exit(completed.stdout[-2000:] + completed.stderr[-2000:])
-    (traces,) = Path(out).rglob("traces.jsonl")
-    episodes = [json.loads(line) for line in traces.read_text().splitlines()]
-assert len(episodes) == TASKS, len(episodes)
-for episode in episodes:
-    assert episode["ok"], episode["errors"]
-    (trace,) = episode["traces"]
-    assert "openenv_reward" in json.dumps(trace["rewards"]), trace["rewards"]
-    assert len([node for node in trace["nodes"] if node["message"]["role"] == "assistant"]) == 2
-print(json.dumps({"version": version("verifiers"), "episodes": TASKS, "steps": 2 * TASKS}))
+
+
+def evaluate(limits):
+    """Return the traces of an evaluation, one per task."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [str(Path(sys.executable).parent / "vf-eval"), "companyos_verifiers"]
+        options = {
+            "env.taskset.base-url": URL,
+            "env.taskset.split": "test",
+            "env.taskset.count": TASKS,
+            "client.base-url": f"http://127.0.0.1:{stub.server_port}/v1",
+            "client.api-key-var": "STUB_KEY",
+            "env.player.runtime.type": "subprocess",
+            "model": "stub",
+            "output-dir": out,
+        } | limits
+        command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
+        command += ["--no-rich", "--no-push"]
+        completed = subprocess.run(
+            command, env=os.environ | {"STUB_KEY": "none"}, capture_output=True, text=True, check=False
+        )
+        if completed.returncode:
+            sys.exit(completed.stdout[-2000:] + completed.stderr[-2000:])
+        (traces,) = Path(out).rglob("traces.jsonl")
+        episodes = [json.loads(line) for line in traces.read_text().splitlines()]
+    assert len(episodes) == TASKS, len(episodes)
+    assert all(episode["ok"] for episode in episodes), [episode["errors"] for episode in episodes]
+    return [episode["traces"][0] for episode in episodes]
+
+
+for limits, turns in (({}, 2), ({"env.player.max-turns": 1}, 1)):
+    for trace in evaluate(limits):
+        assert abs(trace["rewards"]["openenv_reward"]["score"] - RETURN) < 1e-9, trace["rewards"]
+        assert len([node for node in trace["nodes"] if node["message"]["role"] == "assistant"]) == turns
+print(json.dumps({"version": version("verifiers"), "episodes": 2 * TASKS, "steps": 4 * TASKS}))

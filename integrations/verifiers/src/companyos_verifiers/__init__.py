@@ -1,18 +1,27 @@
-"""Verifiers taskset: the tasks of a split, played over OpenEnv on a running server."""
+"""Verifiers taskset: the tasks of a split, played over OpenEnv on a running server.
+
+`CompanyOSEnv` plays like the OpenEnv environment of verifiers, and abandons an episode that a limit cuts off.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
 import verifiers.v1 as vf
+from openenv import GenericEnvClient
+from openenv.core import CallToolAction
 from verifiers.v1.harnesses.null import NullHarness
 from verifiers.v1.tasksets.openenv import OpenEnvConfig, OpenEnvData, OpenEnvEnv, OpenEnvTask
+from verifiers.v1.tasksets.openenv.taskset import parse_action
 
-__all__ = ["CompanyOSTaskset", "NullHarness", "OpenEnvEnv"]
+__all__ = ["CompanyOSEnv", "CompanyOSTaskset", "NullHarness"]
 
 TIMEOUT_S = 60.0
+GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
+"""Arguments of the `finish` that ends an abandoned episode."""
 
 
 class CompanyOSConfig(OpenEnvConfig):
@@ -51,3 +60,31 @@ class CompanyOSTaskset(vf.Taskset[OpenEnvTask, CompanyOSConfig]):
                 reset={"task_id": task["id"], "toolset": config.toolset},
             )
             yield OpenEnvTask(data, config.task)
+
+
+class CompanyOSEnv(OpenEnvEnv):
+    """Plays one episode per task: each reply is an action as JSON, and the reward is the return of the episode."""
+
+    async def run(self, task: OpenEnvTask, agents: Any) -> None:
+        """Play until the episode or the model's interaction ends; abandon the episode if it is live."""
+        async with GenericEnvClient(base_url=task.data.base_url) as client:
+            listed = await client.step({"type": "list_tools"})
+            schema = CallToolAction.model_json_schema() | {"available_tools": listed.observation["tools"]}
+            result = await client.reset(**task.data.reset)
+            total = 0.0
+            async with agents.player.interaction(task) as interaction:
+                while not result.done:
+                    shown = {"observation": result.observation, "action_schema": schema}
+                    segment = await interaction.turn(json.dumps(shown, ensure_ascii=False))
+                    reply = segment.last_reply.strip()
+                    if segment.terminated:
+                        break
+                    if not reply:
+                        interaction.trace.stop("empty_action")
+                        break
+                    result = await client.step(parse_action(reply, schema))
+                    total += result.reward or 0.0
+            if not result.done:
+                result = await client.step({"type": "call_tool", "tool_name": "finish", "arguments": GIVE_UP})
+                total += result.reward or 0.0
+        interaction.trace.record_reward("openenv_reward", total)
