@@ -15,7 +15,12 @@ from fastapi.testclient import TestClient
 from nemo_gym.base_resources_server import BaseRunRequest
 from nemo_gym.config_types import DatasetConfig, maybe_get_server_instance_config
 from nemo_gym.openai_utils import NeMoGymResponse
-from nemo_gym.server_utils import GlobalAIOHTTPAsyncClientConfig, ServerClient, set_global_aiohttp_client
+from nemo_gym.server_utils import (
+    GlobalAIOHTTPAsyncClientConfig,
+    ServerClient,
+    global_aiohttp_client_exit,
+    set_global_aiohttp_client,
+)
 from nemo_gym.train_data_utils import TrainDataProcessor
 from omegaconf import OmegaConf
 
@@ -48,8 +53,8 @@ def settings():
     return {name: parsed for name, (parsed, _) in read.items()}
 
 
-def play(row, resources):
-    """Play the calls in one session as `simple_agent` does, and return the verifier's response."""
+def play(row, resources, calls):
+    """Play calls in one session as `simple_agent` does, and return the verifier's response."""
     spec = importlib.util.spec_from_file_location("companyos_app", SERVER / "app.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -66,15 +71,17 @@ def play(row, resources):
         client.portal.call(open_client)
         assert client.post("/ticketdesk_list_tickets", json={}).status_code == 409
         assert client.post("/seed_session", json=row).raise_for_status()
-        results = [client.post(f"/{tool}", json=arguments).raise_for_status().json() for tool, arguments in CALLS]
-        late = client.post("/ticketdesk_list_tickets", json={}).raise_for_status().json()
+        results = [client.post(f"/{tool}", json=arguments).raise_for_status().json() for tool, arguments in calls]
+        if results[-1]["done"]:
+            late = client.post("/ticketdesk_list_tickets", json={}).raise_for_status().json()
+            assert late == {"error": {"error_type": "episode-done", "message": "The episode is over"}}, late
         verdict = client.post("/verify", json=row | {"response": ANSWER}).raise_for_status().json()
         assert client.post("/verify", json=row | {"response": ANSWER}).status_code == 502
-    assert [result["done"] for result in results] == [False, False, True], results
+    global_aiohttp_client_exit()
+    assert [result["done"] for result in results] == [False, False, True][: len(calls)], results
     assert results[0]["result"]["items"], results
     assert results[1]["error"]["error_type"] == "tool_not_found", results
     assert "reward" not in json.dumps(results)
-    assert late == {"error": {"error_type": "episode-done", "message": "The episode is over"}}, late
     return verdict
 
 
@@ -94,8 +101,11 @@ for row in rows:
     assert [message.role for message in read.input] == ["developer", "user"]
     assert row["agent_ref"]["name"] in servers
 NeMoGymResponse.model_validate(ANSWER)
-verdict = play(rows[0], resources)
+verdict = play(rows[0], resources, CALLS)
 assert verdict["success"] == 0.0, verdict
 assert -1 <= verdict["reward"] < 0, verdict
 assert verdict["steps"] == len(CALLS), verdict
-print(json.dumps({"version": version("nemo-gym"), "episodes": 1, "steps": len(CALLS)}))
+cut_off = play(rows[0], resources, CALLS[:-1])
+scores = ("reward", "success", "steps")
+assert [cut_off[name] for name in scores] == [verdict[name] for name in scores], (cut_off, verdict)
+print(json.dumps({"version": version("nemo-gym"), "episodes": 2, "steps": 2 * len(CALLS)}))

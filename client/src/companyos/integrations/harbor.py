@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from companyos.contract import CompanyOSState, Outcome
 from companyos.enterprise import Enterprise, EnterpriseError
-from companyos.integrations.session import GIVE_UP
+from companyos.runner.episode import GIVE_UP
 from companyos.trainer import bearer
 
 AGENT_PORT = 8000

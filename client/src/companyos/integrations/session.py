@@ -14,7 +14,7 @@ from companyos.client import ApiError, CompanyOSEnv
 from companyos.contract import CompanyOSResetObservation, CompanyOSState, Outcome, ToolSpec
 from companyos.options import ResetArguments
 from companyos.policies import EpisodeOverError, StepView
-from companyos.runner.episode import UNREADABLE_CODES, step_view
+from companyos.runner.episode import GIVE_UP, UNREADABLE_CODES, step_view
 
 RECONNECT_WITHIN_S = 30.0
 _PAUSE_S = 0.5
@@ -22,8 +22,6 @@ _CONNECTION_ERRORS = (OSError, TimeoutError, WebSocketException)
 """Exceptions of a call that are caused by the connection."""
 
 _EPISODE_OVER_MESSAGE = "the episode is over"
-GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
-"""Arguments of `finish` for an episode that the agent abandons, as in `companyos eval`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +38,8 @@ class Ending:
     """Calls that a service rejected."""
     milestones: int
     """Calls with a positive reward."""
+    abandon_reward: float = 0.0
+    """Reward of the `finish` that `end` added to an abandoned episode."""
 
 
 class Session:
@@ -56,15 +56,22 @@ class Session:
         self._state: CompanyOSState | None = None
         self._is_started = False
         self._unreadable_calls = 0
+        self._abandon_reward = 0.0
 
     @property
     def is_over(self) -> bool:
         """Return whether the episode has ended, or none was started."""
         return not self._is_started or bool(self._views and self._views[-1].done)
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Return whether steps of the episode were taken and it has not ended."""
+        return bool(self._views) and not self.is_over
+
     def reset(self, **options: Unpack[ResetArguments]) -> CompanyOSResetObservation:
-        """Start an episode; a live one is abandoned."""
+        """Start an episode; the server closes a live one."""
         self._views, self._state, self._is_started, self._unreadable_calls = [], None, False, 0
+        self._abandon_reward = 0.0
         deadline = time.monotonic() + self._within_s
         while True:
             try:
@@ -98,7 +105,7 @@ class Session:
         if not self._is_started:
             raise EpisodeOverError("no episode was started")
         if not self.is_over:
-            self.call("finish", dict(GIVE_UP))
+            self._abandon_reward = self.call("finish", dict(GIVE_UP)).reward
         state = self._state = self._state or self._fetch_state()
         return Ending(
             return_=state.return_,
@@ -108,7 +115,15 @@ class Session:
             invalid=self._unreadable_calls + sum(view.error is not None for view in self._views),
             refused=sum(view.problem is not None for view in self._views),
             milestones=sum(view.reward > 0 for view in self._views),
+            abandon_reward=self._abandon_reward,
         )
+
+    def abandon(self) -> Ending | None:
+        """Abandon an episode that was cut off, and return its result; None if it was not, or if the server lost it."""
+        if self.is_cut_off:
+            with suppress(*_CONNECTION_ERRORS, ApiError):
+                return self.end()
+        return None
 
     def close(self) -> None:
         """Close the connection; a live episode ends with it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from openenv.core.client_types import StepResult
 from websockets.exceptions import WebSocketException
@@ -36,6 +36,9 @@ SERVER_FAILURES = (OSError, TimeoutError, WebSocketException, ApiError)
 
 UNREADABLE_CODES = frozenset({"INVALID_JSON", "VALIDATION_ERROR"})
 """Error codes of unreadable calls, such as one with a number that JSON cannot carry; these are the policy's fault."""
+
+GIVE_UP: Final = {"outcome": "impossible", "summary": "The policy gave up."}
+"""Arguments of the `finish` that ends an abandoned episode: it costs a step and a failure, and never succeeds."""
 
 
 class EnvironmentFailureError(Exception):
@@ -219,7 +222,7 @@ async def _play(
     except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
         trouble = f"the policy raised {type(error).__name__}: {error}"
     if not log.is_over and not await _was_ended_elsewhere(env):
-        await call("finish", {"outcome": "impossible", "summary": "The policy gave up."})
+        await call("finish", dict(GIVE_UP))
     return trouble
 
 

@@ -15,7 +15,7 @@ from companyos.integrations.gymnasium.text_spaces import (
     parse_action,
     step_payload,
 )
-from companyos.integrations.session import Session
+from companyos.integrations.session import Ending, Session
 from companyos.options import ResetArguments
 
 _TASK_OPTIONS = frozenset({"split", "index", "task_id", "injected_state"})
@@ -33,6 +33,10 @@ class CompanyOSGym(gymnasium.Env[str, str]):
     infrastructure error is truncated; every other end terminates, including the step limit. Raises EpisodeOverError
     for a
     step after the end, ApiError for options that the server rejects, and ConnectionError.
+
+    After `step_limit` steps the episode is abandoned: the reward of the last step includes the loss. Gymnasium's
+    TimeLimit cannot tell the environment that it cut an episode off. Such an episode is abandoned by the next `reset`,
+    whose `info` has its result in `previous`, or by `close`; `result` is that of the last episode that ended.
     """
 
     metadata = {  # noqa: RUF012  # as Gymnasium has it
@@ -46,8 +50,11 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         *,
         token: str | None = None,
         render_mode: str | None = None,
+        step_limit: int | None = None,
         **options: Unpack[ResetArguments],
     ) -> None:
+        if step_limit is not None and step_limit < 1:
+            raise ValueError(f"step_limit must be at least 1; got {step_limit}")
         self.observation_space = observation_space()
         self.action_space = action_space()
         self.render_mode = render_mode
@@ -56,16 +63,26 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         self._options = options
         self._session: Session | None = None
         self._last = ""
+        self._step_limit = step_limit
+        self._steps = 0
+        self.result: dict[str, Any] | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Start an episode; the observation is the brief, and `info` lists the tools with their schemas."""
+        """Start an episode; the observation is the brief, and `info` lists the tools with their schemas.
+
+        If the previous episode was cut off, `info["previous"]` is its result.
+        """
         super().reset(seed=seed)
         reset_arguments = self._reset_arguments(seed, {**self._options, **(options or {})})
         if self._session is None:
             self._session = Session(self._enterprise.url, token=self._token)
+        previous = self._abandon(self._session)
         first = self._session.reset(**reset_arguments)
-        tools = [tool.model_dump() for tool in self._session.tools()]
-        return self._record_observation(_first_payload(first)), {"tools": tools}
+        self._steps = 0
+        info: dict[str, Any] = {"tools": [tool.model_dump() for tool in self._session.tools()]}
+        if previous is not None:
+            info["previous"] = previous
+        return self._record_observation(_first_payload(first)), info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one step; after the last one `info` contains the outcome."""
@@ -73,14 +90,14 @@ class CompanyOSGym(gymnasium.Env[str, str]):
             raise gymnasium.error.ResetNeeded("no episode was started; call reset")
         tool, arguments, fault = parse_action(action)
         view = self._session.call(tool, arguments)
-        info: dict[str, Any] = {}
-        is_broken = False
-        if view.done:
-            end = self._session.end()
-            is_broken = end.outcome is Outcome.INFRA_ERROR
-            info = {"outcome": end.outcome.value, "success": end.success, "return": end.return_, "steps": end.steps}
+        self._steps += 1
         observation = self._record_observation(step_payload(view, fault))
-        return observation, view.reward, view.done and not is_broken, is_broken, info
+        if not view.done and self._steps != self._step_limit:
+            return observation, view.reward, False, False, {}
+        end = self._session.end()
+        self.result = _result(end)
+        is_broken = end.outcome is Outcome.INFRA_ERROR
+        return observation, view.reward + end.abandon_reward, not is_broken, is_broken, dict(self.result)
 
     def render(self) -> str | None:
         """Return the last observation if the render mode is `ansi`."""
@@ -90,8 +107,17 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         """Close the connection, and stop the local server if it was started here."""
         session, self._session = self._session, None
         if session is not None:
+            self._abandon(session)
             session.close()
         self._enterprise.close()
+
+    def _abandon(self, session: Session) -> dict[str, Any] | None:
+        """Abandon an episode that was cut off, and return its result; None if there was none."""
+        end = session.abandon()
+        if end is None:
+            return None
+        self.result = _result(end)
+        return dict(self.result)
 
     def _reset_arguments(self, seed: int | None, reset_arguments: dict[str, Any]) -> ResetArguments:
         if "split" in reset_arguments and "index" not in reset_arguments:
@@ -109,6 +135,10 @@ class CompanyOSGym(gymnasium.Env[str, str]):
     def _record_observation(self, payload: dict[str, Any]) -> str:
         self._last = encode_observation(payload)
         return self._last
+
+
+def _result(end: Ending) -> dict[str, Any]:
+    return {"outcome": end.outcome.value, "success": end.success, "return": end.return_, "steps": end.steps}
 
 
 def _first_payload(first: CompanyOSResetObservation) -> dict[str, Any]:

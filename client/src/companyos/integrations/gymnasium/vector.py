@@ -13,9 +13,16 @@ from companyos.integrations.gymnasium.environment import CompanyOSGym
 
 
 class CompanyOSVectorGym(SyncVectorEnv):
-    """Several CompanyOSGym on one server, stepped one after another; a local server stops with `close`."""
+    """Several CompanyOSGym on one server, stepped one after another; a local server stops with `close`.
 
-    def __init__(self, num_envs: int = 1, *, url: str | None = None, **options: Any) -> None:
+    `gymnasium.make_vec` passes its `max_episode_steps`, which is the `step_limit` of each environment.
+    """
+
+    def __init__(
+        self, num_envs: int = 1, *, url: str | None = None, max_episode_steps: int | None = None, **options: Any
+    ) -> None:
+        if max_episode_steps is not None:
+            options["step_limit"] = max_episode_steps
         self._enterprise = EnterpriseConnection(url)
 
         def make_env() -> gymnasium.Env[str, str]:
