@@ -103,7 +103,7 @@ def _through_step_limit(url: str, calls: Calls) -> Result:
 
 
 def _through_vectors(url: str, calls: Calls) -> Result:
-    with closing(gymnasium.make_vec(NAME, num_envs=1, url=url, task_id=TASK, step_limit=len(calls))) as envs:
+    with closing(gymnasium.make_vec(NAME, num_envs=1, url=url, task_id=TASK, max_episode_steps=len(calls))) as envs:
         envs.reset()
         *_, last = [envs.step((_action(*call),)) for call in calls]
         assert list(last[2]) == [True]
