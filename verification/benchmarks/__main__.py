@@ -23,6 +23,7 @@ from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import Enterprise
 from verification.benchmarks.echo import running_echo
 from verification.benchmarks.enterprise import EnterpriseBenchmark
+from verification.benchmarks.judging import measure_judging
 from verification.benchmarks.measurements import Measurements
 
 RESULTS = Path("runs") / "bench"
@@ -57,6 +58,7 @@ def _measure(scale: float) -> Measurements:
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url=echo_url, data_dir=busy).run())
         with Enterprise(data_dir=idle) as enterprise:
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url="", data_dir=idle).run_memory())
+        uvloop.run(measure_judging(measurements))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return measurements

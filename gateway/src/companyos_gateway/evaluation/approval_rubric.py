@@ -99,6 +99,9 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
 
     def approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
         """Return a sound request that is approved."""
+        return evidence.memoize((self, "approved"), lambda: self._find_approved_request(evidence))
+
+    def _find_approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
         request = self.valid_request(evidence)
         return request if request is not None and self.requests.is_approved(evidence, request) else None
 

@@ -15,10 +15,10 @@ from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
     deciding_step,
-    first_mismatch,
     format_columns,
     one_of,
     row_path,
+    with_others,
 )
 from companyos_gateway.evaluation.rubric import Check, Milestone
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
@@ -296,7 +296,8 @@ class EntityGoals:
         """Return the check that every entity has come to its end."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
-            return first_mismatch([goal.mismatch(evidence) for goal in self.goals if not goal.is_met(evidence)])
+            unmet = [goal for goal in self.goals if not goal.is_met(evidence)]
+            return with_others(unmet[0].mismatch(evidence), [goal.row_path for goal in unmet[1:]]) if unmet else None
 
         return Check(self.name, False, find_mismatch, caused_by)
 

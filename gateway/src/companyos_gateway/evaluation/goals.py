@@ -39,7 +39,7 @@ class Goal(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class VendorGoal:
     """Required final state of a vendor by column; other columns must not change.
 
@@ -57,7 +57,14 @@ class VendorGoal:
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return the first column that is not as it must be, None if all are."""
         return find_row_mismatch(
-            evidence, row_views.DATAHUB, "vendors", self.vendor_id, self.columns, step=step, is_same=is_equivalent
+            evidence,
+            row_views.DATAHUB,
+            "vendors",
+            self.vendor_id,
+            self.columns,
+            step=step,
+            is_same=is_equivalent,
+            purpose=self,
         )
 
     @property
@@ -82,7 +89,7 @@ class VendorGoal:
         return Allowance(row_views.DATAHUB, "vendors", changed_keys([self.vendor_id]), frozenset(self.columns))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RecordGoal:
     """Required final state of a record; fields that are not named must not change.
 
@@ -103,9 +110,10 @@ class RecordGoal:
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return the first column or field that is not as it must be, None if all are."""
-        first = evidence.row_at(row_views.DATAHUB, "records", self.record_id, 0) or {}
-        expected = self._expected(first, request_id) if first else {"id": self.record_id}
-        return find_row_mismatch(evidence, row_views.DATAHUB, "records", self.record_id, expected, step=step)
+        first = evidence.row_at(row_views.DATAHUB, "records", self.record_id, 0)
+        expected = {"id": self.record_id} if first is None else self._expected(first, request_id)
+        row_key = (row_views.DATAHUB, "records", self.record_id)
+        return find_row_mismatch(evidence, *row_key, expected, step=step, purpose=(self, request_id))
 
     @property
     def row_path(self) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.evaluation.evidence import Evidence, is_equivalent, same_value
+from companyos_gateway.evaluation.evidence import Evidence, RowKey, is_equivalent, same_value
 from companyos_shared.wire.control import Change, Row
 
 MAX_NAMED = 3
@@ -41,11 +41,13 @@ def row_path(service: str, table: str, key: str) -> str:
 
 
 def first_mismatch(mismatches: Sequence[Mismatch]) -> Mismatch | None:
-    """Return the first of the mismatches of several entities, saying how many more there are; None if there is none."""
-    if len(mismatches) < 2:
-        return mismatches[0] if mismatches else None
-    others = [one.entity for one in mismatches[1:]]
-    return replace(mismatches[0], found=f"{mismatches[0].found}; also {list_names(others)}")
+    """Return the first of the mismatches of several entities, naming the others; None if there is none."""
+    return with_others(mismatches[0], [one.entity for one in mismatches[1:]]) if mismatches else None
+
+
+def with_others(mismatch: Mismatch, others: Sequence[str]) -> Mismatch:
+    """Return a mismatch that names other entities of which the same is true."""
+    return replace(mismatch, found=f"{mismatch.found}; also {list_names(others)}") if others else mismatch
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -105,13 +107,30 @@ def find_row_mismatch(
     *,
     step: int | None = None,
     is_same: Callable[[Any, Any], bool] = same_value,
+    purpose: Hashable = None,
 ) -> Mismatch | None:
     """Return the first column that holds another value than expected, now or once a step had been taken.
 
     None if all hold it. A tuple lists the accepted values of a column. A column `fields` is compared by its members,
-    whose choices may be typed as a page shows them.
+    whose choices may be typed as a page shows them. The result is kept for each state of the row under `purpose`, which
+    stands for the expected values; without one nothing is kept.
     """
     row = evidence.row(service, table, key) if step is None else evidence.row_at(service, table, key, step)
+    if purpose is None:
+        return _compare_row(evidence, (service, table, key), row, expected, is_same)
+    kept = evidence.accumulate(("row mismatch", purpose), dict[int, Mismatch | None])
+    if id(row) not in kept:  # a row is never changed in place, and the evidence keeps all of its states
+        kept[id(row)] = _compare_row(evidence, (service, table, key), row, expected, is_same)
+    return kept[id(row)]
+
+
+def _compare_row(
+    evidence: Evidence,
+    row_key: RowKey,
+    row: Row | None,
+    expected: Mapping[str, Any],
+    is_same: Callable[[Any, Any], bool],
+) -> Mismatch | None:
     for column, value in expected.items():
         held = None if row is None else row.get(column)
         if column == "fields":
@@ -119,10 +138,10 @@ def find_row_mismatch(
         accepted = value if isinstance(value, tuple) else (value,)
         if row is None or not any(is_same(held, one) for one in accepted):
             return Mismatch(
-                row_path(service, table, key),
+                row_path(*row_key),
                 f"{column}: {one_of(map(format_value, accepted))}",
                 "no such row" if row is None else f"{column}: {format_value(held)}",
-                deciding_step(evidence.row_changes(service, table, key), column),
+                deciding_step(evidence.row_changes(*row_key), column),
             )
     return None
 

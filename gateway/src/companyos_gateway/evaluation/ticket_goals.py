@@ -18,10 +18,10 @@ from companyos_gateway.evaluation.evidence import Evidence, NetChange
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
     deciding_step,
-    first_mismatch,
     format_columns,
     one_of,
     row_path,
+    with_others,
 )
 from companyos_gateway.evaluation.rubric import Check, Milestone
 
@@ -170,7 +170,10 @@ class TicketGoals:
     def _find_mismatch(self, check_id: str, predicate: _Side) -> Callable[[Evidence], Mismatch | None]:
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             failing = [goal for goal in self.goals if not predicate(goal, evidence, None)]
-            return first_mismatch([goal.mismatch(evidence, [check_id]) for goal in failing])
+            if not failing:
+                return None
+            others = [row_path(TICKETDESK, "tickets", goal.key) for goal in failing[1:]]
+            return with_others(failing[0].mismatch(evidence, [check_id]), others)
 
         return find_mismatch
 
