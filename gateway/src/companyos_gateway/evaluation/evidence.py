@@ -156,6 +156,11 @@ class Evidence:
         """Return every change of the row, in order."""
         return self._by_row.get((service, table, key), ())
 
+    def count_changes(self, service: str, table: str, key: str, step: int | None) -> int:
+        """Return how many changes of the row there had been once the step had been taken (None: up to now)."""
+        changes = self._by_row.get((service, table, key), ())
+        return len(changes) if step is None else sum(1 for change in changes if change.step <= step)
+
     def was_added(self, service: str, table: str, key: str) -> bool:
         """Say whether the row was made since the start, be it there now or not."""
         return self._initial_row(service, table, key) is None and (service, table, key) in self._by_row

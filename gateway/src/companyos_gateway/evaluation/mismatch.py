@@ -119,9 +119,10 @@ def find_row_mismatch(
     if purpose is None:
         return _compare_row(evidence, (service, table, key), row, expected, is_same)
     kept = evidence.accumulate(("row mismatch", purpose), dict[int, Mismatch | None])
-    if id(row) not in kept:  # a row is never changed in place, and the evidence keeps all of its states
-        kept[id(row)] = _compare_row(evidence, (service, table, key), row, expected, is_same)
-    return kept[id(row)]
+    version = evidence.count_changes(service, table, key, step)
+    if version not in kept:
+        kept[version] = _compare_row(evidence, (service, table, key), row, expected, is_same)
+    return kept[version]
 
 
 def _compare_row(
