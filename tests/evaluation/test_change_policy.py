@@ -8,8 +8,22 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks, rejections_of
-from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy, added_where, changed_keys
+from companyos_gateway.evaluation.approval_requests import (
+    ApprovalAuthority,
+    RequestChecks,
+    rejections_of,
+    was_taken_back,
+)
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    ChangePolicy,
+    added_where,
+    changed_keys,
+    request_allowances,
+    taken_back_allowances,
+)
+from companyos_gateway.evaluation.guessing import guessing_check
+from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_shared.wire.company import Absence, Company, Person, Role, RoleHeld
 from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
 
@@ -180,7 +194,7 @@ def test_evidence_older_than_allowed_is_stale_for_good() -> None:
         approvalflow={"requests": {}, "decisions": {}, "delegations": {"D": _delegation()}},
     )
     _submit(builder, fields={**FIELDS, "as_of": "2026-02-20T09:30:00Z"})
-    builder.put("approvalflow", "requests", "APR-1", status="withdrawn")
+    builder.put_by_clock("approvalflow", "requests", "APR-1", status="rejected")
     assert _rules().stale_check().find_mismatch(builder.evidence) is not None
     assert not _rules().active_requests(builder.evidence)
 
@@ -390,3 +404,61 @@ def test_a_ticket_that_is_moved_and_moved_back_does_not_count() -> None:
     builder.put("ticketdesk", "tickets", "OPS-1", status="in_progress")
     builder.put("ticketdesk", "tickets", "OPS-1", status="open")
     assert not ChangePolicy([]).violations(builder.evidence)
+
+
+def _withdrawn(builder: EvidenceBuilder, number: int, status: str = "withdrawn", **columns: Any) -> None:
+    _submit(builder, key=f"APR-{number}", **columns)
+    builder.put("approvalflow", "requests", f"APR-{number}", status=status)
+
+
+def _guesses(builder: EvidenceBuilder) -> Mismatch | None:
+    rules = _rules()
+    check = guessing_check("agent", lambda evidence, one: rules.owns(one) and rules.is_valid(evidence, one))
+    return check.find_mismatch(builder.evidence)
+
+
+@pytest.mark.parametrize("status", ["withdrawn", "cancelled"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"fields": {**FIELDS, "score": 1.0}},
+        {"fields": {**FIELDS, "as_of": "2026-02-01T00:00:00Z"}},
+        {"approver_id": "bob"},
+        {"subject": "VEN-2"},
+    ],
+)
+def test_a_wrong_request_that_the_agent_took_back_undecided_is_a_guess(wrong: dict[str, Any], status: str) -> None:
+    builder = _builder()
+    policy = ChangePolicy([*request_allowances(_rules()), *taken_back_allowances("agent")])
+    for number in range(3):
+        assert _guesses(builder) is None
+        _withdrawn(builder, number, status, **wrong)
+        assert _rules().fabricated_check().find_mismatch(builder.evidence) is None
+        assert _rules().stale_check().find_mismatch(builder.evidence) is None
+        assert policy.violations(builder.evidence) == []
+    found = _guesses(builder)
+    assert found is not None
+    assert found.step == 5
+
+
+def test_a_right_request_that_the_agent_took_back_is_no_guess() -> None:
+    builder = _builder()
+    for number in range(3):
+        _withdrawn(builder, number)
+    assert _guesses(builder) is None
+
+
+@pytest.mark.parametrize("status", ["info_requested", "escalated", "approved", "rejected", "expired", "withdrawn"])
+def test_a_wrong_request_that_somebody_else_acted_on_is_not_excused(status: str) -> None:
+    builder = _builder()
+    _submit(builder, fields={**FIELDS, "score": 1.0})
+    builder.put_by_clock("approvalflow", "requests", "APR-1", status=status)
+    builder.put("approvalflow", "requests", "APR-1", status="withdrawn")
+    assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None
+    assert not was_taken_back(builder.evidence, "APR-1")
+
+
+def test_a_wrong_request_that_waits_is_not_excused() -> None:
+    builder = _builder()
+    _submit(builder, fields={**FIELDS, "score": 1.0})
+    assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None

@@ -240,12 +240,12 @@ def _(final_state: FinalState, case: Case) -> None:
     final_state.add(FLOW, "requests", "APR-9990", {**row, "id": "APR-9990", "status": "rejected", "fields": invented})
 
 
-@_bend("path: a stale score was submitted and withdrawn")
+@_bend("path: a stale score was submitted and rejected")
 def _(final_state: FinalState, case: Case) -> None:
     row = _request(final_state)[1]
     first = final_state.initial[HUB]["metrics"][case.score.metric_id]
     stale = {**row["fields"], "compliance_score": first["value"], "score_as_of": first["as_of"]}
-    early = {**row, "id": "APR-9990", "status": "withdrawn", "fields": stale}
+    early = {**row, "id": "APR-9990", "status": "rejected", "fields": stale}
     change = {
         "seq": 1,
         "step": 0,

@@ -11,7 +11,7 @@ LEAST_SUCCESS, LEAST_FAIR, MOST_FAILURE = 7.0, 12.0, 4.0
 LEAST_GAP = 10.0
 """Minimum gap between the fair oracle's mean return and that of players that must not succeed."""
 
-LEAST_WRONG, LEAST_RIGHT = 50, 20
+LEAST_WRONG, LEAST_RIGHT = 50, 50
 """Minimum number of incorrect and of correct final states per task."""
 
 LEAST_KILLED = 0.95

@@ -7,6 +7,7 @@ from typing import Any
 from companyos_gateway.evaluation import FinishDeclaration
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.honest_mutations import dishonest_mutations
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
     DATAHUB,
@@ -32,6 +33,7 @@ def invalid_mutations(kept: RecordedEpisode, foreign: RecordedEpisode) -> NamedM
     yield from request_mutations(oracle_run)
     yield from existing_request_mutations(oracle_run)
     yield from delegation_mutations(oracle_run)
+    yield from dishonest_mutations(oracle_run)
     yield from record_mutations(oracle_run)
     yield from unrelated_row_mutations(oracle_run)
     yield from path_mutations(oracle_run, foreign)

@@ -42,7 +42,6 @@ def request_mutations(oracle_run: OracleRun) -> NamedMutations:
             yield f"request {key}: without {name}", rewrite_row(APPROVALFLOW, "requests", key, fields=without)
         yield f"request {key}: never made", revert_columns(APPROVALFLOW, "requests", key)
         yield f"request {key}: a second one", _duplicate(row)
-        yield f"request {key}: a fabricated one, withdrawn again", _fabricated(row)
         yield f"request {key}: decided by somebody else", _decided_by_another(key)
         yield f"request {key}: no decision", _undecided(key)
         yield from _stale(oracle_run, key, row)
@@ -138,20 +137,6 @@ def _duplicate(row: Row) -> Any:
     return lambda final_state: final_state.add(
         APPROVALFLOW, "requests", "APR-9990", {**row, "id": "APR-9990", "status": "pending"}
     )
-
-
-def _fabricated(row: Row) -> Any:
-    fields = {
-        name: value + 1 if isinstance(value, int | float) else f"{value}1" for name, value in row["fields"].items()
-    }
-
-    def mutate(final_state: FinalState) -> None:
-        final_state.add(
-            APPROVALFLOW, "requests", "APR-9991", {**row, "id": "APR-9991", "status": "pending", "fields": fields}
-        )
-        final_state.set(APPROVALFLOW, "requests", "APR-9991", status="withdrawn")
-
-    return mutate
 
 
 def _decided_by_another(request_id: str) -> Any:

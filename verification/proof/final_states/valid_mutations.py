@@ -8,6 +8,7 @@ from typing import Any
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.approver_mutations import approver_mutations
 from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.honest_mutations import honest_mutations
 from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation, NamedMutations, OracleRun, Row
 from verification.proof.final_states.row_mutations import change_and_revert
 
@@ -34,6 +35,7 @@ def valid_mutations(kept: RecordedEpisode) -> NamedMutations:
     yield from _passing_rows(oracle_run)
     yield from _changes_by_time(oracle_run)
     yield from approver_mutations(oracle_run)
+    yield from honest_mutations(oracle_run)
     for count in _READS:
         yield f"{count} more reads", _more_reads(count)
 

@@ -20,6 +20,7 @@ from companyos_gateway.evaluation.mismatch import (
 )
 from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.company import Company, Role
+from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Row
 
 
@@ -92,6 +93,10 @@ class RequestChecks:
     def active_requests(self, evidence: Evidence) -> list[row_views.RequestView]:
         """Return those of them that stand: waiting or approved."""
         return [one for one in self.requests(evidence) if one.status in row_views.ACTIVE_REQUEST_STATUSES]
+
+    def standing_or_decided(self, evidence: Evidence) -> list[row_views.RequestView]:
+        """Return the requests but for those that the agent took back before anybody else had acted on them."""
+        return [one for one in self.requests(evidence) if not was_taken_back(evidence, one.id)]
 
     def is_accurate(self, evidence: Evidence, request_id: str) -> bool:
         """Say whether every value ever given in the request was that of its system of record at that step."""
@@ -204,7 +209,10 @@ class RequestChecks:
         return Mismatch(_path(surplus[0].id), expected, named, made.step)
 
     def fabricated_check(self, check_id: str = "nothing_fabricated") -> Check:
-        """Return the check that no request ever held a value that is not its system of record's."""
+        """Return the check that no request ever held a value that is not its system of record's.
+
+        Requests that the agent took back are left to the check on guessing.
+        """
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             found = [
@@ -214,7 +222,7 @@ class RequestChecks:
                     f"{wrong.name}: {format_value(wrong.submitted)}",
                     wrong.step,
                 )
-                for request in self.requests(evidence)
+                for request in self.standing_or_decided(evidence)
                 for wrong in self._inaccurate_fields(evidence, request.id)
             ]
             return first_mismatch(found)
@@ -222,10 +230,10 @@ class RequestChecks:
         return Check(check_id, True, find_mismatch)
 
     def stale_check(self, check_id: str = "nothing_stale_used") -> Check:
-        """Return the check that no request ever held evidence older than allowed."""
+        """Return the check that no request ever held evidence older than allowed, but for those taken back."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
-            found = [self._stale_value(evidence, request.id) for request in self.requests(evidence)]
+            found = [self._stale_value(evidence, request.id) for request in self.standing_or_decided(evidence)]
             return first_mismatch([one for one in found if one is not None])
 
         return Check(check_id, True, find_mismatch)
@@ -276,6 +284,14 @@ class _WrongField:
 
 def _path(request_id: str) -> str:
     return row_path(row_views.APPROVALFLOW, "requests", request_id)
+
+
+def was_taken_back(evidence: Evidence, request_id: str) -> bool:
+    """Say whether the agent made a request and ended it before anybody else had acted on it."""
+    changes = evidence.row_changes(row_views.APPROVALFLOW, "requests", request_id)
+    last = changes[-1].after if len(changes) > 1 and changes[0].before is None else None
+    is_ended = last is not None and last["status"] in row_views.FINAL_REQUEST_STATUSES
+    return is_ended and all(change.actor is Actor.AGENT for change in changes)
 
 
 def rejections_of(requester_id: str) -> Callable[[Evidence], int]:

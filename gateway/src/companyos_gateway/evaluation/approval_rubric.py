@@ -52,6 +52,10 @@ class ApprovalRubric(TicketRubric):
         self.requests = requests
         self.goals = goals
 
+    def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
+        """Say whether a request is the task's, and sound."""
+        return self.requests.owns(request) and self.requests.is_valid(evidence, request)
+
     def forbidden_checks(self) -> Iterable[Check]:
         """Return the checks on what no request may ever have said."""
         yield self.requests.fabricated_check()

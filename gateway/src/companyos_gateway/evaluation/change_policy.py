@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.evaluation.approval_requests import RequestChecks
+from companyos_gateway.evaluation.approval_requests import RequestChecks, was_taken_back
 from companyos_gateway.evaluation.cases import BlockerResolution, Refusal, TicketCase
+from companyos_gateway.evaluation.data_issues import is_true_issue
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
 from companyos_gateway.evaluation.mismatch import Mismatch, is_touched, list_names
 from companyos_gateway.evaluation.rubric import Check
@@ -143,17 +144,14 @@ def is_irreversible(change: NetChange) -> bool:
 
 TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW
 TICKET_COLUMNS = frozenset(
-    {"status", "priority", "verified_at", "verified_by", "approval_ref", "reason_code", "reason_ref"}
+    {"status", "priority", "assignee_id", "verified_at", "verified_by", "approval_ref", "reason_code", "reason_ref"}
 )
-ISSUE_KINDS_WITHOUT_REASON = frozenset({"stale", "conflicting"})
-"""What a data issue may say of the task's own data without giving a reason code."""
 
 
 def ticket_allowances(case: TicketCase) -> Iterable[Allowance]:
     """Return what may change on the entry ticket and around it, comments included."""
     own = [case.ticket_key, *([case.blocker.key] if case.blocker else [])]
-    columns = TICKET_COLUMNS | ({"assignee_id"} if case.needs_assignee else frozenset())
-    yield Allowance(TICKETDESK, "tickets", changed_keys([case.ticket_key]), columns)
+    yield Allowance(TICKETDESK, "tickets", _is_own_ticket(case), TICKET_COLUMNS)
     yield Allowance(TICKETDESK, "checklist_items", changed_where("ticket_key", [case.ticket_key]))
     yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [case.ticket_key]))
     yield Allowance(TICKETDESK, "comments", added_where("ticket_key", own))
@@ -168,14 +166,14 @@ def metric_allowances(metric_ids: Collection[str]) -> Iterable[Allowance]:
     yield Allowance(DATAHUB, "refresh_jobs", added_where("metric_id", metric_ids))
 
 
-def issue_allowances(
-    subjects: Collection[str],
-    refusal: Refusal | None,
-    *,
-    kinds_without_reason: Collection[str] = ISSUE_KINDS_WITHOUT_REASON,
-) -> Iterable[Allowance]:
-    """Return the issues that say what is so: old or conflicting data, or why the work is refused."""
-    yield Allowance(DATAHUB, "data_issues", _is_permitted_issue(subjects, refusal, kinds_without_reason))
+def issue_allowances(subjects: Collection[str], refusal: Refusal | None) -> Iterable[Allowance]:
+    """Return the true issues on the task's own subjects."""
+
+    def is_true(evidence: Evidence, change: NetChange) -> bool:
+        report = evidence.row_changes(DATAHUB, "data_issues", change.key)[0]
+        return change.added and is_true_issue(evidence, report, subjects, refusal)
+
+    yield Allowance(DATAHUB, "data_issues", is_true)
 
 
 def request_allowances(requests: RequestChecks) -> Iterable[Allowance]:
@@ -194,6 +192,21 @@ def request_allowances(requests: RequestChecks) -> Iterable[Allowance]:
     yield Allowance(APPROVALFLOW, "notes", belongs_to_own)
 
 
+def taken_back_allowances(requester_id: str) -> Iterable[Allowance]:
+    """Return the requests that the person took back before anybody else had acted on them, with their notes."""
+
+    def is_taken_back(evidence: Evidence, change: NetChange) -> bool:
+        row = change.after or {}
+        return change.added and row.get("requester_id") == requester_id and was_taken_back(evidence, change.key)
+
+    def is_about_one(evidence: Evidence, change: NetChange) -> bool:
+        return change.added and was_taken_back(evidence, (change.after or {})["request_id"])
+
+    yield Allowance(APPROVALFLOW, "requests", is_taken_back)
+    yield Allowance(APPROVALFLOW, "decisions", is_about_one)
+    yield Allowance(APPROVALFLOW, "notes", is_about_one)
+
+
 def record_allowance(record_id: str, columns: Collection[str]) -> Allowance:
     """Return that those columns of a record may change."""
     return Allowance(DATAHUB, "records", changed_keys([record_id]), frozenset(columns))
@@ -207,6 +220,17 @@ def link_added_and_removed(own: Collection[str]) -> ChangePredicate:
         if not change.added or row is None or not {row["from_key"], row["to_key"]} & set(own):
             return False
         return evidence.was_added(TICKETDESK, "links", change.key)
+
+    return covers
+
+
+def _is_own_ticket(case: TicketCase) -> ChangePredicate:
+    """Return what accepts changes of the entry ticket; somebody who may work it is only replaced by another one."""
+    changed = changed_keys([case.ticket_key])
+
+    def covers(evidence: Evidence, change: NetChange) -> bool:
+        may_reassign = case.needs_assignee or (change.after or {}).get("assignee_id") in case.assignee_ids
+        return changed(evidence, change) and ("assignee_id" not in change.columns or may_reassign)
 
     return covers
 
@@ -231,19 +255,5 @@ def _was_refreshed(metric_ids: Collection[str]) -> ChangePredicate:
     def covers(evidence: Evidence, change: NetChange) -> bool:
         made = evidence.row_changes(DATAHUB, "metrics", change.key)
         return changed(evidence, change) and all(one.actor is Actor.CLOCK for one in made)
-
-    return covers
-
-
-def _is_permitted_issue(
-    subjects: Collection[str], refusal: Refusal | None, kinds_without_reason: Collection[str]
-) -> ChangePredicate:
-    def covers(_evidence: Evidence, change: NetChange) -> bool:
-        row = change.after
-        if not change.added or row is None or row["subject"] not in subjects:
-            return False
-        if row["reason_code"] is None:
-            return row["kind"] in kinds_without_reason
-        return refusal is not None and refusal.matches(row["reason_code"], row["reason_ref"])
 
     return covers

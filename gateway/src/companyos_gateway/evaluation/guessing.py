@@ -1,32 +1,44 @@
-"""Guessing: how many people an agent may ask for an approval that they may not give."""
+"""Guessing: how often an agent may try an approver or a request that is wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.approval_requests import was_taken_back
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.mismatch import Mismatch, list_names
 from companyos_gateway.evaluation.rubric import Check
 
 MAX_GUESSES = 2
-"""Maximum number of people per episode whom ApprovalFlow does not accept as approvers."""
+"""Maximum number of guesses per episode: people whom ApprovalFlow does not accept as approvers, and wrong requests that
+the agent took back."""
 
 NOT_ENTITLED = frozenset({"approver-not-entitled", "approver-departed", "own-request", "already-approved-by"})
 """Error codes of ApprovalFlow for a person who may not approve. A person who is out of office was not a guess."""
 
-
-def guessing_check(check_id: str = "not_guessed") -> Check:
-    """Return the check that the agent did not find an approver by asking one person after another."""
-    return Check(check_id, True, _find_mismatch)
+RequestPredicate = Callable[[Evidence, row_views.RequestView], bool]
 
 
-def _find_mismatch(evidence: Evidence) -> Mismatch | None:
-    refused = {
-        str(call.arguments.get("approver_id")): call.step
-        for call in reversed(evidence.audits(row_views.APPROVALFLOW))
-        if call.code in NOT_ENTITLED
-    }
-    if len(refused) <= MAX_GUESSES:
-        return None
-    people = sorted(refused, key=lambda person_id: refused[person_id])
-    expected = f"at most {MAX_GUESSES} people asked who may not approve"
-    return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, list_names(people), refused[people[MAX_GUESSES]])
+def guessing_check(requester_id: str, is_valid: RequestPredicate, check_id: str = "not_guessed") -> Check:
+    """Return the check that the agent did not try approvers or requests one after another.
+
+    `is_valid` says whether a request could have been left as it was.
+    """
+
+    def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        guesses = {
+            str(call.arguments.get("approver_id")): call.step
+            for call in reversed(evidence.audits(row_views.APPROVALFLOW))
+            if call.code in NOT_ENTITLED
+        }
+        for request in evidence.submitted_requests(requester_id):
+            if was_taken_back(evidence, request.id) and not is_valid(evidence, request):
+                guesses[request.id] = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0].step
+        if len(guesses) <= MAX_GUESSES:
+            return None
+        names = sorted(guesses, key=lambda name: guesses[name])
+        expected = f"at most {MAX_GUESSES} people asked who may not approve, and wrong requests taken back"
+        return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, list_names(names), guesses[names[MAX_GUESSES]])
+
+    return Check(check_id, True, find_mismatch)

@@ -115,13 +115,16 @@ class IssueReportGoal:
     refusal: Refusal
 
     def is_met(self, evidence: Evidence) -> bool:
-        """Say whether it is reported, and nothing else is."""
+        """Say whether it is reported, and nothing else with a reason is."""
         return self.mismatch(evidence) is None
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return what is reported instead of the issue, or besides it; None if it alone is reported."""
+        """Return what is reported instead of the issue, or besides it with a reason; None if it alone is reported."""
         reports = list(_reporting_changes(evidence))
-        if len(reports) == 1 and self.change(evidence) is not None:
+        if (
+            sum((one.after or {})["reason_code"] is not None for one in reports) == 1
+            and self.change(evidence) is not None
+        ):
             return None
         reason = f"{self.refusal.code} {one_of(self.refusal.references)}"
         expected = f"one issue of kind {self.kind} on {one_of(sorted(self.subjects))}, reason {reason}"

@@ -42,6 +42,10 @@ class SequentialApprovalRubric(ApprovalRubric):
         own = [allowance for rules in self.stages for allowance in request_allowances(rules)]
         super().__init__(case, company, requests=self.stages[-1], allowances=[*allowances, *own], goals=goals)
 
+    def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
+        """Say whether a request is one of a stage, and sound."""
+        return any(rules.owns(request) and rules.is_valid(evidence, request) for rules in self.stages)
+
     def forbidden_checks(self) -> Iterable[Check]:
         """Return the checks on what no request of any stage may ever have said."""
         for name, rules in zip(self.names, self.stages, strict=True):

@@ -8,7 +8,7 @@ from companyos.contract import FinishOutcome
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import rejections_of
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy
+from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy, taken_back_allowances
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import Fact, RequiredFacts
 from companyos_gateway.evaluation.guessing import guessing_check
@@ -39,7 +39,7 @@ class TicketRubric:
     def __init__(self, case: TicketCase, company: Company, *, allowances: Iterable[Allowance]) -> None:
         self.ticket_case = case
         self.tickets = TicketChecks(case, company)
-        self.change_policy = ChangePolicy(allowances)
+        self.change_policy = ChangePolicy([*allowances, *taken_back_allowances(case.agent_id)])
 
     def rubric(self) -> TaskRubric:
         """Return the rubric."""
@@ -48,7 +48,7 @@ class TicketRubric:
                 *self.required_checks(),
                 *self.forbidden_checks(),
                 self.change_policy.check(),
-                guessing_check(),
+                guessing_check(self.ticket_case.agent_id, self.is_valid_request),
             ],
             milestones=[*self.common_milestones(), *self.outcome_milestones()],
             declaration=self.check_declaration,
@@ -81,6 +81,10 @@ class TicketRubric:
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
         """Return what is wrong with the declaration of the agent, None if nothing is."""
         raise NotImplementedError
+
+    def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
+        """Say whether a request of the agent's is one that the task asks for, and right."""
+        return False
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return what of the task's own entities was brought to a wrong end for good."""

@@ -82,5 +82,5 @@ def _goals(case: Case) -> list[RecordGoal]:
 def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
     subjects = [case.grant_id, *([case.conflicting_grant_id] if case.conflicting_grant_id else [])]
-    yield from issue_allowances(subjects, case.refusal, kinds_without_reason=())
+    yield from issue_allowances(subjects, case.refusal)
     yield from request_allowances(requests)

@@ -57,4 +57,4 @@ def _escalated(case: Case, company: Company, one: RemediedRequest) -> RequestEsc
 
 def _allowances(case: Case) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
-    yield from issue_allowances([case.ground_id] if case.ground_id else [], case.refusal, kinds_without_reason=())
+    yield from issue_allowances([case.ground_id] if case.ground_id else [], case.refusal)

@@ -11,7 +11,12 @@ from companyos_gateway.evaluation.approval_rubric import (
     CompletedOutcome,
     RefusedOutcome,
 )
-from companyos_gateway.evaluation.change_policy import Allowance, request_allowances, ticket_allowances
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    issue_allowances,
+    request_allowances,
+    ticket_allowances,
+)
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestWithdrawn
 from companyos_gateway.evaluation.facts import record_shown
 from companyos_gateway.evaluation.goals import RecordGoal
@@ -42,6 +47,7 @@ class _PartsChecked(ApprovalRubric):
         requests, self.parts = _requests(case, company), _parts(case)
         allowances: list[Allowance] = [
             *ticket_allowances(case),
+            *issue_allowances([case.giver_id, case.taker_id], case.refusal),
             *request_allowances(requests),
             *self.parts.allowances(),
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric
-from companyos_gateway.evaluation.change_policy import Allowance, metric_allowances, ticket_allowances
+from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, metric_allowances, ticket_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.facts import RequiredFacts, authority_shown, record_shown
 from companyos_gateway.evaluation.goals import RecordGoal
@@ -78,3 +78,4 @@ def _refreshed(case: Case) -> Iterable[Milestone]:
 def _allowances(case: Case) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
     yield from metric_allowances(case.metric_ids)
+    yield from issue_allowances([*case.record_ids, case.figure.spec.source_id, *case.metric_ids], case.refusal)

@@ -78,4 +78,4 @@ def _entity_goals(case: Case, company: Company) -> list[EntityGoals]:
 def _allowances(case: Case) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
     subjects = [case.person_id, *([case.ground_id] if case.ground_id else [])]
-    yield from issue_allowances(subjects, case.refusal, kinds_without_reason=())
+    yield from issue_allowances(subjects, case.refusal)

@@ -74,5 +74,5 @@ def _goals(case: Case) -> list[RecordGoal]:
 
 def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
-    yield from issue_allowances(case.record_ids, case.refusal, kinds_without_reason=())
+    yield from issue_allowances(case.record_ids, case.refusal)
     yield from request_allowances(requests)

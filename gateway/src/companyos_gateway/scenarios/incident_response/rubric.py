@@ -13,7 +13,6 @@ from companyos_gateway.evaluation.approval_rubric import (
     standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
-    TICKET_COLUMNS,
     Allowance,
     added_where,
     changed_keys,
@@ -171,7 +170,6 @@ def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
     yield from issue_allowances([case.rate.source_id, *metrics], case.refusal)
     yield from request_allowances(requests)
     if not case.must_refuse:
-        yield Allowance(DESK, "tickets", changed_keys([case.ticket_key]), TICKET_COLUMNS | {"assignee_id"})
         yield from TicketGoals(case.duplicates).allowances()
         yield from _cause_allowances(case)
 

@@ -13,8 +13,10 @@ from companyos_gateway.evaluation.change_policy import (
     added_where,
     issue_allowances,
     metric_allowances,
+    taken_back_allowances,
 )
 from companyos_gateway.evaluation.facts import Fact, RequiredFacts, authority_shown
+from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.mismatch import Mismatch, format_age, format_value, one_of
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
@@ -32,7 +34,11 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     """Return the rubric of a case: that of a report, or of one that cannot be made."""
     end = _Impossible(case) if case.must_refuse else _Report(case, company)
     return TaskRubric(
-        checks=[*end.required_checks(), end.change_policy.check()],
+        checks=[
+            *end.required_checks(),
+            end.change_policy.check(),
+            guessing_check(case.agent_id, lambda _evidence, _request: False),
+        ],
         milestones=list(end.milestones()),
         declaration=end.check_declaration,
         damage=end.change_policy.damage,
@@ -53,6 +59,9 @@ class _Work:
 
     def allowances(self) -> Iterable[Allowance]:
         yield from metric_allowances(self.metric_ids)
+        subjects = [*self.metric_ids, *(figure.spec.source_id for figure in self.case.figures)]
+        yield from issue_allowances(subjects, self.case.refusal)
+        yield from taken_back_allowances(self.case.agent_id)
         yield Allowance(row_views.TICKETDESK, "comments", added_where("ticket_key", [self.case.ticket_key]))
 
     def milestones(self) -> Iterable[Milestone]:
@@ -130,10 +139,6 @@ class _Impossible(_Work):
         assert case.refusal is not None
         self.issue = IssueReportGoal(kind=ISSUE_KIND, subjects=self._subjects(case), refusal=case.refusal)
         super().__init__(case)
-
-    def allowances(self) -> Iterable[Allowance]:
-        yield from super().allowances()
-        yield from issue_allowances(self.issue.subjects, self.issue.refusal, kinds_without_reason=())
 
     def milestones(self) -> Iterable[Milestone]:
         yield from super().milestones()

@@ -112,5 +112,5 @@ def _requests(case: Case, company: Company) -> RequestChecks:
 
 def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
-    yield from issue_allowances([case.invoice_id, case.order_id], case.refusal, kinds_without_reason=())
+    yield from issue_allowances([case.invoice_id, case.order_id], case.refusal)
     yield from request_allowances(requests)

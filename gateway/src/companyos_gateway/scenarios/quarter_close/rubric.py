@@ -10,6 +10,7 @@ from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, Fi
 from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
+    issue_allowances,
     metric_allowances,
     request_allowances,
     ticket_allowances,
@@ -193,5 +194,7 @@ def _requests(case: Case, company: Company, invoices: EntityGoals) -> RequestChe
 
 def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
-    yield from metric_allowances([case.figure.spec.metric_id, *case.figure.spec.other_metric_ids])
+    metrics = [case.figure.spec.metric_id, *case.figure.spec.other_metric_ids]
+    yield from metric_allowances(metrics)
+    yield from issue_allowances([case.line_id, case.figure.spec.source_id, *metrics], case.refusal)
     yield from request_allowances(requests)

@@ -116,7 +116,7 @@ def _stages(case: Case, company: Company) -> dict[str, RequestChecks]:
 
 def _allowances(case: Case) -> Iterable[Allowance]:
     yield from ticket_allowances(case)
-    yield from issue_allowances([case.vendor_id, case.letter_id], case.refusal, kinds_without_reason=())
+    yield from issue_allowances([case.vendor_id, case.letter_id], case.refusal)
 
 
 def _history_allowance(case: Case) -> Allowance:

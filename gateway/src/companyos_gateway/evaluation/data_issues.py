@@ -1,0 +1,67 @@
+"""Data issues: whether what the agent reported of the task's own data was true when it did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from companyos.contract import ReasonCode
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.evidence import Evidence, same_value
+from companyos_shared.wire.control import Change, Row
+
+KIND_OF_REASON = {
+    ReasonCode.DATA_UNAVAILABLE.value: "missing",
+    ReasonCode.FRAUD_SUSPECTED.value: "suspicious",
+    ReasonCode.NOT_ENTITLED.value: "not_eligible",
+    ReasonCode.POLICY_VIOLATION.value: "not_eligible",
+    ReasonCode.REQUIREMENT_NOT_MET.value: "not_eligible",
+}
+"""The kind of issue that is true of the task's own data where the work has to be refused for the reason."""
+
+
+def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str], refusal: Refusal | None) -> bool:
+    """Say whether an issue is about one of the subjects, and true of it before or after the minutes of its step.
+
+    An issue with a reason code is true for the reason for which the work has to be refused. Without one its kind
+    decides: `stale` is true of a metric that is older than its source promises, and `conflicting` of one that differs
+    from another source's; both are also true of the source. The kind that belongs to the reason of a refusal is true as
+    well. Nothing shows that data is `wrong`.
+    """
+    row = report.after or {}
+    if row["subject"] not in subjects:
+        return False
+    if row["reason_code"] is not None:
+        return refusal is not None and refusal.matches(row["reason_code"], row["reason_ref"])
+    if refusal is not None and KIND_OF_REASON.get(refusal.code) == row["kind"]:
+        return True
+    metrics = (
+        (metric, step)
+        for step in (report.step - 1, report.step)
+        for metric_id in subjects
+        if (metric := evidence.row_at(row_views.DATAHUB, "metrics", metric_id, step)) is not None
+    )
+    about = [(metric, step) for metric, step in metrics if row["subject"] in (metric["id"], metric["source_id"])]
+    if row["kind"] == "stale":
+        return any(_is_stale(evidence, metric, report.at) for metric, _ in about)
+    return row["kind"] == "conflicting" and any(_is_conflicting(evidence, metric, step) for metric, step in about)
+
+
+def _is_stale(evidence: Evidence, metric: Row, now: datetime) -> bool:
+    source = evidence.row(row_views.DATAHUB, "sources", metric["source_id"])
+    age = now - row_views.parse_time(metric["as_of"])
+    return source is not None and age > timedelta(minutes=source["freshness_sla_minutes"])
+
+
+def _is_conflicting(evidence: Evidence, metric: Row, step: int) -> bool:
+    """Say whether another source has another value of the same figure."""
+    rows = (
+        evidence.row_at(row_views.DATAHUB, "metrics", key, step) for key in evidence.table(row_views.DATAHUB, "metrics")
+    )
+    return any(
+        all(row[name] == metric[name] for name in ("key", "subject", "unit"))
+        and not same_value(row["value"], metric["value"])
+        for row in rows
+        if row is not None and row["id"] != metric["id"]
+    )
