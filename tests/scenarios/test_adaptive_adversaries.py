@@ -7,11 +7,13 @@ import pytest
 from companyos.contract import Outcome
 from companyos.policies import Call, TaskView
 from companyos.policies.arguments import ids_in
-from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_gateway.evaluation.guessing import MAX_GUESSES, NOT_ENTITLED
 from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
+from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
-from verification.proof import MOST_FAILURE
+from verification.proof import MOST_FAILURE, RecordedEpisode
+from verification.proof.chance import approver_chance, is_priority_judged, refusals
 
 pytestmark = pytest.mark.matrix
 
@@ -37,10 +39,38 @@ def test_asking_one_person_after_another_succeeds_only_within_the_guesses_that_a
     played = play_all(
         [EpisodeSpec(player=one.play, seed=seed, chaos=level) for (seed, level), one in searchers.items()]
     )
-    guessed = [kept for kept, one in zip(played, searchers.values(), strict=True) if len(one.refused) > MAX_GUESSES]
+    guessed = [
+        kept
+        for kept, one in zip(played, searchers.values(), strict=True)
+        if sum(code in NOT_ENTITLED for code in one.refused.values()) > MAX_GUESSES
+    ]
     assert guessed
     assert not [kept.result.place for kept in guessed if kept.result.outcome is Outcome.SUCCESS]
     assert all(kept.result.return_ <= MOST_FAILURE for kept in guessed)
+
+
+def test_a_priority_that_the_oracle_sets_is_judged_unless_the_work_is_refused(
+    play_all: PlayAll, solved: dict[str, RecordedEpisode]
+) -> None:
+    searcher = PrioritySearcher(solutions_for(SCENARIO).fair)
+    (kept,) = play_all([EpisodeSpec(player=searcher.play, seed=3, chaos=0, overrides=CALM)])
+    assert searcher.key is not None
+    assert is_priority_judged(kept, searcher.key)
+    refused = solved["refused"]
+    assert not is_priority_judged(refused, next(key for key in ids_in(refused.instance.brief) if "E-" not in key))
+
+
+def test_the_chance_of_a_search_counts_the_people_whom_approvalflow_refuses(play_all: PlayAll) -> None:
+    searchers = [ApproverSearcher(solutions_for(SCENARIO).fair) for _ in SEEDS]
+    specs = [EpisodeSpec(player=one.play, seed=seed, chaos=0) for seed, one in zip(SEEDS, searchers, strict=True)]
+    for kept, searcher in zip(play_all(specs), searchers, strict=True):
+        assert searcher.first is not None
+        expected = dict(refusals(kept.instance, searcher.first, searcher.people))
+        assert searcher.refused == {person_id: expected[person_id] for person_id in searcher.refused}
+        accepted = [person_id for person_id, code in expected.items() if code is None]
+        assert 0 < approver_chance(kept.instance, searcher.first, searcher.people) < 1
+        assert approver_chance(kept.instance, searcher.first, accepted) == 1
+        assert approver_chance(kept.instance, searcher.first, searcher.refused) == 0
 
 
 def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_all: PlayAll) -> None:

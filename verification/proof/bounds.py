@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_players.adaptive import PRIORITIES
+
 STEP_SHARE = 0.7
 """Maximum share of the step limit for the fair oracle's p99 of steps."""
 
@@ -28,3 +31,12 @@ MOST_BY_CHANCE = 0.02
 
 LEAST_LOSS = 0.3
 """Minimum loss of success of the weakest worker from level 0 to level 4."""
+
+PRIORITY_CHANCE = 1 / len(PRIORITIES)
+"""Probability that one guess of a priority is right. The closing act leaves an agent only one."""
+
+APPROVER_TRIES = MAX_GUESSES + 1
+"""Number of people whom an agent may ask before it has guessed too often, the accepted one included."""
+
+CHANCE_CONFIDENCE = 0.99
+"""One-sided confidence of the bound on successes by chance."""

@@ -20,6 +20,9 @@ class Size:
     oracle_seeds: int
     cheat_seeds: int
     zoo_seeds: int
+    search_seeds: int
+    """Seeds of the adaptive adversaries per level."""
+
     climbs: int
     most_climbs: int
     """Evaluations of the hill climber, by default and in the first scenario."""
@@ -78,6 +81,7 @@ SMOKE = Size(
     oracle_seeds=3,
     cheat_seeds=1,
     zoo_seeds=1,
+    search_seeds=1,
     climbs=20,
     most_climbs=100,
     single_calls=1,
@@ -105,6 +109,7 @@ FULL = Size(
     oracle_seeds=200,
     cheat_seeds=3,
     zoo_seeds=8,
+    search_seeds=20,
     climbs=2_000,
     most_climbs=20_000,
     single_calls=2,

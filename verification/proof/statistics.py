@@ -1,4 +1,4 @@
-"""Means with confidence intervals."""
+"""Means with confidence intervals, and bounds on successes by chance."""
 
 from __future__ import annotations
 
@@ -20,3 +20,20 @@ def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
         return (float("-inf"), float("inf")) if middle == 0 else (middle, middle)
     spread = sqrt(sum((value - middle) ** 2 for value in values) / (n - 1) / n)
     return middle - _Z_95 * spread, middle + _Z_95 * spread
+
+
+def most_successes(chances: Sequence[float], confidence: float) -> int:
+    """Return the least number of successes that independent trials do not exceed with this confidence.
+
+    `chances` are the probabilities of the trials; the distribution is the exact Poisson binomial one.
+    """
+    distribution = [1.0]
+    for chance in chances:
+        failed, won = [*distribution, 0.0], [0.0, *distribution]
+        distribution = [(1 - chance) * one + chance * other for one, other in zip(failed, won, strict=True)]
+    cumulated = 0.0
+    for successes, probability in enumerate(distribution):
+        cumulated += probability
+        if cumulated >= confidence:
+            return successes
+    return len(chances)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos.policies.arguments import ids_in
 from companyos_players.player import Player
+from companyos_players.tool_client import ToolRefusedError
 
 PRIORITIES = ("low", "medium", "high", "critical")
-NOT_ENTITLED = frozenset({"approver-not-entitled", "approver-departed", "own-request", "already-approved-by"})
+REFUSED_APPROVERS = ("approver-", "delegation-", "own-request", "already-approved-by")
+"""How the error codes begin with which ApprovalFlow refuses a person as approver."""
+
 _UPDATE = "ticketdesk_update_ticket"
-_SUBMIT = "approvalflow_submit_approval"
+_ASKS = frozenset({"approvalflow_submit_approval", "approvalflow_escalate_approval"})
+_PEOPLE = {"query": "head lead chief manager", "limit": 50}
+_LIST_ATTEMPTS = 5
 
 
 class _WorkDone(Exception):  # noqa: N818 - not an error
@@ -21,67 +28,96 @@ class _WorkDone(Exception):  # noqa: N818 - not an error
 
 
 class PrioritySearcher:
-    """The oracle's run without the ticket's priority: it guesses one, and tries the others after the end of the run.
+    """The oracle's run without one ticket's priority: it guesses one, and tries the others after the end of the run.
 
-    `guesses` is the order of the guesses; it returns once the episode is over. `right` is the priority that the oracle
-    would have set, None if it set none.
+    The ticket is the first whose priority the oracle sets: `key`, None if it sets none. `right` is that priority. The
+    order of the guesses is random; with `start_wrong` the first one is wrong.
     """
 
-    def __init__(self, oracle: Player, guesses: Sequence[str] = PRIORITIES, *, start_wrong: bool = False) -> None:
+    def __init__(self, oracle: Player, *, start_wrong: bool = False) -> None:
         self._oracle = oracle
-        self._guesses = tuple(guesses)
         self._start_wrong = start_wrong
+        self.key: str | None = None
         self.right: str | None = None
 
     async def play(self, task: TaskView, call: Call) -> None:
         """Play one episode."""
-        key = ids_in(task.brief)[0]
+        self._forget()
+        guesses = task.stream.child("priorities").shuffled(PRIORITIES)
 
         async def guess(tool: str, arguments: dict[str, Any], /) -> StepView:
-            if tool == _UPDATE and arguments.get("key") == key and "priority" in arguments:
-                self.right = arguments["priority"]
-                arguments = {**arguments, "priority": self._first_guess(self.right)}
-            if tool == "finish" and arguments.get("outcome") == "done":
+            if tool == _UPDATE and arguments.get("priority") in PRIORITIES and self.key in (None, arguments["key"]):
+                self.key, self.right = arguments["key"], arguments["priority"]
+                arguments = {**arguments, "priority": next(self._first_guesses(guesses))}
+            if tool == "finish" and arguments.get("outcome") != "refused":
                 raise _WorkDone
             return await call(tool, arguments)
 
-        with suppress(_WorkDone):
+        with suppress(_WorkDone, ToolRefusedError):
             await self._oracle(task, guess)
-        for priority in self._guesses:
-            await call(_UPDATE, {"key": key, "priority": priority})
+        for priority in guesses:
+            await call(_UPDATE, {"key": self.key or ids_in(task.brief)[0], "priority": priority})
         await call("finish", {"outcome": "done", "summary": "Done."})
 
-    def _first_guess(self, right: str) -> str:
-        wrong_first = (guess for guess in self._guesses if not self._start_wrong or guess != right)
-        return next(wrong_first)
+    def _forget(self) -> None:
+        self.key = self.right = None
+
+    def _first_guesses(self, guesses: list[str]) -> Iterator[str]:
+        return (guess for guess in guesses if not self._start_wrong or guess != self.right)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A call that names an approver, and when it was made."""
+
+    tool: str
+    arguments: dict[str, Any]
+    at: datetime
 
 
 class ApproverSearcher:
-    """The oracle's run without knowing who may approve: it asks one person after another until a request is accepted.
+    """The oracle's run without knowing who may approve: it asks people in a random order until a request is accepted.
 
-    `refused` are the people whom ApprovalFlow did not accept, over the whole episode.
+    `people` are those whom it asks, `first` is the first call that named an approver, and `refused` are the people whom
+    ApprovalFlow did not accept, over the whole episode.
     """
 
     def __init__(self, oracle: Player) -> None:
         self._oracle = oracle
-        self.refused: set[str] = set()
+        self.people: list[str] = []
+        self.first: Ask | None = None
+        self.refused: dict[str, str] = {}
 
     async def play(self, task: TaskView, call: Call) -> None:
         """Play one episode."""
-        people: list[str] = []
+        self.people, self.first, self.refused = [], None, {}
 
         async def guess(tool: str, arguments: dict[str, Any], /) -> StepView:
-            if tool != _SUBMIT or "approver_id" not in arguments:
+            if tool not in _ASKS or "approver_id" not in arguments:
                 return await call(tool, arguments)
-            if not people:
-                listed = await call("datahub_search_people", {"query": "head lead chief manager", "limit": 50})
-                rows = listed.result.get("items", []) if isinstance(listed.result, dict) else []
-                people.extend(row["id"] for row in rows)
-            for person_id in people:
+            if self.first is None:
+                self.people, now = await _list_people(call)
+                self.people = task.stream.child("approvers").shuffled(self.people)
+                self.first = Ask(tool, arguments, now)
+            for person_id in self.people:
                 view = await call(tool, {**arguments, "approver_id": person_id})
-                if view.problem not in NOT_ENTITLED:
+                if view.problem is None or not view.problem.startswith(REFUSED_APPROVERS):
                     return view
-                self.refused.add(person_id)
+                self.refused[person_id] = view.problem
             return view
 
         await self._oracle(task, guess)
+
+
+async def _list_people(call: Call) -> tuple[list[str], datetime]:
+    """Return the ids of people with a title that sounds like authority, and the time."""
+    for _ in range(_LIST_ATTEMPTS):
+        view = await call("datahub_search_people", _PEOPLE)
+        lists = [part for part in view.result.values() if isinstance(part, list)] if not view.is_refused else []
+        if lists and lists[0]:
+            return [_person_id(row) for row in lists[0]], view.now
+    raise ToolRefusedError("datahub_search_people", view.problem or "no people")
+
+
+def _person_id(row: dict[str, Any]) -> str:
+    return next(value for value in row.values() if isinstance(value, str) and value.startswith("E-"))

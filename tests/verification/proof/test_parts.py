@@ -25,12 +25,13 @@ from verification.proof.final_states.row_mutations import _row_mutations
 from verification.proof.players.oracles import FEASIBLE, REFUSED, undisturbed_seed
 from verification.proof.players.variations import permuted_steps, repeating
 from verification.proof.rows import ROWS, Scope, difficulty
-from verification.proof.rows.adversaries import BY_CHANCE
+from verification.proof.rows.adversaries import ASKED, BY_CHANCE, GUESSED
 from verification.proof.rows.base import Tally, group_by_promise, summarize_violations
 from verification.proof.rows.determinism import ONE_DIGEST
 from verification.proof.rows.leaks import Canaries, CanaryScenario
 from verification.proof.rows.splits import COLLISIONS
 from verification.proof.sizes import FULL, SMOKE
+from verification.proof.statistics import most_successes
 
 
 class Calls:
@@ -239,6 +240,24 @@ def test_chance_may_solve_two_tasks_of_a_hundred(won: int, holds: bool) -> None:
     [line] = ROWS["B"].lines(LADDER_SCOPE, tallies)
     assert (line.n, line.holds) == (100, holds)
     assert "mean return -10.50 (95 % interval -10.60 to -10.40)" in line.result
+
+
+@pytest.mark.parametrize(
+    ("chances", "most"), [((), 0), ((0.0,) * 9, 0), ((1.0,) * 3, 3), ((0.25,) * 100, 35), ((0.005,) * 2, 0)]
+)
+def test_successes_by_chance_are_bounded(chances: tuple[float, ...], most: int) -> None:
+    assert most_successes(chances, 0.99) == most
+
+
+@pytest.mark.parametrize("promise", [GUESSED, ASKED])
+@pytest.mark.parametrize(("won", "holds"), [(9, True), (10, False)])
+def test_a_search_may_succeed_as_often_as_chance(promise: str, won: int, holds: bool) -> None:
+    tallies = [
+        Tally(promise=promise, n=1, values=(0.25,), faults=("tiny: success",) if nth < won else ()) for nth in range(17)
+    ]
+    [line] = ROWS["B"].lines(LADDER_SCOPE, tallies)
+    assert (line.n, line.holds) == (17, holds)
+    assert line.result == f"{won} successes, 4.2 expected by chance, at most 9"
 
 
 def test_a_missing_python_is_reported() -> None:

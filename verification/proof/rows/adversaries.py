@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from companyos.contract import Outcome
 from companyos_gateway.chaos import Kind
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
 from companyos_players.task_agnostic import TASK_AGNOSTIC, Fabricator, trace_imitators
 from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for
-from verification.proof.bounds import LEAST_GAP, MOST_BY_CHANCE, MOST_FAILURE
+from verification.proof.bounds import CHANCE_CONFIDENCE, LEAST_GAP, MOST_BY_CHANCE, MOST_FAILURE, PRIORITY_CHANCE
+from verification.proof.chance import approver_chance, is_priority_judged
 from verification.proof.episode_runner import EpisodeResult, Player, record_episode
 from verification.proof.players.hill_climbing import HillClimber
 from verification.proof.players.late_refresh import is_late_refresh, late_refresher
 from verification.proof.players.oracles import FAIR, fair_oracle, steps_of
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
-from verification.proof.statistics import confidence_interval, mean
+from verification.proof.statistics import confidence_interval, mean, most_successes
 
 SUCCESSES = "task-agnostic agents never succeed"
 BOUND = "no failing return above +4"
@@ -24,12 +27,16 @@ GAP = "every mean return is at least 10 below the fair oracle's"
 CHEATED = "no adversary of a scenario succeeds"
 CLIMBED = "hill climbing on the return finds neither success nor a failing return above +4"
 BY_CHANCE = "the random policy succeeds in 0-2 % of tasks at level 1"
+SEARCHED = "a search for the priority after a wrong guess never succeeds"
+GUESSED = f"guessing the priority succeeds no more often than chance ({CHANCE_CONFIDENCE:.0%} bound)"
+ASKED = f"asking person after person succeeds no more often than chance ({CHANCE_CONFIDENCE:.0%} bound)"
 MEANS = "means"
 
-PLAY, CHEAT, CLIMB, CHANCE = "play", "cheat", "climb", "chance"
+PLAY, CHEAT, CLIMB, CHANCE, SEARCH = "play", "cheat", "climb", "chance", "search"
 RANDOM = "random"
 LATE = "submits stale values, then refreshes"
 CLIMBER = "hill climber"
+PRIORITY, ASKER = "searches the priority", "asks person after person"
 FABRICATOR = "fabricates"
 LONGEST_CLIMB_SCENARIO = "vendor_onboarding"
 CLIMBED_LEVEL = CHANCE_LEVEL = 1
@@ -49,7 +56,7 @@ class Adversaries(Row):
         size = scope.size
         for scenario in scope.scenarios:
             for level in size.levels:
-                for part, seeds in ((PLAY, size.zoo_seeds), (CHEAT, size.cheat_seeds)):
+                for part, seeds in ((PLAY, size.zoo_seeds), (CHEAT, size.cheat_seeds), (SEARCH, size.search_seeds)):
                     for seed in scope.seeds(seeds):
                         yield Job(row="B", part=part, scope=scope, scenario=scenario, seed=seed, level=level, weight=5)
             for seed in scope.seeds(-(-size.random_episodes // len(scope.scenarios))):
@@ -67,6 +74,8 @@ class Adversaries(Row):
             return await _cheat(engine, job)
         if job.part == CHANCE:
             return await _by_chance(engine, job)
+        if job.part == SEARCH:
+            return [*await _search_priority(engine, job), *await _search_approver(engine, job)]
         return await _play(engine, job)
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
@@ -85,6 +94,11 @@ class Adversaries(Row):
             faults = [fault for tally in tallies for fault in tally.faults]
             result = f"highest {most:.1f}" + (f", {summarize_violations(faults)}" if faults else "")
             return self.make_line(scope, promise, line.n, result, holds=bool(line.holds))
+        if promise in (GUESSED, ASKED):
+            chances = [value for tally in tallies for value in tally.values]
+            won, most = sum(len(tally.faults) for tally in tallies), most_successes(chances, CHANCE_CONFIDENCE)
+            result = f"{won} successes, {sum(chances):.1f} expected by chance, at most {most}"
+            return self.make_line(scope, promise, line.n, result, holds=line.n > 0 and won <= most)
         return line
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
@@ -163,6 +177,32 @@ async def _refresh_late(engine: EpisodeEngine, job: Job) -> list[Tally]:
         return []
     kept = await record_episode(engine, job.scenario, LATE, late, seed=job.seed, chaos=job.level, overrides=stale)
     return _counted(CHEATED, job.scenario, LATE, [kept.result])[:2] if is_late_refresh(kept.step_records) else []
+
+
+async def _search_priority(engine: EpisodeEngine, job: Job) -> list[Tally]:
+    """Guess the priority and try the others, in instances in which it is judged: after a wrong guess, and at random."""
+    tallies: list[Tally] = []
+    for promise, starts_wrong, chances in ((SEARCHED, True, ()), (GUESSED, False, (PRIORITY_CHANCE,))):
+        searcher = PrioritySearcher(fair_oracle(job.scenario), start_wrong=starts_wrong)
+        kept = await record_episode(engine, job.scenario, PRIORITY, searcher.play, seed=job.seed, chaos=job.level)
+        if searcher.key is None or not is_priority_judged(kept, searcher.key):
+            break
+        tallies += _searched(promise, job, kept.result, chances)
+    return tallies
+
+
+async def _search_approver(engine: EpisodeEngine, job: Job) -> list[Tally]:
+    """Ask people in a random order until a request is accepted."""
+    searcher = ApproverSearcher(fair_oracle(job.scenario))
+    kept = await record_episode(engine, job.scenario, ASKER, searcher.play, seed=job.seed, chaos=job.level)
+    if searcher.first is None:
+        return []
+    return _searched(ASKED, job, kept.result, (approver_chance(kept.instance, searcher.first, searcher.people),))
+
+
+def _searched(promise: str, job: Job, played: EpisodeResult, chances: tuple[float, ...]) -> list[Tally]:
+    found, bound = _counted(promise, job.scenario, played.player, [played])[:2]
+    return [replace(found, values=chances), bound]
 
 
 async def _by_chance(engine: EpisodeEngine, job: Job) -> list[Tally]:

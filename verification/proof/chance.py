@@ -1,0 +1,83 @@
+"""How often an adversary that guesses may succeed by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import comb
+from typing import Any
+
+from companyos_approvalflow.approval_types.model import ApprovalType, FieldSpec, Threshold
+from companyos_approvalflow.decisions.model import Case
+from companyos_approvalflow.decisions.rules import check_may_be_asked
+from companyos_approvalflow.delegations.model import Delegation
+from companyos_approvalflow.seed import Seed
+from companyos_approvalflow.seed_rows import ApprovalTypeRow
+from companyos_gateway.evaluation.guessing import NOT_ENTITLED
+from companyos_gateway.scenarios import Instance
+from companyos_players.adaptive import PRIORITIES, Ask
+from companyos_shared.framework import ServiceError
+from verification.proof.bounds import APPROVER_TRIES
+from verification.proof.episode_runner import RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
+
+APPROVALFLOW, TICKETDESK = "approvalflow", "ticketdesk"
+
+
+def is_priority_judged(kept: RecordedEpisode, key: str) -> bool:
+    """Return whether the checks on an episode depend on a ticket's priority, everything else being the same."""
+    return len({_failed_checks(kept, key, priority) for priority in PRIORITIES}) > 1
+
+
+def _failed_checks(kept: RecordedEpisode, key: str, priority: str) -> frozenset[str]:
+    final_state = FinalState(kept)
+    for change in final_state.changes[TICKETDESK]:
+        if (change["table"], change["key"]) == ("tickets", key):
+            change["after"]["priority"] = priority
+    return frozenset(one.id for one in final_state.judge().checks if not one.passed)
+
+
+def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> float:
+    """Return the probability that one of the allowed tries in a random order names a person who is accepted.
+
+    People whom ApprovalFlow refuses for a reason that is no guess, such as absence, cost no try and do not count.
+    """
+    codes = [code for _, code in refusals(instance, ask, people)]
+    accepted, wrong = codes.count(None), sum(code in NOT_ENTITLED for code in codes)
+    if not accepted or wrong < APPROVER_TRIES:
+        return float(accepted > 0)
+    return 1 - comb(wrong, APPROVER_TRIES) / comb(wrong + accepted, APPROVER_TRIES)
+
+
+def refusals(instance: Instance, ask: Ask, people: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each person with the error code with which ApprovalFlow refuses them as approver, None if it does not."""
+    case = _case(instance, ask)
+    for person_id in people:
+        try:
+            check_may_be_asked(case, person_id, ask.at)
+        except ServiceError as error:
+            yield person_id, error.code
+        else:
+            yield person_id, None
+
+
+def _case(instance: Instance, ask: Ask) -> Case:
+    seed = Seed.model_validate(instance.documents[APPROVALFLOW])
+    asked: dict[str, Any] = {"requester_id": instance.acting_as, **ask.arguments}
+    if "type_key" not in asked:
+        asked = next(row.model_dump() for row in seed.requests if row.id == asked["request_id"])
+    approval_type = next(_approval_type(row) for row in seed.approval_types if row.key == asked["type_key"])
+    return Case(
+        company=seed.company,
+        approval_type=approval_type,
+        delegations=[Delegation(**{**row.model_dump(), "type_keys": tuple(row.type_keys)}) for row in seed.delegations],
+        requester_id=asked["requester_id"],
+        amount_cents=approval_type.amount_cents(asked["fields"]),
+    )
+
+
+def _approval_type(row: ApprovalTypeRow) -> ApprovalType:
+    columns = row.model_dump()
+    fields = tuple(FieldSpec(**spec) for spec in columns["fields"])
+    return ApprovalType(
+        **{**columns, "fields": fields, "thresholds": tuple(Threshold(**limit) for limit in columns["thresholds"])}
+    )
