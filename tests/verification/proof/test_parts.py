@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from companyos.contract import ToolSpec
-from companyos.policies import EpisodeOverError, StepView, load_policy
+from companyos.policies import Call, EpisodeOverError, StepView, load_policy
 from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.applicability import inapplicable_kinds
-from companyos_players.player import is_write, replay_of
+from companyos_players.player import Step, is_write, replay_of
 from companyos_players.task_agnostic import Fabricator, trace_imitators
 from companyos_players.tool_matching import match_tools_by_description
 from companyos_shared.streams import Stream
@@ -23,7 +23,7 @@ from tests.scenarios.engine import initial_rows
 from verification.proof.final_states.mutations import near_values
 from verification.proof.final_states.row_mutations import _row_mutations
 from verification.proof.players.oracles import FEASIBLE, REFUSED, undisturbed_seed
-from verification.proof.players.variations import permuted_steps, repeating
+from verification.proof.players.variations import detouring, permuted_steps, repeating
 from verification.proof.rows import ROWS, Scope, difficulty
 from verification.proof.rows.adversaries import ASKED, BY_CHANCE, GUESSED
 from verification.proof.rows.base import Tally, group_by_promise, summarize_violations
@@ -134,6 +134,18 @@ async def test_what_has_a_key_is_sent_twice() -> None:
     calls = Calls(a_step())
     await repeating(replay_of([("a_make", {"idempotency_key": "k"}), ("a_get", {})]))(a_task(), calls)
     assert [tool for tool, _ in calls.made] == ["a_make", "a_make", "a_get"]
+
+
+async def test_a_detour_is_taken_once_around_the_first_call_of_its_tool() -> None:
+    calls = Calls(a_step())
+
+    async def look(call: Call, arguments: dict[str, Any]) -> None:
+        await call("a_look", arguments)
+
+    steps: list[Step] = [("a_get", {}), ("a_make", {"n": 1, "idempotency_key": "k"}), ("a_make", {"n": 2})]
+    await detouring(replay_of(steps), "a_make", before=look, after=look)(a_task(), calls)
+    assert [tool for tool, _ in calls.made] == ["a_get", "a_look", "a_make", "a_look", "a_make"]
+    assert calls.made[1] == ("a_look", {"n": 1})
 
 
 def test_a_canary_that_sings_is_heard() -> None:

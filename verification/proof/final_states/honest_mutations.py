@@ -31,7 +31,7 @@ _TEMPLATES = 3
 """Maximum number of existing requests to start from where the task needs none."""
 
 _MOST_SLIPS = 40
-_ASSIGNEE_BY_POLICY = frozenset({"incident_response"})
+ASSIGNEE_BY_POLICY = frozenset({"incident_response"})
 """Scenarios whose policy names the one person who gets the ticket."""
 
 
@@ -120,7 +120,7 @@ def _assignees(oracle_run: OracleRun) -> NamedMutations:
     """Yield the entry ticket assigned to each other colleague whom TicketDesk accepts."""
     ticket, company, instance = oracle_run.ticket, oracle_run.company, oracle_run.kept.instance
     is_worked = any(net.key == oracle_run.key for net in oracle_run.changed(TICKETDESK, "tickets"))
-    if not is_worked or instance.scenario in _ASSIGNEE_BY_POLICY:
+    if not is_worked or instance.scenario in ASSIGNEE_BY_POLICY:
         return
     due_on = datetime.fromisoformat(ticket["due_at"]).date()
     for person in company.people:
