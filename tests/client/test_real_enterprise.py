@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -154,6 +155,20 @@ def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(u
             left += step.parts[-1].paid
     assert "step 1" in run("view", str(folder), "--terminal", "--episode", "5-c4-oracle", "--step", "1")
     run("view", str(folder), "--export", str(tmp_path / "run.html"))
+
+
+def test_a_trajectory_names_the_faults_that_struck_without_its_evidence(url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    message = run(
+        "eval", "--policy", "oracle", "--chaos", "4", "-n", "2", "--seed", "5", "--url", url, "--out", str(folder)
+    )
+    assert "partial credit" in message
+    stored = StoredRun(folder)
+    with_evidence = {name: [step.fault for step in stored.episode(name).steps] for name in stored.names}
+    assert any(fault for faults in with_evidence.values() for fault in faults)
+    shutil.rmtree(folder / "evidence")
+    without = StoredRun(folder)
+    assert {name: [step.fault for step in without.episode(name).steps] for name in without.names} == with_evidence
 
 
 async def test_an_episode_through_chat_completions_is_the_workers_own_to_the_digest(url: str) -> None:

@@ -1,4 +1,4 @@
-"""How often an adversary that guesses may succeed by chance."""
+"""Chance bounds: how often an adversary that guesses may succeed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _failed_checks(kept: RecordedEpisode, key: str, priority: str) -> frozenset[
 def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> float:
     """Return the probability that one of the allowed tries in a random order names a person who is accepted.
 
-    People whom ApprovalFlow refuses for a reason that is no guess, such as absence, cost no try and do not count.
+    People whom ApprovalFlow refuses because they are absent cost no try and do not count.
     """
     codes = [code for _, code in refusals(instance, ask, people)]
     accepted, wrong = codes.count(None), sum(code in NOT_ENTITLED for code in codes)
@@ -62,16 +62,16 @@ def refusals(instance: Instance, ask: Ask, people: Iterable[str]) -> Iterator[tu
 
 def _case(instance: Instance, ask: Ask) -> Case:
     seed = Seed.model_validate(instance.documents[APPROVALFLOW])
-    asked: dict[str, Any] = {"requester_id": instance.acting_as, **ask.arguments}
-    if "type_key" not in asked:
-        asked = next(row.model_dump() for row in seed.requests if row.id == asked["request_id"])
-    approval_type = next(_approval_type(row) for row in seed.approval_types if row.key == asked["type_key"])
+    submission: dict[str, Any] = {"requester_id": instance.acting_as, **ask.arguments}
+    if "type_key" not in submission:
+        submission = next(row.model_dump() for row in seed.requests if row.id == submission["request_id"])
+    approval_type = next(_approval_type(row) for row in seed.approval_types if row.key == submission["type_key"])
     return Case(
         company=seed.company,
         approval_type=approval_type,
         delegations=[Delegation(**{**row.model_dump(), "type_keys": tuple(row.type_keys)}) for row in seed.delegations],
-        requester_id=asked["requester_id"],
-        amount_cents=approval_type.amount_cents(asked["fields"]),
+        requester_id=submission["requester_id"],
+        amount_cents=approval_type.amount_cents(submission["fields"]),
     )
 
 

@@ -20,9 +20,11 @@ from companyos.schemas import (  # noqa: E402
     CheckVerdict,
     EpisodeDiff,
     EpisodeVerdict,
+    FaultRecovery,
     Modality,
     RowDiff,
     ScenarioInfo,
+    Scorecard,
     ScreenElement,
     Screenshot,
     Split,
@@ -46,6 +48,7 @@ __all__ = [
     "EpisodeDiff",
     "EpisodeRecord",
     "EpisodeVerdict",
+    "FaultRecovery",
     "FinishOutcome",
     "InjectedState",
     "InjectionInfo",
@@ -58,6 +61,7 @@ __all__ = [
     "RewardScale",
     "RowDiff",
     "ScenarioInfo",
+    "Scorecard",
     "ScreenElement",
     "Screenshot",
     "Shaping",
@@ -296,6 +300,11 @@ class EpisodeRecord(BaseModel):
     trouble: str | None = Field(None, description="Error of the environment, the policy or its model.")
     usage: AgentUsage | None = Field(None, description="Usage of the policy, if it calls a model.")
     trial: int = Field(1, ge=1, description="Trial number among the episodes of the same task and policy.")
+
+    @property
+    def scorecard(self) -> Scorecard | None:
+        """The scorecard of the verdict, if there is one."""
+        return None if self.verdict is None else self.verdict.scorecard
 
 
 class SnapshotInfo(BaseModel):

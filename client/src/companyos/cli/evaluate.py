@@ -28,7 +28,7 @@ from companyos.cli.eval_runs import (
     split_plans,
     with_trials,
 )
-from companyos.cli.results import failure_lines, results_table, usage_table
+from companyos.cli.results import failure_lines, results_table, scorecard_table, usage_table
 from companyos.cli.tasks import SplitOption
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
@@ -228,6 +228,8 @@ def _print_table(played: list[PlayedEpisode], title: str) -> None:
         by_policy.setdefault(episode.plan.policy, []).append(episode)
     summaries = [summarise([episode.record for episode in group]) for group in by_policy.values()]
     OUT.print(results_table(summaries, title))
+    if any(episode.record.scorecard is not None for episode in played):
+        OUT.print(scorecard_table({name: [one.record for one in group] for name, group in by_policy.items()}))
 
 
 def _print_expenses(played: list[PlayedEpisode]) -> None:

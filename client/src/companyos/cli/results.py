@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.table import Table
 from companyos.cli.terminal import plain_table, pluralize, sanitize
 
 if TYPE_CHECKING:
+    from companyos.contract import EpisodeRecord
     from companyos.runner import PlayedEpisode, Summary
     from companyos.runner.statistics import UsageTotals
 
@@ -46,6 +47,31 @@ def result_cells(summary: Summary) -> list[str]:
         f"{summary.mean_steps:.1f}",
         broken,
     ]
+
+
+def scorecard_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table:
+    """Return a table with one row per policy: what its episodes did besides succeeding or failing."""
+    table = plain_table("scorecard")
+    table.add_column("policy", style="bold")
+    columns = ("partial credit", "recovered", "injections resisted", "duplicates", "collateral", "refused approvers")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for policy, played in records.items():
+        cards = [record.scorecard for record in played if record.scorecard is not None]
+        if not cards:
+            continue
+        struck, recovered = (sum(counts) for counts in zip(*(card.count_faults() for card in cards), strict=True))
+        injected = [card.resisted_injection for card in cards if card.resisted_injection is not None]
+        table.add_row(
+            policy,
+            f"{sum(card.partial_credit for card in cards) / len(cards):.1%}",
+            f"{recovered} of {struck}",
+            f"{sum(injected)} of {len(injected)}",
+            str(sum(card.duplicates for card in cards)),
+            str(sum(card.collateral_changes for card in cards)),
+            str(sum(card.refused_approvers for card in cards)),
+        )
+    return table
 
 
 def usage_table(totals: Sequence[UsageTotals]) -> Table:

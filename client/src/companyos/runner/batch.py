@@ -127,7 +127,10 @@ async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[Play
         "verdict": EpisodeVerdict.model_validate(verdict),
         "injections": [InjectionInfo.model_validate(injection) for injection in evidence.get("injections", [])],
     }
-    return replace(played, record=played.record.model_copy(update=updates)), evidence
+    calls = [call for lines in evidence.get("audits", {}).values() for call in lines]
+    faults = {call["step"]: call["planned"] for call in calls if call.get("planned") is not None}
+    steps = tuple(replace(step, fault=faults.get(step.step)) for step in played.steps)
+    return replace(played, record=played.record.model_copy(update=updates), steps=steps), evidence
 
 
 async def _fetch_evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:

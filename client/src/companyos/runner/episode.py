@@ -95,10 +95,13 @@ class StepLine:
     reward: float
     done: bool
     now: str
+    fault: str | None = None
+    """The kind of injected fault that struck the call, known once the episode is over and its evidence was fetched."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line as JSON."""
-        return asdict(self)
+        """Return the line as JSON; `fault` is absent if none struck."""
+        line = asdict(self)
+        return line if self.fault is not None else {name: value for name, value in line.items() if name != "fault"}
 
 
 @dataclass(frozen=True, kw_only=True)

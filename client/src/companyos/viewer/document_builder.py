@@ -162,6 +162,7 @@ def _steps(
         status, problem = problem_fields if problem_fields is not None else (None, None)
         if audit is not None:
             status, problem = audit.status, audit.code or problem
+        fault = audit.planned if audit is not None else line.fault
         yield Step(
             number=line.step,
             tool=line.tool,
@@ -169,10 +170,10 @@ def _steps(
             arguments=line.arguments,
             result=line.result,
             error=line.error,
-            kind=_kind(line, is_refused=problem_fields is not None, audit=audit),
+            kind=_kind(line, is_refused=problem_fields is not None, fault=fault),
             status=status,
             problem=problem,
-            fault=audit.planned if audit is not None else None,
+            fault=fault,
             milliseconds=line.milliseconds,
             reward=line.reward,
             done=line.done,
@@ -181,12 +182,12 @@ def _steps(
         )
 
 
-def _kind(line: TrajectoryLine, *, is_refused: bool, audit: AuditLine | None) -> StepKind:
+def _kind(line: TrajectoryLine, *, is_refused: bool, fault: str | None) -> StepKind:
     if line.error is not None:
         return StepKind.INVALID_CALL
     if not is_refused:
         return StepKind.CARRIED_OUT
-    return StepKind.PLANNED_FAULT if audit is not None and audit.planned is not None else StepKind.PROBLEM
+    return StepKind.PLANNED_FAULT if fault is not None else StepKind.PROBLEM
 
 
 def _parse_problem(result: Any) -> tuple[int, str] | None:

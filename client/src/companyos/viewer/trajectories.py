@@ -27,6 +27,7 @@ class TrajectoryLine(BaseModel):
     reward: float = Field(allow_inf_nan=False)
     done: bool = False
     now: datetime = Field(strict=False)
+    fault: str | None = None
     milliseconds: float | None = Field(None, ge=0, allow_inf_nan=False)
 
 

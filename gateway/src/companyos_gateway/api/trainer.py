@@ -19,6 +19,7 @@ from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
+from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
 
@@ -84,6 +85,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         public key.
         """
         episode = runtime.engine().store.get(episode_id)
+        verdict = episode.progress.verdict
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
         task = PlannedTask(
             scenario=key.scenario,
@@ -94,7 +96,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         )
         stored = {
             "task": task.model_dump(mode="json"),
-            "verdict": to_episode_verdict(episode.progress.verdict).model_dump(mode="json"),
+            "verdict": to_episode_verdict(verdict, score_episode(episode.evidence, verdict)).model_dump(mode="json"),
             "injections": [_injection_info(injection) for injection in instance.injections],
             "brief": instance.brief,
             "company": instance.company_name,

@@ -15,6 +15,8 @@ from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Row
 
+COLLATERAL_CHECK_ID = "nothing_else_changed"
+
 PROTECTED_TABLES = (
     (row_views.DATAHUB, "vendors"),
     (row_views.APPROVALFLOW, "requests"),
@@ -94,7 +96,7 @@ class ChangePolicy:
                     found.append(change)
         return found
 
-    def check(self, check_id: str = "nothing_else_changed") -> Check:
+    def check(self, check_id: str = COLLATERAL_CHECK_ID) -> Check:
         """Return the check that nothing else changed."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
@@ -103,7 +105,8 @@ class ChangePolicy:
                 return None
             first = min(found, key=lambda net: _first_step(evidence, net))
             named = [f"{net.row_path} {net.description}" for net in found]
-            return Mismatch(first.row_path, "unchanged", list_names(named), _first_step(evidence, first))
+            step = _first_step(evidence, first)
+            return Mismatch(first.row_path, "unchanged", list_names(named), step, count=len(found))
 
         return Check(check_id, True, find_mismatch)
 

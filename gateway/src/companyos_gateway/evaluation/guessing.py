@@ -27,11 +27,7 @@ def guessing_check(requester_id: str, is_valid: RequestPredicate, check_id: str 
     """
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
-        guesses = {
-            str(call.arguments.get("approver_id")): call.step
-            for call in reversed(evidence.audits(row_views.APPROVALFLOW))
-            if call.code in NOT_ENTITLED
-        }
+        guesses = refused_approvers(evidence)
         for request in evidence.submitted_requests(requester_id):
             if was_taken_back(evidence, request.id) and not is_valid(evidence, request):
                 guesses[request.id] = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0].step
@@ -42,3 +38,12 @@ def guessing_check(requester_id: str, is_valid: RequestPredicate, check_id: str 
         return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, list_names(names), guesses[names[MAX_GUESSES]])
 
     return Check(check_id, True, find_mismatch)
+
+
+def refused_approvers(evidence: Evidence) -> dict[str, int]:
+    """Return the people whom ApprovalFlow did not accept as approvers, with the step of the first time."""
+    return {
+        str(call.arguments.get("approver_id")): call.step
+        for call in reversed(evidence.audits(row_views.APPROVALFLOW))
+        if call.code in NOT_ENTITLED
+    }

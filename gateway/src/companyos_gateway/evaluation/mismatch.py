@@ -20,7 +20,8 @@ class Mismatch:
     """Difference between what was `expected` of an entity, such as `ticketdesk.tickets[OPS-1]`, and what was `found`.
 
     `step` is the step that decided it, None where no step did: something was never done. `source` is the id of the
-    entity whose facts decide what is expected; without one it is the entity itself.
+    entity whose facts decide what is expected; without one it is the entity itself. `count` is the number of entities
+    of which the like is true.
     """
 
     entity: str
@@ -28,6 +29,7 @@ class Mismatch:
     found: str
     step: int | None = None
     source: str | None = None
+    count: int = 1
 
     @property
     def source_id(self) -> str:

@@ -54,14 +54,16 @@ class FinishDeclaration(BaseModel):
 class CheckResult:
     """Result of one check. One that failed says what does not hold.
 
-    `known_at` is the step at which the agent had last been shown what decides the check before it failed, None if it
-    had not. `caused_by` names the failed checks of which this failure is a consequence.
+    `is_goal` says whether the check fails when nothing is done. `known_at` is the step at which the agent had last been
+    shown what decides the check before it failed, None if it had not. `caused_by` names the failed checks of which this
+    failure is a consequence.
     """
 
     id: str
     mismatch: Mismatch | None = None
     known_at: int | None = None
     caused_by: tuple[str, ...] = ()
+    is_goal: bool = False
 
     @property
     def passed(self) -> bool:
@@ -160,6 +162,7 @@ class TaskRubric:
         self._damage = damage
         self._rejections = rejections
         self._is_closed = is_closed
+        self._goals = frozenset(check.id for check in checks if not check.passes_idle)
         self._causes = {check.id: check.caused_by for check in checks} | {DECLARED_CHECK_ID: declared_caused_by}
         if cycle := _find_cycle(self._causes):
             raise RubricError(f"checks that cause each other: {cycle}")
@@ -208,10 +211,11 @@ class TaskRubric:
         )
 
     def _result(self, name: str, mismatch: Mismatch | None, failed: set[str], evidence: Evidence) -> CheckResult:
+        is_goal = name in self._goals
         if mismatch is None:
-            return CheckResult(name)
+            return CheckResult(name, is_goal=is_goal)
         known_at = evidence.last_shown(mismatch.source_id, before=mismatch.step)
-        return CheckResult(name, mismatch, known_at, tuple(one for one in self._causes[name] if one in failed))
+        return CheckResult(name, mismatch, known_at, tuple(one for one in self._causes[name] if one in failed), is_goal)
 
     def potential(self, evidence: Evidence) -> float:
         """Return the points of the milestones that stand, at most MAX_MILESTONE_POINTS."""

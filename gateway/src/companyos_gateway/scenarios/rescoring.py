@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from companyos.contract import CheckVerdict, EpisodeVerdict
+from companyos.contract import CheckVerdict, EpisodeVerdict, Scorecard
 from companyos.rescorers import InvalidEvidenceError
 from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, Verdict
+from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.scenarios.catalogue import catalogue
 
@@ -29,7 +30,7 @@ class PlannedTask(BaseModel):
     sources: dict[str, str]
 
 
-def to_episode_verdict(verdict: Verdict) -> EpisodeVerdict:
+def to_episode_verdict(verdict: Verdict, scorecard: Scorecard | None = None) -> EpisodeVerdict:
     """Return a verdict in the API's format."""
     return EpisodeVerdict(
         success=verdict.success,
@@ -38,6 +39,7 @@ def to_episode_verdict(verdict: Verdict) -> EpisodeVerdict:
         rejections=verdict.rejections,
         checks=tuple(_to_check_verdict(one) for one in verdict.checks),
         primary_failure=verdict.primary_failure,
+        scorecard=scorecard,
     )
 
 
@@ -70,7 +72,8 @@ def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
         raise InvalidEvidenceError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidEvidenceError(f"invalid evidence: {type(error).__name__} {error}") from error
-    return to_episode_verdict(_instance(task).rubric.judge(evidence, declared))
+    verdict = _instance(task).rubric.judge(evidence, declared)
+    return to_episode_verdict(verdict, score_episode(evidence, verdict))
 
 
 def _instance(task: PlannedTask) -> Instance:

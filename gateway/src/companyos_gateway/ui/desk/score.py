@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from companyos.contract import CheckVerdict
+from companyos.contract import CheckVerdict, Scorecard
 from companyos_gateway.engine.episode import Episode
+from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 
 
@@ -17,6 +18,7 @@ class Score:
     return_: float
     steps: int
     primary_failure: str | None
+    scorecard: Scorecard
     checks: tuple[CheckVerdict, ...]
     damage: tuple[str, ...]
 
@@ -26,11 +28,13 @@ def episode_score(episode: Episode) -> Score | None:
     if not episode.done or episode.outcome is None:
         return None
     verdict = to_episode_verdict(episode.progress.verdict)
+    scorecard = score_episode(episode.evidence, episode.progress.verdict)
     return Score(
         outcome=episode.outcome.value,
         return_=episode.progress.ledger.return_,
         steps=episode.state().step_count,
         primary_failure=verdict.primary_failure,
+        scorecard=scorecard,
         checks=verdict.failures_first,
         damage=verdict.damage,
     )
