@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, 
 from verification.proof.code_mutation.mutants import Mutant
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.honest_mutations import kind_of
 from verification.proof.final_states.invalid_mutations import invalid_mutations
 from verification.proof.final_states.mutations import NamedMutations
 from verification.proof.final_states.valid_mutations import AS_IT_WAS, valid_mutations
@@ -95,7 +97,13 @@ class Verifier(Row):
             Tally(promise=EXPLAINED_FAILURES, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, silent)),
             Tally(promise=NAMED, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, misnamed)),
             Tally(promise=WRONG, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, accepted)),
-            Tally(promise=RIGHT, n=len(right), scenario=job.scenario, faults=_prefixed(place, rejected)),
+            Tally(
+                promise=RIGHT,
+                n=len(right),
+                scenario=job.scenario,
+                faults=_prefixed(place, rejected),
+                notes=dict(Counter(map(kind_of, right))),
+            ),
             _enough_cases(ENOUGH_WRONG, job, len(wrong), LEAST_WRONG),
             _enough_cases(ENOUGH_RIGHT, job, len(right), LEAST_RIGHT),
         ]
@@ -111,9 +119,14 @@ class Verifier(Row):
         return self.make_line(scope, promise, n, f"{share:.1%}, {faults} {words}", holds=share >= least)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return the surviving code mutants."""
+        """Return the valid final states by kind, and the surviving code mutants."""
+        kinds: Counter[str] = Counter()
+        for tally in tallies:
+            kinds.update({kind: int(count) for kind, count in tally.notes.items()} if tally.promise == RIGHT else {})
+        counted = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+        lines = [f"Valid final states by kind: {counted}.", ""] if kinds else []
         survivors = sorted(fault for tally in tallies if tally.promise == KILLED for fault in tally.faults)
-        return ["Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else []
+        return [*lines, "Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else lines
 
 
 @dataclass(frozen=True)
