@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from companyos_gateway.evaluation.data_issues import KIND_OF_REASON
+from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -51,12 +53,22 @@ def kind_of(name: str) -> str:
 
 def honest_mutations(oracle_run: OracleRun) -> NamedMutations:
     """Yield every honest way of working; each must be accepted."""
-    for number, (key, name, row) in enumerate(_slips(oracle_run)):
+    slips = list(_slips(oracle_run))
+    for number, (key, name, row) in enumerate(slips):
         end = _ENDS[number % 2]
         yield f"{TAKEN_BACK}: {name}, {end}", _with_requests(key, [row], "pending", end)
+    for key, rows in _by_request(slips).items():
+        yield f"{TAKEN_BACK}: two before {key}", _with_requests(key, rows[:MAX_GUESSES], "pending", "withdrawn")
+    for key, row in oracle_run.approved():
+        right = [{**row, "id": f"APR-{99_900 + number}", "decided_at": None} for number in range(MAX_GUESSES + 1)]
+        yield f"{TAKEN_BACK}: {key} three times", _with_requests(key, right, "pending", "withdrawn")
     yield from _assignees(oracle_run)
     for kind, subject in _true_issues(oracle_run):
         yield f"{TRUE_ISSUE}: {kind} on {subject}", _reported_first(oracle_run, kind, subject)
+    for net in oracle_run.changed(DATAHUB, "data_issues", added=True):
+        if net.after is not None and KIND_OF_REASON.get(net.after["reason_code"] or "") == net.after["kind"]:
+            subject, kind = net.after["subject"], net.after["kind"]
+            yield f"{TRUE_ISSUE}: {kind} on {subject}", _reported_first(oracle_run, kind, subject)
     for net in oracle_run.changed(TICKETDESK, "checklist_items"):
         yield f"{ORDER}: {net.key} done first", _done_first("checklist_items", net.key)
 
@@ -64,9 +76,10 @@ def honest_mutations(oracle_run: OracleRun) -> NamedMutations:
 def dishonest_mutations(oracle_run: OracleRun) -> NamedMutations:
     """Yield searches with requests that are taken back, ones that somebody had acted on, and untrue data issues."""
     slips = list(_slips(oracle_run))
-    for end in _ENDS if len(slips) > 2 else ():
-        rows = [row for _, _, row in slips[:3]]
-        yield f"three requests tried and {end}", _with_requests(slips[0][0], rows, "pending", end)
+    for key, rows in _by_request(slips).items():
+        for end in _ENDS if len(rows) > MAX_GUESSES else ():
+            tried = rows[: MAX_GUESSES + 1]
+            yield f"three requests tried before {key} and {end}", _with_requests(key, tried, "pending", end)
     for key, _ in oracle_run.approved():
         wrong = next(one for place, _, one in slips if place == key)
         for statuses in _NOT_TAKEN_BACK:
@@ -83,6 +96,14 @@ def _slips(oracle_run: OracleRun) -> Iterator[tuple[str | None, str, Row]]:
         by_type = {row["type_key"]: row for row in rows}
         found = [(None, row) for row in list(by_type.values())[:_TEMPLATES]]
     yield from islice(_near_requests(oracle_run, found), _MOST_SLIPS)
+
+
+def _by_request(slips: Sequence[tuple[str | None, str, Row]]) -> dict[str | None, list[Row]]:
+    """Return the wrong requests by the right one that they precede."""
+    found: dict[str | None, list[Row]] = {}
+    for key, _, row in slips:
+        found.setdefault(key, []).append(row)
+    return found
 
 
 def _near_requests(
@@ -119,7 +140,9 @@ def _with_requests(key: str | None, rows: Sequence[Row], *statuses: str) -> Muta
             for status in statuses:
                 after = {**row, "status": status}
                 actor = "agent" if status in ("pending", *_ENDS) else "clock"
-                made.append(_change(moment, "requests", row["id"], before, after) | {"actor": actor})
+                step = max(1, moment["step"] - (before is None))
+                change = _change(moment | {"step": step}, "requests", row["id"], before, after)
+                made.append(change | {"actor": actor})
                 before = after
         changes[at:at] = made
 

@@ -22,7 +22,7 @@ KIND_OF_REASON = {
 
 
 def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str], refusal: Refusal | None) -> bool:
-    """Say whether an issue is about one of the subjects, and true of it before or after the minutes of its step.
+    """Say whether an issue is about one of the subjects, and true of it when the agent reported it.
 
     An issue with a reason code is true for the reason for which the work has to be refused. Without one its kind
     decides: `stale` is true of a metric that is older than its source promises, and `conflicting` of one that differs
@@ -36,16 +36,12 @@ def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str],
         return refusal is not None and refusal.matches(row["reason_code"], row["reason_ref"])
     if refusal is not None and KIND_OF_REASON.get(refusal.code) == row["kind"]:
         return True
-    metrics = (
-        (metric, step)
-        for step in (report.step - 1, report.step)
-        for metric_id in subjects
-        if (metric := evidence.row_at(row_views.DATAHUB, "metrics", metric_id, step)) is not None
-    )
-    about = [(metric, step) for metric, step in metrics if row["subject"] in (metric["id"], metric["source_id"])]
+    step = report.step - 1
+    metrics = (evidence.row_at(row_views.DATAHUB, "metrics", metric_id, step) for metric_id in subjects)
+    about = [one for one in metrics if one is not None and row["subject"] in (one["id"], one["source_id"])]
     if row["kind"] == "stale":
-        return any(_is_stale(evidence, metric, report.at) for metric, _ in about)
-    return row["kind"] == "conflicting" and any(_is_conflicting(evidence, metric, step) for metric, step in about)
+        return any(_is_stale(evidence, metric, report.at) for metric in about)
+    return row["kind"] == "conflicting" and any(_is_conflicting(evidence, metric, step) for metric in about)
 
 
 def _is_stale(evidence: Evidence, metric: Row, now: datetime) -> bool:
@@ -63,5 +59,5 @@ def _is_conflicting(evidence: Evidence, metric: Row, step: int) -> bool:
         all(row[name] == metric[name] for name in ("key", "subject", "unit"))
         and not same_value(row["value"], metric["value"])
         for row in rows
-        if row is not None and row["id"] != metric["id"]
+        if row is not None
     )
