@@ -14,6 +14,7 @@ from verification.proof.code_mutation.boundary_variants import (
 )
 from verification.proof.code_mutation.history_variants import history_variants
 from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.honest_mutations import dishonest_mutations, honest_mutations
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
     DATAHUB,
@@ -40,11 +41,18 @@ def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     yield from _refused_calls(oracle_run)
     yield from _found_by_refresh(oracle_run)
     yield from _reported_elsewhere(oracle_run)
+    yield from _issues(oracle_run)
     yield from _assigned_to_one(oracle_run)
     yield from _changes_after_request(oracle_run)
     if oracle_run.is_refusal:
         yield from _requests_despite_refusal(oracle_run)
         yield from _bank_details_despite_refusal(oracle_run)
+
+
+def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the true and the untrue data issues on the task's metrics."""
+    named = (*honest_mutations(oracle_run), *dishonest_mutations(oracle_run))
+    yield from (mutate for name, mutate in named if "data issue" in name)
 
 
 def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
