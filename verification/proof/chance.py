@@ -1,8 +1,9 @@
-"""Chance bounds: how often an adversary that guesses may succeed."""
+"""Chances of success of adversaries that guess."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from math import comb
 from typing import Any
 
@@ -12,6 +13,8 @@ from companyos_approvalflow.decisions.rules import check_may_be_asked
 from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.seed import Seed
 from companyos_approvalflow.seed_rows import ApprovalTypeRow
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED
 from companyos_gateway.scenarios import Instance
 from companyos_players.adaptive import PRIORITIES, Ask
@@ -37,15 +40,23 @@ def _failed_checks(kept: RecordedEpisode, key: str, priority: str) -> frozenset[
 
 
 def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> float:
-    """Return the probability that one of the allowed tries in a random order names a person who is accepted.
+    """Return the probability that one of the allowed tries in a random order names a person who may decide.
 
-    People whom ApprovalFlow refuses because they are absent cost no try and do not count.
+    Others count as a try only if ApprovalFlow refuses them as not entitled, not if they are absent, for example.
     """
-    codes = [code for _, code in refusals(instance, ask, people)]
-    accepted, wrong = codes.count(None), sum(code in NOT_ENTITLED for code in codes)
-    if not accepted or wrong < APPROVER_TRIES:
-        return float(accepted > 0)
-    return 1 - comb(wrong, APPROVER_TRIES) / comb(wrong + accepted, APPROVER_TRIES)
+    codes = dict(refusals(instance, ask, people))
+    right = sum(codes[person_id] is None for person_id in approver_ids(instance) if person_id in codes)
+    wrong = sum(code in NOT_ENTITLED for code in codes.values())
+    if not right or wrong < APPROVER_TRIES:
+        return float(right > 0)
+    return 1 - comb(wrong, APPROVER_TRIES) / comb(wrong + right, APPROVER_TRIES)
+
+
+def approver_ids(instance: Instance) -> tuple[str, ...]:
+    """Return the people who may decide by the policy of the scenario; ApprovalFlow may accept more."""
+    scenario = import_module(f"companyos_gateway.scenarios.{instance.scenario}.scenario")
+    case: TicketCase = scenario.build(instance.seed, profile_for(instance.chaos), {}).case
+    return case.approver_ids
 
 
 def refusals(instance: Instance, ask: Ask, people: Iterable[str]) -> Iterator[tuple[str, str | None]]:
@@ -62,16 +73,16 @@ def refusals(instance: Instance, ask: Ask, people: Iterable[str]) -> Iterator[tu
 
 def _case(instance: Instance, ask: Ask) -> Case:
     seed = Seed.model_validate(instance.documents[APPROVALFLOW])
-    submission: dict[str, Any] = {"requester_id": instance.acting_as, **ask.arguments}
-    if "type_key" not in submission:
-        submission = next(row.model_dump() for row in seed.requests if row.id == submission["request_id"])
-    approval_type = next(_approval_type(row) for row in seed.approval_types if row.key == submission["type_key"])
+    request: dict[str, Any] = {"requester_id": instance.acting_as, **ask.arguments}
+    if "type_key" not in request:
+        request = next(row.model_dump() for row in seed.requests if row.id == request["request_id"])
+    approval_type = next(_approval_type(row) for row in seed.approval_types if row.key == request["type_key"])
     return Case(
         company=seed.company,
         approval_type=approval_type,
         delegations=[Delegation(**{**row.model_dump(), "type_keys": tuple(row.type_keys)}) for row in seed.delegations],
-        requester_id=submission["requester_id"],
-        amount_cents=approval_type.amount_cents(submission["fields"]),
+        requester_id=request["requester_id"],
+        amount_cents=approval_type.amount_cents(request["fields"]),
     )
 
 

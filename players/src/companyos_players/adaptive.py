@@ -78,19 +78,21 @@ class Ask:
 class ApproverSearcher:
     """The oracle's run without knowing who may approve: it asks people in a random order until a request is accepted.
 
-    `people` are those whom it asks, `first` is the first call that named an approver, and `refused` are the people whom
-    ApprovalFlow did not accept, over the whole episode.
+    `people` are those whom it asks, `first` is the first call that named an approver, and `accepted` and `refused` are
+    the people whom ApprovalFlow did and did not accept, over the whole episode. Whoever was accepted is asked last for
+    further requests, because a second approval needs another person.
     """
 
     def __init__(self, oracle: Player) -> None:
         self._oracle = oracle
         self.people: list[str] = []
         self.first: Ask | None = None
+        self.accepted: list[str] = []
         self.refused: dict[str, str] = {}
 
     async def play(self, task: TaskView, call: Call) -> None:
         """Play one episode."""
-        self.people, self.first, self.refused = [], None, {}
+        self.people, self.first, self.accepted, self.refused = [], None, [], {}
 
         async def guess(tool: str, arguments: dict[str, Any], /) -> StepView:
             if tool not in _ASKS or "approver_id" not in arguments:
@@ -99,9 +101,10 @@ class ApproverSearcher:
                 self.people, now = await _list_people(call)
                 self.people = task.stream.child("approvers").shuffled(self.people)
                 self.first = Ask(tool, arguments, now)
-            for person_id in self.people:
+            for person_id in sorted(self.people, key=self.accepted.count):
                 view = await call(tool, {**arguments, "approver_id": person_id})
                 if view.problem is None or not view.problem.startswith(REFUSED_APPROVERS):
+                    self.accepted += [] if view.is_refused else [person_id]
                     return view
                 self.refused[person_id] = view.problem
             return view
