@@ -39,6 +39,9 @@ class Size:
     bent_seeds: int
     """Instances of each outcome whose final states are mutated."""
 
+    channel_seeds: int
+    """Instances of each outcome in which deciding facts are removed and shown by other tools and pages."""
+
     swaps: int
     mutants: int
     """Code mutants, for all scenarios together."""
@@ -88,6 +91,7 @@ SMOKE = Size(
     single_tools=6,
     drops=4,
     bent_seeds=1,
+    channel_seeds=1,
     swaps=2,
     mutants=30,
     code_scenarios=1,
@@ -116,6 +120,7 @@ FULL = Size(
     single_tools=1_000,
     drops=40,
     bent_seeds=4,
+    channel_seeds=10,
     swaps=10,
     mutants=3_000,
     code_scenarios=1_000,

@@ -17,6 +17,8 @@ from verification.proof.code_mutation.equivalent_mutants import survival_reason
 from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants
 from verification.proof.code_mutation.mutants import Mutant
 from verification.proof.episode_runner import RecordedEpisode, record_episode
+from verification.proof.final_states.channels import channels_at
+from verification.proof.final_states.fact_mutations import Channel, Fact, deciding_facts, forget
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.honest_mutations import kind_of
 from verification.proof.final_states.invalid_mutations import invalid_mutations
@@ -52,6 +54,12 @@ _RUNNERS: dict[tuple[tuple[str, ...], int], MutantRunner] = {}
 
 PLAYED = "every alternative solution succeeds"
 
+CHANNELS = "channels"
+FORGOTTEN = "without a deciding fact the correct end is rejected"
+TOO_LATE = "a deciding fact that is shown after the act is rejected"
+SHOWN = "a deciding fact counts through every tool and page that shows it"
+ENOUGH_CHANNELS = "every deciding fact is shown by a tool and by a page"
+
 
 class Verifier(Row):
     """Final states of oracle episodes, mutated in one place each."""
@@ -69,6 +77,12 @@ class Verifier(Row):
                         row="C", part=outcome, scope=scope, scenario=scenario, seed=seed, level=MUTATION_LEVEL, weight=6
                     )
 
+                for nth in range(scope.size.channel_seeds):
+                    seed, part = scope.first + nth * _SEED_SPACING, f"{CHANNELS} {outcome}"
+                    yield Job(
+                        row="C", part=part, scope=scope, scenario=scenario, seed=seed, level=MUTATION_LEVEL, weight=2
+                    )
+
         for chunk in range(max(1, scope.size.mutants // _MUTANTS_EACH)):
             yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
 
@@ -76,6 +90,8 @@ class Verifier(Row):
         """Mutate the final states of one instance, or code."""
         if job.part == CODE:
             return await _mutate(engine, job)
+        if job.part.startswith(CHANNELS):
+            return await _show_facts(engine, job)
         job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
         scenario, seed, level = job.scenario, job.seed, job.level
         oracle_run = await undisturbed_trace(engine, scenario, seed)
@@ -119,14 +135,20 @@ class Verifier(Row):
         return self.make_line(scope, promise, n, f"{share:.1%}, {faults} {words}", holds=share >= least)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return the valid final states by kind, and the surviving code mutants."""
+        """Return the valid final states by kind, the surviving code mutants, and the facts shown by tool and page."""
         kinds: Counter[str] = Counter()
         for tally in tallies:
             kinds.update({kind: int(count) for kind, count in tally.notes.items()} if tally.promise == RIGHT else {})
         counted = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
         lines = [f"Valid final states by kind: {counted}.", ""] if kinds else []
         survivors = sorted(fault for tally in tallies if tally.promise == KILLED for fault in tally.faults)
-        return [*lines, "Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else lines
+        if survivors:
+            lines += ["Surviving code mutants:", "", *(f"- {one}" for one in survivors), ""]
+        shown = Counter(tally.who for tally in tallies if tally.promise == SHOWN)
+        if shown:
+            lines += ["| shows deciding facts | cases |", "|---|---|"]
+            lines += [f"| {one} | {n} |" for one, n in sorted(shown.items())]
+        return lines
 
 
 @dataclass(frozen=True)
@@ -214,6 +236,53 @@ async def _valid_alternatives(engine: EpisodeEngine, job: Job, oracle_run: Recor
         if not kept.result.success:
             faults.append(f"{job.scenario}: {kept.result.place}")
     return Tally(promise=PLAYED, n=len(players), scenario=job.scenario, faults=tuple(faults))
+
+
+async def _show_facts(engine: EpisodeEngine, job: Job) -> list[Tally]:
+    """Remove each deciding fact from an oracle's run, and show it by every tool and page instead."""
+    seed = undisturbed_seed(job.scenario, job.seed, job.part.removeprefix(f"{CHANNELS} "))
+    oracle_run = await undisturbed_trace(engine, job.scenario, seed)
+    last_step = len(oracle_run.step_records)
+    facts, tallies = [], []
+    for questions in deciding_facts(FinalState(oracle_run)):
+        final_state = FinalState(oracle_run)
+        facts.append(fact := forget(final_state, questions))
+        tallies.append(_rejected(FORGOTTEN, job, fact, final_state))
+    by_step: dict[int, list[Fact]] = {}
+    for fact in facts:
+        by_step.setdefault(min(fact.first_use, last_step) - 1, []).append(fact)
+    for step, decided in by_step.items():
+        entities = list(dict.fromkeys(one.entity for fact in decided for one in fact.questions))
+        channels = [channel async for channel in channels_at(engine, oracle_run, step, entities)]
+        for fact in decided:
+            showing = [one for one in channels if fact.is_shown_by(one)]
+            tallies += _show_fact(job, oracle_run, fact, step, showing)
+    return tallies
+
+
+def _show_fact(
+    job: Job, oracle_run: RecordedEpisode, fact: Fact, step: int, channels: Sequence[Channel]
+) -> Iterator[Tally]:
+    """Show a fact by each kind of tool call and page: before the act that it decides, and after it."""
+    kinds = {channel.name: channel for channel in reversed(channels)}
+    is_enough = {channel.is_page for channel in kinds.values()} == {True, False}
+    missing = () if is_enough else (f"{job.scenario} seed {oracle_run.result.seed}: {fact.text}: {list(kinds)}",)
+    yield Tally(promise=ENOUGH_CHANNELS, n=1, scenario=job.scenario, faults=missing)
+    for name, channel in sorted(kinds.items()):
+        final_state = fact.forgotten(oracle_run)
+        channel.show(final_state, step)
+        fault = f"{job.scenario} seed {oracle_run.result.seed}: {fact.text} by {name}"
+        faults = () if final_state.judge().success else (fault,)
+        yield Tally(promise=SHOWN, n=1, scenario=job.scenario, who=name, faults=faults)
+        if fact.last_use <= len(oracle_run.step_records):
+            final_state = fact.forgotten(oracle_run)
+            channel.show(final_state, fact.last_use)
+            yield _rejected(TOO_LATE, job, fact, final_state)
+
+
+def _rejected(promise: str, job: Job, fact: Fact, final_state: FinalState) -> Tally:
+    faults = (f"{job.scenario} seed {final_state.instance.seed}: {fact.text}",) if final_state.judge().success else ()
+    return Tally(promise=promise, n=1, scenario=job.scenario, faults=faults)
 
 
 def _enough_cases(promise: str, job: Job, found: int, least: int) -> Tally:

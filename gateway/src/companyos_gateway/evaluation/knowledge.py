@@ -29,7 +29,7 @@ class Knowledge:
 
     def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> None:
         """Add a response that the agent received. Calls and views have to be added in their order."""
-        for entity, shown in _objects(response, _named_entity(arguments)):
+        for entity, shown in objects_in(arguments, response):
             self._add_sighting(step, entity, shown)
 
     def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -49,17 +49,25 @@ class Knowledge:
 
     def has_seen(self, entity: str, *, before: int, columns: Collection[str], values: Mapping[str, Any]) -> bool:
         """Return whether a response before a step showed the columns of an entity together, with these values."""
-        return any(
-            step < before
-            and all(name in shown for name in columns)
-            and all(_is_same(shown.get(name), value) for name, value in values.items())
-            for step, shown in self._sightings.get(entity, ())
-        )
+        sightings = self._sightings.get(entity, ())
+        return any(step < before and contains(shown, columns, values) for step, shown in sightings)
 
     def last_shown(self, entity: str, *, before: int | None) -> int | None:
         """Return the last step before a step, or up to now, at which something of an entity was shown, None if none."""
         steps = (step for step, _ in reversed(self._sightings.get(entity, ())) if before is None or step < before)
         return next(steps, None)
+
+
+def objects_in(arguments: Mapping[str, Any], response: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects that a response contains, each with the entity that it is about."""
+    return _objects(response, _named_entity(arguments))
+
+
+def contains(shown: Mapping[str, Any], columns: Collection[str], values: Mapping[str, Any]) -> bool:
+    """Return whether an object has the columns, and these values."""
+    return all(name in shown for name in columns) and all(
+        _is_same(shown.get(name), value) for name, value in values.items()
+    )
 
 
 def _objects(value: Any, owner: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:

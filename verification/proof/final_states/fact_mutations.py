@@ -1,0 +1,187 @@
+"""Mutations of the agent's knowledge: a deciding fact is removed from all responses, then shown by another channel.
+
+The deciding facts are those that the checks of a rubric ask the evidence for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from companyos_gateway.evaluation import Evidence
+from companyos_gateway.evaluation.knowledge import IDENTITIES, contains, objects_in
+from companyos_shared.wire.control import Rows
+from verification.proof.episode_runner import RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
+
+_MOST_ALTERNATIVES = 5
+"""Maximum number of ways to know a fact, such as the two names of a column."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a check asked the evidence: whether an entity was shown with columns and values before a step."""
+
+    entity: str
+    columns: tuple[str, ...]
+    values: tuple[tuple[str, Any], ...]
+    before: int
+
+    @property
+    def text(self) -> str:
+        """The question in words, without values and steps."""
+        return f"{self.entity} {', '.join((*self.columns, *(name for name, _ in self.values)))}"
+
+    def is_answered_by(self, objects: Collection[tuple[str, Mapping[str, Any]]]) -> bool:
+        """Return whether one of the objects shows it."""
+        return any(
+            entity == self.entity and contains(shown, self.columns, dict(self.values)) for entity, shown in objects
+        )
+
+    def is_read_in(self, response: Any, owner: str | None = None) -> bool:
+        """Return whether a response has the columns and values in one object with the id, under any name.
+
+        An object with an identity is about that; one without may also be about the object around it.
+        """
+        if isinstance(response, list):
+            return any(self.is_read_in(part, owner) for part in response)
+        if not isinstance(response, dict):
+            return False
+        identity = next((response[name] for name in IDENTITIES if isinstance(response.get(name), str)), None)
+        if identity is None and self.entity in response.values():
+            identity = self.entity
+        about = identity or owner
+        is_here = about == self.entity and contains(response, self.columns, dict(self.values))
+        return is_here or any(self.is_read_in(part, about) for part in response.values())
+
+
+class QuestionedEvidence(Evidence):
+    """Evidence that notes the questions about the agent's knowledge that it answered with yes."""
+
+    def __init__(self, initial: Mapping[str, Rows]) -> None:
+        super().__init__(initial)
+        self.known: dict[Question, None] = {}
+
+    def knew(self, entity: str, *columns: str, before: int, **values: Any) -> bool:
+        """Answer as `Evidence` does."""
+        is_known = super().knew(entity, *columns, before=before, **values)
+        if is_known:
+            self.known[Question(str(entity), columns, tuple(values.items()), before)] = None
+        return is_known
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A response to a tool call, or the objects that a page showed."""
+
+    name: str
+    service: str
+    arguments: dict[str, Any]
+    response: Any
+    """The objects as a list, if it is a page."""
+
+    is_page: bool = False
+
+    @property
+    def objects(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """The objects that it shows, with their entities."""
+        return list(objects_in(self.arguments, self.response))
+
+    def show(self, final_state: FinalState, step: int) -> None:
+        """Add it to an episode after a step."""
+        shown = json.loads(json.dumps(self.response))
+        if self.is_page:
+            final_state.views += [{"step": step, "shown": one} for one in shown]
+            return
+        audits = final_state.audits.setdefault(self.service, [])
+        line = next(one for lines in final_state.audits.values() for one in lines)
+        call = {"operation": self.name, "arguments": self.arguments, "response": shown, "step": step}
+        audits.append({**line, **call, "status": 200, "code": None})
+        audits.sort(key=lambda line: int(line["step"]))
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A deciding fact: a question, and the others that a check asks if that one is answered with no."""
+
+    questions: tuple[Question, ...]
+
+    @property
+    def text(self) -> str:
+        """The fact in words."""
+        return self.questions[0].text
+
+    @property
+    def first_use(self) -> int:
+        """The step of the first act that it decides."""
+        return min(one.before for one in self.questions)
+
+    @property
+    def last_use(self) -> int:
+        """The step of the last act that it decides."""
+        return max(one.before for one in self.questions)
+
+    def forgotten(self, kept: RecordedEpisode) -> FinalState:
+        """Return the final state of an episode in which nothing showed the fact."""
+        final_state = FinalState(kept)
+        _remove(final_state, self.questions)
+        return final_state
+
+    def is_shown_by(self, channel: Channel) -> bool:
+        """Return whether a channel shows it: as rubrics look it up, or next to the entity's id under any name."""
+        objects = channel.objects
+        return any(one.is_answered_by(objects) or one.is_read_in(channel.response) for one in self.questions)
+
+
+def known_questions(final_state: FinalState) -> list[Question]:
+    """Return the questions about the agent's knowledge that the checks ask and the evidence answers with yes."""
+    evidence = QuestionedEvidence.from_json(final_state.stored())
+    assert isinstance(evidence, QuestionedEvidence)
+    for check in final_state.instance.rubric.checks:
+        check.find_mismatch(evidence)
+    return list(evidence.known)
+
+
+def deciding_facts(final_state: FinalState) -> list[list[Question]]:
+    """Return the questions about each fact: those that differ only in the step before which it has to be known."""
+    facts: dict[tuple[Any, ...], list[Question]] = {}
+    for one in known_questions(final_state):
+        facts.setdefault((one.entity, one.columns, one.values), []).append(one)
+    return list(facts.values())
+
+
+def forget(final_state: FinalState, questions: Sequence[Question]) -> Fact:
+    """Remove a fact from everything that the agent was shown, with the alternatives that the checks accept for it.
+
+    An alternative is a question that the checks ask once the fact is unknown and did not ask before.
+    """
+    removed = list(questions)
+    asked = set(known_questions(final_state))
+    _remove(final_state, questions)
+    for _ in range(_MOST_ALTERNATIVES):
+        alternatives = [one for one in known_questions(final_state) if one not in asked]
+        if not alternatives or not final_state.judge().success:
+            break
+        _remove(final_state, alternatives)
+        removed += alternatives
+    return Fact(tuple(removed))
+
+
+def _remove(final_state: FinalState, questions: Sequence[Question]) -> None:
+    for lines in final_state.audits.values():
+        for line in lines:
+            if line.get("response") is not None:
+                _strip(objects_in(line["arguments"], line["response"]), questions)
+    final_state.views = json.loads(json.dumps(final_state.views))
+    for view in final_state.views:
+        _strip(objects_in({}, view["shown"]), questions)
+
+
+def _strip(objects: Any, questions: Sequence[Question]) -> None:
+    for entity, shown in list(objects):
+        for one in questions:
+            if entity == one.entity and contains(shown, one.columns, dict(one.values)):
+                for name in (*one.columns, *dict(one.values)):
+                    shown.pop(name, None)
