@@ -38,7 +38,6 @@ _UNRELATED = (
     "companyos_gateway/middleware/",
     "companyos_gateway/process/",
     "companyos_gateway/runtime.py",
-    "companyos_shared/pages/",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "process_pool", "report", "sizes", "worklog")),
 )
 """Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
@@ -129,8 +128,11 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
         place.format(name) for name in catalogue() if scenario and name != scenario for place in _PLACES_OF_A_SCENARIO
     )
 
+    reads_states = row in {"A", "C", "D"} or (row, part) == ("B", "search")
+    reads_pages = row == "C" and part.startswith("channels")
+
     def depends_on(name: str) -> bool:
-        if name.startswith(others):
+        if name.startswith(others) or (_is_page(name) and not reads_pages):
             return False
         if name.startswith(f"{_PROOF}rows/"):
             return name in (own, f"{_PROOF}rows/base.py")
@@ -138,7 +140,7 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
             return (row, part) == ("C", "code")
         if name == _TASK_AGNOSTIC:
             return row in {"D", "F"} or (row, part) in {("B", "play"), ("B", "chance")}
-        return not name.startswith(_STATES) or row in {"A", "C", "D"}
+        return not name.startswith(_STATES) or reads_states
 
     return depends_on
 
@@ -162,7 +164,12 @@ def _is_relevant(name: str) -> bool:
         return name.startswith(_OF_CLIENT)
     if name.startswith("verification/"):
         return name.startswith(_OF_VERIFICATION) and not name.startswith(_UNRELATED)
-    return not name.startswith(_UNRELATED) and PurePosixPath(name).parts[1] != "pages"
+    return not name.startswith(_UNRELATED)
+
+
+def _is_page(name: str) -> bool:
+    """Return whether a file is part of the pages of the apps."""
+    return PurePosixPath(name).parts[1] == "pages"
 
 
 def _root(module: Any) -> Path:

@@ -212,3 +212,14 @@ def test_every_row_finishes_its_jobs_on_a_scenario(capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert JOB_FAILED not in printed
     assert {line[4] for line in printed.splitlines() if line.startswith(("yes", "NO "))} == set(ROWS)
+
+
+def test_only_the_jobs_that_read_pages_depend_on_them() -> None:
+    channels, others = worklog._dependency_filter("C", "channels refused", ""), worklog._dependency_filter("C", "", "")
+    for page in ("companyos_datahub/pages/records.py", "companyos_shared/pages/shell.py"):
+        assert (channels(page), others(page)) == (True, False)
+
+
+def test_a_search_depends_on_final_states_and_the_other_agents_of_the_row_do_not() -> None:
+    state = "verification/proof/final_states/final_state.py"
+    assert [worklog._dependency_filter("B", part, "")(state) for part in ("search", "play")] == [True, False]

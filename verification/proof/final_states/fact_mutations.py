@@ -22,7 +22,7 @@ _MOST_ALTERNATIVES = 5
 
 @dataclass(frozen=True)
 class Question:
-    """What a check asked the evidence: whether an entity was shown with columns and values before a step."""
+    """A check's question to the evidence: was an entity shown with columns and values before a step?"""
 
     entity: str
     columns: tuple[str, ...]
@@ -158,10 +158,10 @@ def forget(final_state: FinalState, questions: Sequence[Question]) -> Fact:
     An alternative is a question that the checks ask once the fact is unknown and did not ask before.
     """
     removed = list(questions)
-    asked = set(known_questions(final_state))
+    first = set(known_questions(final_state))
     _remove(final_state, questions)
     for _ in range(_MOST_ALTERNATIVES):
-        alternatives = [one for one in known_questions(final_state) if one not in asked]
+        alternatives = [one for one in known_questions(final_state) if one not in first]
         if not alternatives or not final_state.judge().success:
             break
         _remove(final_state, alternatives)
