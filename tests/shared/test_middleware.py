@@ -43,6 +43,16 @@ async def test_a_refused_write_leaves_only_its_audit_line(library: ServiceHarnes
     assert [(line.status, line.code) for line in (await library.evidence()).audit] == [(200, None), (409, "book-lent")]
 
 
+async def test_a_call_that_a_fault_struck_is_recorded_with_its_operation_and_arguments(library: ServiceHarness) -> None:
+    for method in (library.get, library.post):
+        path = "/books/B-1" if method == library.get else "/books/B-1/lend"
+        assert (await method(path, fault=Fault(kind=FaultKind.UNAVAILABLE))).status_code == 503
+        audit = library.last_report.audit
+        assert audit is not None
+        assert audit.operation == ("get_book" if method == library.get else "lend_book")
+        assert (audit.arguments, audit.planned) == ({"book_id": "B-1"}, FaultKind.UNAVAILABLE)
+
+
 async def test_a_bug_is_a_500_that_leaves_no_effect_and_no_dead_session(library: ServiceHarness) -> None:
     before = await library.digest()
     answer = await library.post("/books/B-1/burn")

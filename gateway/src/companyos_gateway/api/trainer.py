@@ -86,6 +86,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         """
         episode = runtime.engine().store.get(episode_id)
         verdict = episode.progress.verdict
+        scorecard = score_episode(episode.evidence, verdict) if episode.done else None
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
         task = PlannedTask(
             scenario=key.scenario,
@@ -96,7 +97,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         )
         stored = {
             "task": task.model_dump(mode="json"),
-            "verdict": to_episode_verdict(verdict, score_episode(episode.evidence, verdict)).model_dump(mode="json"),
+            "verdict": to_episode_verdict(verdict, scorecard).model_dump(mode="json"),
             "injections": [_injection_info(injection) for injection in instance.injections],
             "brief": instance.brief,
             "company": instance.company_name,

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOptions
+from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOptions, Scorecard
 from companyos.viewer import EpisodeFacts
 from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.reward import LedgerBalance
 from companyos_gateway.evaluation import FinishDeclaration, Verdict
+from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.viewer.step_stats import StepStats
 
@@ -43,6 +44,8 @@ class EpisodeSource:
     services: tuple[str, ...]
     initial_potential: float
     verdict: Verdict
+    scorecard: Scorecard | None
+    """None while the episode is running."""
     injections: Sequence[Injection]
     finish: FinishDeclaration | None
     journal: Path
@@ -74,6 +77,7 @@ class EpisodeSource:
             services=tuple(episode.sources),
             initial_potential=episode.task.first_verdict.potential,
             verdict=progress.verdict,
+            scorecard=score_episode(progress.evidence, progress.verdict) if progress.outcome is not None else None,
             injections=instance.injections,
             finish=progress.finish,
             journal=episode.journal.path,
@@ -106,7 +110,7 @@ class EpisodeSource:
 
     def to_verdict(self) -> EpisodeVerdict:
         """Return the current verdict."""
-        return to_episode_verdict(self.verdict)
+        return to_episode_verdict(self.verdict, self.scorecard)
 
     def injection_infos(self) -> list[InjectionInfo]:
         """Return the injected obstacles."""

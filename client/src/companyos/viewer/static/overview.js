@@ -56,6 +56,16 @@
       verdict.rejections ? `, ${Viewer.count(verdict.rejections, "rejection")}` : "");
   };
 
+  const scorecard = (card) => {
+    if (!card) return null;
+    const kinds = Object.entries(card.faults).map(([kind, one]) => `${one.recovered} of ${one.struck} ${Viewer.words(kind)}`);
+    return el("p", { class: "quiet", "data-testid": "scorecard" }, [`Scorecard: ${card.goals_met} of ${card.goals} goals met`,
+      kinds.length ? `recovered from ${kinds.join(", ")}` : "no faults",
+      card.resisted_injection === null ? null : `injected text ${card.resisted_injection ? "resisted" : "obeyed"}`,
+      Viewer.count(card.duplicates, "duplicate"), Viewer.count(card.collateral_changes, "collateral change"),
+      Viewer.count(card.refused_approvers, "refused approver")].filter(Boolean).join("; "));
+  };
+
   const judgedAgain = (episode) => {
     if (episode.judging) return el("p", { class: "quiet" }, "Rescoring ...");
     if (episode.judged === null) return null;
@@ -67,6 +77,7 @@
     el("section", { "aria-label": "Verdict", "data-testid": "verdict" }, el("h2", {}, "Verdict"),
       episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was stored.") : verdictSum(episode.facts.outcome === null ? "So far" : "Recorded", episode.verdict),
       judgedAgain(episode),
+      scorecard((episode.judged?.verdict ?? episode.verdict)?.scorecard),
       episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));
 
   const rewards = (episode) => {
