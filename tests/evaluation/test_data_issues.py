@@ -72,10 +72,19 @@ def test_an_issue_that_is_untrue_or_about_something_else_is_not_allowed(
     assert not _is_allowed(builder)
 
 
-def test_a_metric_that_was_refreshed_is_no_longer_stale() -> None:
-    builder = _builder(as_of=OLD)
-    builder.put_by_clock("datahub", "metrics", "MET-1", as_of=NEW)
-    _report(builder, "stale", "MET-1")
+@pytest.mark.parametrize("kind", ["stale", "conflicting"])
+def test_what_was_wrong_with_a_metric_may_be_reported_after_it_was_refreshed(kind: str) -> None:
+    builder = _builder(as_of=OLD, other_value=6.0)
+    builder.put_by_clock("datahub", "metrics", "MET-1", as_of=NEW, value=6.0)
+    _report(builder, kind, "MET-1")
+    assert _is_allowed(builder)
+
+
+@pytest.mark.parametrize("kind", ["stale", "conflicting"])
+def test_what_becomes_wrong_with_a_metric_after_the_report_does_not_make_it_true(kind: str) -> None:
+    builder = _builder()
+    _report(builder, kind, "MET-1")
+    builder.put_by_clock("datahub", "metrics", "MET-1", as_of=OLD, value=6.0)
     assert not _is_allowed(builder)
 
 

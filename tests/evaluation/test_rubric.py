@@ -19,6 +19,7 @@ from companyos_gateway.evaluation import (
 )
 from companyos_gateway.evaluation.mismatch import find_row_mismatch
 from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID, MAX_MILESTONE_POINTS
+from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from tests.evaluation.evidence_builder import EvidenceBuilder
 
 
@@ -98,7 +99,17 @@ def test_a_failed_check_says_what_was_expected_and_found_and_when() -> None:
     builder.put("desk", "notes", "a", done=False)
     failed = next(one for one in _rubric().judge(builder.evidence, None).checks if not one.passed)
     assert failed.mismatch == Mismatch("desk.notes[a]", "done: true", "done: false", 3)
-    assert (failed.mismatch.source_id, failed.known_at) == ("a", None)
+    assert failed.mismatch.source_id == "a"
+
+
+def test_a_failed_check_says_when_its_entity_was_last_shown_before_it_failed() -> None:
+    builder = _builder("a", "b")
+    for step in (2, 9):
+        builder.evidence.add_view(step, [{"key": "a", "seen": step}])
+    builder.put("desk", "notes", "a", done=False)
+    verdict = _rubric().judge(builder.evidence, None)
+    failed = next(one for one in to_episode_verdict(verdict, builder.evidence).checks if not one.passed)
+    assert (failed.step, failed.source, failed.known_at) == (3, "a", 2)
 
 
 def test_a_consequence_names_its_cause_and_the_cause_is_the_primary_failure() -> None:

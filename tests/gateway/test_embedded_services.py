@@ -115,8 +115,8 @@ async def test_a_gateway_that_is_refused_kills_its_services_before_it_removes_th
     with temporary_data_folder(parent) as folder:
         services = EmbeddedServices(folder, folder / "data")
         services.start()
-        await _until(lambda: set(_processes()) == NAMES)
-        pids = _processes().values()
+        await _until(lambda: set(_processes(folder)) == NAMES)
+        pids = _processes(folder).values()
         services.kill()
         services.kill()
         await _until(lambda: not any(_is_running(pid) for pid in pids))
@@ -152,12 +152,13 @@ def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> No
 @pytest.mark.parametrize("name", ["ticketdesk", "service-host"])
 async def test_a_killed_process_is_started_again(parent: Path, name: str) -> None:
     async with alone(parent) as services, reached(services) as service_clients:
-        before = _processes()
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        before = _processes(folder)
         os.kill(before[name], signal.SIGKILL)
-        await _until(lambda: set(_processes()) == {*services.addresses, "service-host"} and before != _processes())
+        replaced = {name} if name != "service-host" else NAMES
+        await _until(lambda: {each for each, pid in _processes(folder).items() if pid != before[each]} == replaced)
         await _answering(service_clients)
-        replaced = {each for each, pid in _processes().items() if pid != before[each]}
-        assert replaced == ({name} if name != "service-host" else set(before))
+        assert set(_processes(folder)) == NAMES
 
 
 async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
@@ -202,10 +203,10 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(POLL_S)
 
 
-def _processes() -> dict[str, int]:
-    """Return the process of the host and of each service."""
-    tree = process_tree(os.getpid()).items()
-    return {name: pid for pid, name in tree if name in NAMES and _is_running(pid)}
+def _processes(folder: Path) -> dict[str, int]:
+    """Return the process of the host and of each service of the folder, not those of other enterprises of the tests."""
+    tree = process_tree(os.getpid())
+    return {tree[pid]: pid for pid in _pids(folder) if tree.get(pid) in NAMES and _is_running(pid)}
 
 
 def _pids(folder: Path) -> list[int]:

@@ -19,7 +19,6 @@ from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
-from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
 
@@ -85,8 +84,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         public key.
         """
         episode = runtime.engine().store.get(episode_id)
-        verdict = episode.progress.verdict
-        scorecard = score_episode(episode.evidence, verdict) if episode.done else None
+        verdict = to_episode_verdict(episode.progress.verdict, episode.evidence, is_over=episode.done)
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
         task = PlannedTask(
             scenario=key.scenario,
@@ -97,7 +95,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         )
         stored = {
             "task": task.model_dump(mode="json"),
-            "verdict": to_episode_verdict(verdict, scorecard).model_dump(mode="json"),
+            "verdict": verdict.model_dump(mode="json"),
             "injections": [_injection_info(injection) for injection in instance.injections],
             "brief": instance.brief,
             "company": instance.company_name,

@@ -25,9 +25,10 @@ def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str],
     """Say whether an issue is about one of the subjects, and true of it when the agent reported it.
 
     An issue with a reason code is true for the reason for which the work has to be refused. Without one its kind
-    decides: `stale` is true of a metric that is older than its source promises, and `conflicting` of one that differs
-    from another source's; both are also true of the source. The kind that belongs to the reason of a refusal is true as
-    well. Nothing shows that data is `wrong`.
+    decides: `stale` is true of a metric that has been older than its source promises at any time of the episode (an
+    agent may refresh it first and report it then), and `conflicting` of one that has differed from another source's;
+    both are also true of the source. The kind that belongs to the reason of a refusal is true as well. Nothing shows
+    that data is `wrong`.
     """
     row = report.after or {}
     if row["subject"] not in subjects:
@@ -36,12 +37,26 @@ def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str],
         return refusal is not None and refusal.matches(row["reason_code"], row["reason_ref"])
     if refusal is not None and KIND_OF_REASON.get(refusal.code) == row["kind"]:
         return True
-    step = report.step - 1
-    metrics = (evidence.row_at(row_views.DATAHUB, "metrics", metric_id, step) for metric_id in subjects)
-    about = [one for one in metrics if one is not None and row["subject"] in (one["id"], one["source_id"])]
+    states = [
+        (step, at, metric)
+        for metric_id in subjects
+        for step, at in _last_moments(evidence, metric_id, report)
+        if (metric := evidence.row_at(row_views.DATAHUB, "metrics", metric_id, step)) is not None
+        and row["subject"] in (metric_id, metric["source_id"])
+    ]
     if row["kind"] == "stale":
-        return any(_is_stale(evidence, metric, report.at) for metric in about)
-    return row["kind"] == "conflicting" and any(_is_conflicting(evidence, metric, step) for metric in about)
+        return any(_is_stale(evidence, metric, at) for _, at, metric in states)
+    return row["kind"] == "conflicting" and any(_is_conflicting(evidence, metric, step) for step, _, metric in states)
+
+
+def _last_moments(evidence: Evidence, metric_id: str, report: Change) -> list[tuple[int, datetime]]:
+    """Return the last step and time of every state that the metric had up to the report."""
+    replaced = [
+        (change.step - 1, change.at)
+        for change in evidence.row_changes(row_views.DATAHUB, "metrics", metric_id)
+        if change.step < report.step
+    ]
+    return [*replaced, (report.step - 1, report.at)]
 
 
 def _is_stale(evidence: Evidence, metric: Row, now: datetime) -> bool:

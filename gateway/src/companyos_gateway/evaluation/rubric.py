@@ -54,14 +54,12 @@ class FinishDeclaration(BaseModel):
 class CheckResult:
     """Result of one check. One that failed says what does not hold.
 
-    `is_goal` says whether the check fails when nothing is done. `known_at` is the step at which the agent had last been
-    shown what decides the check before it failed, None if it had not. `caused_by` names the failed checks of which this
+    `is_goal` says whether the check fails when nothing is done. `caused_by` names the failed checks of which this
     failure is a consequence.
     """
 
     id: str
     mismatch: Mismatch | None = None
-    known_at: int | None = None
     caused_by: tuple[str, ...] = ()
     is_goal: bool = False
 
@@ -206,16 +204,15 @@ class TaskRubric:
             success=not failed and not damage,
             damage=damage,
             rejections=self._rejections(evidence),
-            checks=tuple(self._result(name, mismatch, failed, evidence) for name, mismatch in mismatches.items()),
+            checks=tuple(self._result(name, mismatch, failed) for name, mismatch in mismatches.items()),
             closed=self._is_closed(evidence),
         )
 
-    def _result(self, name: str, mismatch: Mismatch | None, failed: set[str], evidence: Evidence) -> CheckResult:
+    def _result(self, name: str, mismatch: Mismatch | None, failed: set[str]) -> CheckResult:
         is_goal = name in self._goals
         if mismatch is None:
             return CheckResult(name, is_goal=is_goal)
-        known_at = evidence.last_shown(mismatch.source_id, before=mismatch.step)
-        return CheckResult(name, mismatch, known_at, tuple(one for one in self._causes[name] if one in failed), is_goal)
+        return CheckResult(name, mismatch, tuple(one for one in self._causes[name] if one in failed), is_goal)
 
     def potential(self, evidence: Evidence) -> float:
         """Return the points of the milestones that stand, at most MAX_MILESTONE_POINTS."""

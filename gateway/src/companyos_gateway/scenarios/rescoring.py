@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from companyos.contract import CheckVerdict, EpisodeVerdict, Scorecard
+from companyos.contract import CheckVerdict, EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError
 from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, Verdict
 from companyos_gateway.evaluation.scorecard import score_episode
@@ -30,20 +30,20 @@ class PlannedTask(BaseModel):
     sources: dict[str, str]
 
 
-def to_episode_verdict(verdict: Verdict, scorecard: Scorecard | None = None) -> EpisodeVerdict:
-    """Return a verdict in the API's format."""
+def to_episode_verdict(verdict: Verdict, evidence: Evidence, *, is_over: bool = True) -> EpisodeVerdict:
+    """Return a verdict in the API's format, with a scorecard if the episode is over."""
     return EpisodeVerdict(
         success=verdict.success,
         potential=verdict.potential,
         damage=verdict.damage,
         rejections=verdict.rejections,
-        checks=tuple(_to_check_verdict(one) for one in verdict.checks),
+        checks=tuple(_to_check_verdict(one, evidence) for one in verdict.checks),
         primary_failure=verdict.primary_failure,
-        scorecard=scorecard,
+        scorecard=score_episode(evidence, verdict) if is_over else None,
     )
 
 
-def _to_check_verdict(result: CheckResult) -> CheckVerdict:
+def _to_check_verdict(result: CheckResult, evidence: Evidence) -> CheckVerdict:
     mismatch = result.mismatch
     if mismatch is None:
         return CheckVerdict(id=result.id, passed=True)
@@ -55,7 +55,7 @@ def _to_check_verdict(result: CheckResult) -> CheckVerdict:
         found=mismatch.found,
         step=mismatch.step,
         source=mismatch.source_id or None,
-        known_at=result.known_at,
+        known_at=evidence.last_shown(mismatch.source_id, before=mismatch.step),
         caused_by=result.caused_by,
     )
 
@@ -73,7 +73,7 @@ def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidEvidenceError(f"invalid evidence: {type(error).__name__} {error}") from error
     verdict = _instance(task).rubric.judge(evidence, declared)
-    return to_episode_verdict(verdict, score_episode(evidence, verdict))
+    return to_episode_verdict(verdict, evidence)
 
 
 def _instance(task: PlannedTask) -> Instance:

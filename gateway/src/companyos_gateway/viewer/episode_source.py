@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOptions, Scorecard
+from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOptions
 from companyos.viewer import EpisodeFacts
 from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.reward import LedgerBalance
-from companyos_gateway.evaluation import FinishDeclaration, Verdict
-from companyos_gateway.evaluation.scorecard import score_episode
+from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.viewer.step_stats import StepStats
 
@@ -43,9 +42,7 @@ class EpisodeSource:
     now: datetime
     services: tuple[str, ...]
     initial_potential: float
-    verdict: Verdict
-    scorecard: Scorecard | None
-    """None while the episode is running."""
+    verdict: EpisodeVerdict
     injections: Sequence[Injection]
     finish: FinishDeclaration | None
     journal: Path
@@ -76,8 +73,7 @@ class EpisodeSource:
             now=progress.now,
             services=tuple(episode.sources),
             initial_potential=episode.task.first_verdict.potential,
-            verdict=progress.verdict,
-            scorecard=score_episode(progress.evidence, progress.verdict) if progress.outcome is not None else None,
+            verdict=to_episode_verdict(progress.verdict, progress.evidence, is_over=progress.outcome is not None),
             injections=instance.injections,
             finish=progress.finish,
             journal=episode.journal.path,
@@ -105,12 +101,8 @@ class EpisodeSource:
             success=self.outcome is Outcome.SUCCESS if self.is_over else None,
             return_=self.return_,
             steps=self.step,
-            failed=[check.id for check in self.verdict.checks if not check.passed],
+            failed=list(self.verdict.failed),
         )
-
-    def to_verdict(self) -> EpisodeVerdict:
-        """Return the current verdict."""
-        return to_episode_verdict(self.verdict, self.scorecard)
 
     def injection_infos(self) -> list[InjectionInfo]:
         """Return the injected obstacles."""

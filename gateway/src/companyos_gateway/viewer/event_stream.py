@@ -74,7 +74,7 @@ def _changed_fields(source: EpisodeSource, *, with_verdict: bool) -> dict[str, A
     """Return the fields of the document that a step changes."""
     fields: dict[str, Any] = {"facts": source.facts(source.id).model_dump(mode="json", exclude=_ADDRESS_FIELDS)}
     if with_verdict:
-        fields["verdict"] = source.to_verdict().model_dump(mode="json")
+        fields["verdict"] = source.verdict.model_dump(mode="json")
     if source.finish is not None:
         fields["finish"] = source.finish.model_dump(mode="json")
     return fields

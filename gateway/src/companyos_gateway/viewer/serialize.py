@@ -66,7 +66,7 @@ def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
         started_at=source.started_at,
         max_steps=source.max_steps,
         steps=steps,
-        verdict=source.to_verdict(),
+        verdict=source.verdict,
         injections=source.injection_infos(),
         finish=None if source.finish is None else source.finish.model_dump(mode="json"),
         faults=[f"The journal was deleted: {missing_steps} steps cannot be shown."] if missing_steps > 0 else [],

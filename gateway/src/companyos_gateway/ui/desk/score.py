@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from companyos.contract import CheckVerdict, Scorecard
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 
 
@@ -18,7 +17,7 @@ class Score:
     return_: float
     steps: int
     primary_failure: str | None
-    scorecard: Scorecard
+    scorecard: Scorecard | None
     checks: tuple[CheckVerdict, ...]
     damage: tuple[str, ...]
 
@@ -27,14 +26,13 @@ def episode_score(episode: Episode) -> Score | None:
     """Return the score of an episode, None while it is running."""
     if not episode.done or episode.outcome is None:
         return None
-    verdict = to_episode_verdict(episode.progress.verdict)
-    scorecard = score_episode(episode.evidence, episode.progress.verdict)
+    verdict = to_episode_verdict(episode.progress.verdict, episode.evidence)
     return Score(
         outcome=episode.outcome.value,
         return_=episode.progress.ledger.return_,
         steps=episode.state().step_count,
         primary_failure=verdict.primary_failure,
-        scorecard=scorecard,
+        scorecard=verdict.scorecard,
         checks=verdict.failures_first,
         damage=verdict.damage,
     )
