@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.evidence import same_value
 from companyos_shared.streams import digest
 from companyos_shared.wire.control import Report
-from tests.evaluation.evidence_builder import EvidenceBuilder, audit
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, audit
 
 NOTES = {"notes": {"1": {"id": "1", "text": "water", "done": False}, "2": {"id": "2", "text": "call", "done": False}}}
 
@@ -149,3 +151,43 @@ def test_whatever_is_written_net_changes_are_the_difference_of_the_ends(
     last = builder.evidence.table("desk", "notes")
     differing = {key for key in {*first, *last} if first.get(key) != last.get(key)}
     assert {change.key for change in builder.evidence.agent_changes()} == differing
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "is_computed_again"),
+    [
+        (lambda evidence: evidence.row("desk", "notes", "1"), ("notes", "1"), True),
+        (lambda evidence: evidence.row("desk", "notes", "1"), ("notes", "2"), False),
+        (lambda evidence: evidence.table("desk", "notes"), ("notes", "2"), True),
+        (lambda evidence: evidence.table("desk", "notes"), ("links", "2"), False),
+        (lambda evidence: evidence.agent_changes(), ("links", "2"), True),
+        (lambda evidence: evidence.changes("desk"), ("links", "2"), True),
+        (lambda evidence: evidence.memoize("inner", lambda: evidence.row("desk", "notes", "1")), ("notes", "1"), True),
+        (lambda evidence: evidence.audits("desk"), ("notes", "1"), False),
+        (lambda evidence: evidence.knew("2", before=9), ("notes", "1"), False),
+    ],
+)
+def test_what_was_computed_is_kept_until_something_that_it_read_changes(
+    read: Callable[[Evidence], Any], write: tuple[str, str], is_computed_again: bool
+) -> None:
+    builder, computed = _builder(), []
+    builder.put("desk", "notes", "1", text="first")
+    for _ in range(2):
+        builder.evidence.memoize("outer", lambda: computed.append(read(builder.evidence)))
+    assert len(computed) == 1
+    builder.put("desk", *write, text="second")
+    builder.evidence.memoize("outer", lambda: computed.append(read(builder.evidence)))
+    assert len(computed) == 1 + is_computed_again
+
+
+def test_calls_views_and_the_declaration_change_what_was_computed_from_them() -> None:
+    evidence = _builder().evidence
+    records: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
+        (lambda: len(evidence.audits("desk")), lambda: evidence.record("desk", Report(audit=audit(1)))),
+        (lambda: evidence.knew("1", before=9), lambda: evidence.add_view(2, [{"id": "1"}])),
+        (lambda: evidence.declared_at, lambda: setattr(evidence, "declared_at", NOW)),
+    ]
+    for number, (read, write) in enumerate(records):
+        before = evidence.memoize(number, read)
+        write()
+        assert evidence.memoize(number, read) == read() != before

@@ -8,6 +8,7 @@ import pytest
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
 from companyos_gateway.scenarios import catalogue
 from companyos_players.player import replay_of
 from tests.scenarios.engine import EpisodeSpec, PlayAll
@@ -56,6 +57,24 @@ def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task
     for kept in play_all(specs):
         assert kept.result.success, (kept.result.seed, kept.result.player_error)
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)
+
+
+def test_the_verdict_after_each_step_is_that_of_the_evidence_judged_anew(
+    ways: list[OracleTrace], play_all: PlayAll, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, differing, name = TaskRubric.judge, [], ways[0].scenario
+
+    def judge_twice(rubric: TaskRubric, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
+        verdict = judge(rubric, evidence, finish)
+        if verdict != judge(rubric, Evidence.from_json(evidence.as_json()), finish):
+            differing.append(verdict)
+        return verdict
+
+    monkeypatch.setattr(TaskRubric, "judge", judge_twice)
+    solutions = solutions_for(name)
+    players = [solutions.fair, *list(solutions.adversaries.values())[:2]]
+    play_all([EpisodeSpec(scenario=name, player=player, seed=ways[0].seed, chaos=LEVEL) for player in players])
+    assert differing == []
 
 
 def test_no_single_call_is_enough(ways: list[OracleTrace], play_all: PlayAll) -> None:

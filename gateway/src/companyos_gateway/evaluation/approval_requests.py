@@ -146,9 +146,12 @@ class RequestChecks:
 
     def flaw(self, evidence: Evidence, request: row_views.RequestView) -> str | None:
         """Return what is wrong with the request, None if it is valid."""
-        return evidence.memoize((self, "flaw", request.id), lambda: self._find_flaw(evidence, request))
+        return evidence.memoize((self, "flaw", request.id), lambda: self._find_flaw(evidence, request.id))
 
-    def _find_flaw(self, evidence: Evidence, request: row_views.RequestView) -> str | None:
+    def _find_flaw(self, evidence: Evidence, request_id: str) -> str | None:
+        row = evidence.row(row_views.APPROVALFLOW, "requests", request_id)
+        assert row is not None
+        request = row_views.parse_request(row)
         if request.ticket_ref not in (None, self.ticket_key):
             return f"it names the ticket {request.ticket_ref}"
         if missing := self.sources.keys() - request.fields.keys():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from companyos_gateway.evaluation import row_views
@@ -290,21 +291,27 @@ class EntityGoals:
 
     def unmet(self, evidence: Evidence, *, step: int | None = None) -> list[str]:
         """Return the entities that have not come to their end, now or once a step had been taken."""
-        return [goal.row_path for goal in self.goals if not goal.is_met(evidence, step=step)]
+        return [goal.row_path for goal in self._find_unmet(evidence, step)]
+
+    def _find_unmet(self, evidence: Evidence, step: int | None) -> list[EntityGoal]:
+        return [goal for number, goal in enumerate(self.goals) if not self._is_met(evidence, number, step)]
+
+    def _is_met(self, evidence: Evidence, number: int, step: int | None = None) -> bool:
+        return evidence.memoize((self, number, step), lambda: self.goals[number].is_met(evidence, step=step))
 
     def check(self, *, caused_by: tuple[str, ...] = ()) -> Check:
         """Return the check that every entity has come to its end."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
-            unmet = [goal for goal in self.goals if not goal.is_met(evidence)]
+            unmet = self._find_unmet(evidence, None)
             return with_others(unmet[0].mismatch(evidence), [goal.row_path for goal in unmet[1:]]) if unmet else None
 
         return Check(self.name, False, find_mismatch, caused_by)
 
     def milestones(self, points: float) -> Iterable[Milestone]:
         """Return a milestone for each entity that pays the points."""
-        for number, goal in enumerate(self.goals, start=1):
-            yield Milestone(f"{self.name}_{number}", points, _is_met(goal))
+        for number in range(len(self.goals)):
+            yield Milestone(f"{self.name}_{number + 1}", points, partial(self._is_met, number=number))
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what may change on the way."""
@@ -314,10 +321,6 @@ class EntityGoals:
     def damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the entities that were brought to another end for good."""
         return [goal.row_path for goal in self.goals if goal.is_damaged(evidence)]
-
-
-def _is_met(goal: EntityGoal) -> Callable[[Evidence], bool]:
-    return lambda evidence: goal.is_met(evidence)
 
 
 def _request(evidence: Evidence, request_id: str, step: int | None) -> row_views.RequestView | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from companyos_gateway.evaluation import row_views
@@ -52,6 +53,11 @@ class NetChange:
     after: Row | None
 
     @property
+    def row_key(self) -> RowKey:
+        """Service, table and key of the row."""
+        return self.service, self.table, self.key
+
+    @property
     def row_path(self) -> str:
         """The row in words."""
         return f"{self.service}.{self.table}[{self.key}]"
@@ -73,22 +79,35 @@ class _RowTouches:
     columns: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
+class _Memo:
+    """A computed value with what was read for it."""
+
+    value: Any
+    reads: frozenset[Hashable]
+
+
 class Evidence:
-    """The evidence of one episode. Everything a rubric asks is indexed as it is recorded."""
+    """The evidence of one episode. Everything a rubric asks is indexed as it is recorded.
+
+    What is computed from it with `memoize` is kept until something that the computation read changes: a row, a table,
+    a service's calls, what is known of an entity. So the verdict after a step costs what the step changed.
+    """
 
     def __init__(self, initial: Mapping[str, Rows]) -> None:
         self._initial = initial
         self._changes: dict[str, list[Change]] = {}
         self._audits: dict[str, list[RecordedCall]] = {}
         self._views: list[tuple[int, dict[str, Any]]] = []
-        self._knowledge = Knowledge()
+        self._knowledge = Knowledge(lambda entity: self._forget(("known", entity)))
         self._by_row: dict[RowKey, list[Change]] = {}
         self._touched: dict[RowKey, _RowTouches] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
-        self._memo: dict[Hashable, Any] = {}
+        self._memo: dict[Hashable, _Memo] = {}
+        self._readers: dict[Hashable, set[Hashable]] = {}
+        self._reading: set[Hashable] | None = None
         self._accumulated: dict[Hashable, Any] = {}
-        self.declared_at: datetime | None = None
-        """When the agent declared the outcome; None while it has not."""
+        self._declared_at: datetime | None = None
 
     @classmethod
     def start(cls, initial: Mapping[str, Rows]) -> Evidence:
@@ -109,16 +128,29 @@ class Evidence:
         if report.audit is not None and (not audits or audits[-1].step < report.audit.step):
             self._add_call(service, RecordedCall.model_construct(**dict(report.audit), response=response))
 
+    @property
+    def declared_at(self) -> datetime | None:
+        """When the agent declared the outcome; None while it has not."""
+        self._note("declared")
+        return self._declared_at
+
+    @declared_at.setter
+    def declared_at(self, at: datetime | None) -> None:
+        self._declared_at = at
+        self._forget("declared")
+
     def services(self) -> list[str]:
         """Return the services that the evidence is about."""
         return sorted(self._initial)
 
     def changes(self, service: str) -> Sequence[Change]:
         """Return every change in the service, in order."""
+        self._note(("changes", service))
         return self._changes.get(service, ())
 
     def audits(self, service: str) -> Sequence[AuditLine]:
         """Return the agent's calls as the service understood them, in order."""
+        self._note(("calls", service))
         return self._audits.get(service, ())
 
     def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -132,21 +164,23 @@ class Evidence:
 
         It does not matter which tool showed it.
         """
+        self._note(("known", entity))
         return self._knowledge.has_seen(entity, before=before, columns=columns, values=values)
 
     def last_shown(self, entity: str, *, before: int | None) -> int | None:
         """Return the last step before a step (None: up to now) that showed something new of an entity, None if none."""
+        self._note(("known", entity))
         return self._knowledge.last_shown(entity, before=before)
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return the row as it is now."""
-        changed = self._by_row.get((service, table, key))
+        changed = self.row_changes(service, table, key)
         return changed[-1].after if changed else self._initial_row(service, table, key)
 
     def row_at(self, service: str, table: str, key: str, step: int) -> Row | None:
         """Return the row as it was once the step had been taken."""
         row = self._initial_row(service, table, key)
-        for change in self._by_row.get((service, table, key), ()):
+        for change in self.row_changes(service, table, key):
             if change.step > step:
                 break
             row = change.after
@@ -154,19 +188,17 @@ class Evidence:
 
     def row_changes(self, service: str, table: str, key: str) -> Sequence[Change]:
         """Return every change of the row, in order."""
-        return self._by_row.get((service, table, key), ())
-
-    def count_changes(self, service: str, table: str, key: str, step: int | None) -> int:
-        """Return how many changes of the row there had been once the step had been taken (None: up to now)."""
-        changes = self._by_row.get((service, table, key), ())
-        return len(changes) if step is None else sum(1 for change in changes if change.step <= step)
+        row_key = (service, table, key)
+        self._note(row_key)
+        return self._by_row.get(row_key, ())
 
     def was_added(self, service: str, table: str, key: str) -> bool:
         """Say whether the row was made since the start, be it there now or not."""
-        return self._initial_row(service, table, key) is None and (service, table, key) in self._by_row
+        return self._initial_row(service, table, key) is None and bool(self.row_changes(service, table, key))
 
     def changed_keys(self, service: str, table: str) -> Iterable[str]:
         """Return the keys of the table's rows that have changed, in order of their first change."""
+        self._note((service, table))
         return self._tables.get((service, table), {}).keys()
 
     def table(self, service: str, table: str) -> dict[str, Row]:
@@ -181,11 +213,38 @@ class Evidence:
         return rows
 
     def memoize(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what was computed under the key since the last change, computing it where nothing was."""
-        if key not in self._memo:
-            self._memo[key] = compute()
-        found: T = self._memo[key]
+        """Return what was computed under the key, computing it where nothing was or where what it read has changed.
+
+        A computation depends on what it reads of the evidence, and on nothing else that may change.
+        """
+        found = self._memo.get(key)
+        if found is None:
+            found = self._compute(key, compute)
+        if self._reading is not None:
+            self._reading |= found.reads
+        value: T = found.value
+        return value
+
+    def _compute(self, key: Hashable, compute: Callable[[], Any]) -> _Memo:
+        around, self._reading = self._reading, set()
+        try:
+            value = compute()
+            found = self._memo[key] = _Memo(value, frozenset(self._reading))
+        finally:
+            self._reading = around
+        for record in found.reads:
+            self._readers.setdefault(record, set()).add(key)
         return found
+
+    def _note(self, record: Hashable) -> None:
+        """Note that what is being computed depends on a record."""
+        if self._reading is not None:
+            self._reading.add(record)
+
+    def _forget(self, record: Hashable) -> None:
+        """Drop what was computed from a record that changes."""
+        for key in self._readers.pop(record, ()):
+            self._memo.pop(key, None)
 
     def accumulate(self, key: Hashable, create: Callable[[], T]) -> T:
         """Return the state of a computation that reads each record once, created on first use."""
@@ -195,15 +254,28 @@ class Evidence:
 
     def agent_changes(self) -> Sequence[NetChange]:
         """Return what the agent has changed and not undone. What the clock did without its call is none of it."""
-        return self.memoize("agent_changes", self._net_changes)
+        self._note("agent changes")
+        return [net for row_key in self._touched if (net := self.net_change(row_key)) is not None]
+
+    def net_change(self, row_key: RowKey) -> NetChange | None:
+        """Return the agent's net change of a row, None if there is none."""
+        return self.memoize(("net", row_key), partial(self._find_net_change, row_key))
+
+    def _find_net_change(self, row_key: RowKey) -> NetChange | None:
+        now, touched = self.row(*row_key), self._touched.get(row_key)
+        return None if touched is None else _net(row_key, touched, now)
 
     def restored_rows(self, service: str, table: str) -> Sequence[NetChange]:
         """Return the rows that the agent changed and brought back, with the columns that it had changed."""
+        return self.memoize(("restored", service, table), partial(self._find_restored_rows, service, table))
+
+    def _find_restored_rows(self, service: str, table: str) -> list[NetChange]:
+        self._note((service, table))
         found = []
         for row_key, touched in self._touched.items():
             columns = frozenset(touched.columns) - row_views.BOOKKEEPING_COLUMNS
             if row_key[:2] == (service, table) and touched.first is not None and columns:
-                net = _net(row_key, touched, self._by_row[row_key][-1].after)
+                net = self.net_change(row_key)
                 if net is None or net.columns <= row_views.BOOKKEEPING_COLUMNS:
                     found.append(NetChange(*row_key, False, False, columns, touched.first, touched.first))
         return found
@@ -276,19 +348,17 @@ class Evidence:
 
     def _add_call(self, service: str, call: RecordedCall) -> None:
         self._audits.setdefault(service, []).append(call)
+        self._forget(("calls", service))
         if call.response is not None and call.status < row_views.FIRST_ERROR_STATUS:
             self._knowledge.add(call.step, call.arguments, call.response)
 
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:
         return self._initial.get(service, {}).get(table, {}).get(key)
 
-    def _net_changes(self) -> list[NetChange]:
-        nets = (_net(row_key, touched, self._by_row[row_key][-1].after) for row_key, touched in self._touched.items())
-        return [net for net in nets if net is not None]
-
     def _apply(self, service: str, change: Change) -> None:
         row_key = (service, change.table, change.key)
-        self._memo.clear()
+        for record in (("changes", service), row_key[:2], row_key):
+            self._forget(record)
         self._changes[service].append(change)
         self._by_row.setdefault(row_key, []).append(change)
         self._tables.setdefault((service, change.table), {})[change.key] = None
@@ -297,6 +367,8 @@ class Evidence:
             if touched is None:
                 touched = self._touched[row_key] = _RowTouches(first=change.before)
             touched.columns |= _changed_columns(change.before, change.after)
+        if row_key in self._touched:
+            self._forget("agent changes")
 
 
 def _changed_columns(before: Row | None, after: Row | None) -> set[str]:

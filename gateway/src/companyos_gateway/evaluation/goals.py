@@ -64,7 +64,6 @@ class VendorGoal:
             self.columns,
             step=step,
             is_same=is_equivalent,
-            purpose=self,
         )
 
     @property
@@ -113,7 +112,7 @@ class RecordGoal:
         first = evidence.row_at(row_views.DATAHUB, "records", self.record_id, 0)
         expected = {"id": self.record_id} if first is None else self._expected(first, request_id)
         row_key = (row_views.DATAHUB, "records", self.record_id)
-        return find_row_mismatch(evidence, *row_key, expected, step=step, purpose=(self, request_id))
+        return find_row_mismatch(evidence, *row_key, expected, step=step)
 
     @property
     def row_path(self) -> str:

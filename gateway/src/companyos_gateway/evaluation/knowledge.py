@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from companyos_gateway.evaluation.row_views import parse_time
@@ -24,8 +24,10 @@ class Knowledge:
     named: a value in the history of a metric is about the metric.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_new: Callable[[str], None] = lambda _entity: None) -> None:
+        """Call `on_new` with each entity of which something new is shown."""
         self._sightings: dict[str, list[Sighting]] = {}
+        self._on_new = on_new
 
     def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> None:
         """Add a response that the agent received. Calls and views have to be added in their order."""
@@ -45,6 +47,7 @@ class Knowledge:
         if any(shown.items() <= earlier.items() for _, earlier in sightings[-_COMPARED:]):
             return False
         sightings.append((step, shown))
+        self._on_new(entity)
         return True
 
     def has_seen(self, entity: str, *, before: int, columns: Collection[str], values: Mapping[str, Any]) -> bool:

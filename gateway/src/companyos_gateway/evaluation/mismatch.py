@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.evaluation.evidence import Evidence, RowKey, is_equivalent, same_value
+from companyos_gateway.evaluation.evidence import Evidence, is_equivalent, same_value
 from companyos_shared.wire.control import Change, Row
 
 MAX_NAMED = 3
@@ -109,31 +109,14 @@ def find_row_mismatch(
     *,
     step: int | None = None,
     is_same: Callable[[Any, Any], bool] = same_value,
-    purpose: Hashable = None,
 ) -> Mismatch | None:
     """Return the first column that holds another value than expected, now or once a step had been taken.
 
     None if all hold it. A tuple lists the accepted values of a column. A column `fields` is compared by its members,
-    whose choices may be typed as a page shows them. The result is kept for each state of the row under `purpose`, which
-    stands for the expected values; without one nothing is kept.
+    whose choices may be typed as a page shows them.
     """
-    row = evidence.row(service, table, key) if step is None else evidence.row_at(service, table, key, step)
-    if purpose is None:
-        return _compare_row(evidence, (service, table, key), row, expected, is_same)
-    kept = evidence.accumulate(("row mismatch", purpose), dict[int, Mismatch | None])
-    version = evidence.count_changes(service, table, key, step)
-    if version not in kept:
-        kept[version] = _compare_row(evidence, (service, table, key), row, expected, is_same)
-    return kept[version]
-
-
-def _compare_row(
-    evidence: Evidence,
-    row_key: RowKey,
-    row: Row | None,
-    expected: Mapping[str, Any],
-    is_same: Callable[[Any, Any], bool],
-) -> Mismatch | None:
+    row_key = (service, table, key)
+    row = evidence.row(*row_key) if step is None else evidence.row_at(*row_key, step)
     for column, value in expected.items():
         held = None if row is None else row.get(column)
         if column == "fields":

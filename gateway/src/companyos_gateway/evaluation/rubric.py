@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -160,7 +161,8 @@ class TaskRubric:
         self._damage = damage
         self._rejections = rejections
         self._is_closed = is_closed
-        self._goals = frozenset(check.id for check in checks if not check.passes_idle)
+        goals = {check.id for check in checks if not check.passes_idle}
+        self._passed = {name: CheckResult(name, is_goal=name in goals) for name in ids}
         self._causes = {check.id: check.caused_by for check in checks} | {DECLARED_CHECK_ID: declared_caused_by}
         if cycle := _find_cycle(self._causes):
             raise RubricError(f"checks that cause each other: {cycle}")
@@ -177,7 +179,8 @@ class TaskRubric:
         """
 
         def all_damage(evidence: Evidence) -> Sequence[str]:
-            return list(dict.fromkeys([*self._damage(evidence), *damage(evidence)]))
+            kept = evidence.memoize((self, "damage"), lambda: tuple(self._damage(evidence)))
+            return list(dict.fromkeys([*kept, *damage(evidence)]))
 
         def declaration(evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
             return check_declaration(evidence, finish) or self._declaration(evidence, finish)
@@ -194,29 +197,37 @@ class TaskRubric:
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
         """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""
-        mismatches = {check.id: check.find_mismatch(evidence) for check in self.checks}
-        mismatches[DECLARED_CHECK_ID] = self._declaration(evidence, finish)
+        kept = evidence.memoize
+        mismatches = {
+            check.id: kept((self, "check", check.id), partial(check.find_mismatch, evidence)) for check in self.checks
+        }
+        declared = partial(self._declaration, evidence, finish)
+        mismatches[DECLARED_CHECK_ID] = kept((self, "undeclared"), declared) if finish is None else declared()
         failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
-        damage = tuple(self._damage(evidence))
+        damage = kept((self, "damage"), lambda: tuple(self._damage(evidence)))
         return Verdict(
             potential=self.potential(evidence),
             goal_met=not failed,
             success=not failed and not damage,
             damage=damage,
-            rejections=self._rejections(evidence),
+            rejections=kept((self, "rejections"), partial(self._rejections, evidence)),
             checks=tuple(self._result(name, mismatch, failed) for name, mismatch in mismatches.items()),
-            closed=self._is_closed(evidence),
+            closed=kept((self, "closed"), partial(self._is_closed, evidence)),
         )
 
     def _result(self, name: str, mismatch: Mismatch | None, failed: set[str]) -> CheckResult:
-        is_goal = name in self._goals
+        passed = self._passed[name]
         if mismatch is None:
-            return CheckResult(name, is_goal=is_goal)
-        return CheckResult(name, mismatch, tuple(one for one in self._causes[name] if one in failed), is_goal)
+            return passed
+        return CheckResult(name, mismatch, tuple(one for one in self._causes[name] if one in failed), passed.is_goal)
 
     def potential(self, evidence: Evidence) -> float:
         """Return the points of the milestones that stand, at most MAX_MILESTONE_POINTS."""
-        total = sum(milestone.points for milestone in self.milestones if milestone.is_reached(evidence))
+        total = sum(
+            milestone.points
+            for milestone in self.milestones
+            if evidence.memoize((self, "milestone", milestone.id), partial(milestone.is_reached, evidence))
+        )
         return min(MAX_MILESTONE_POINTS, float(total))
 
 

@@ -49,9 +49,7 @@ class TicketChecks:
 
     def mismatch(self, evidence: Evidence, **expected: Any) -> Mismatch | None:
         """Return the first column of the ticket that does not hold one of the expected values, None if all do."""
-        key = self.case.ticket_key
-        purpose = (key, *expected.items())
-        return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", key, expected, purpose=purpose)
+        return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", self.case.ticket_key, expected)
 
     @property
     def row_path(self) -> str:
