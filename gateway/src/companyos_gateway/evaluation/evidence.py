@@ -130,7 +130,7 @@ class Evidence:
 
     @property
     def declared_at(self) -> datetime | None:
-        """When the agent declared the outcome; None while it has not."""
+        """The simulated time at which the agent declared the outcome; None while it has not."""
         self._note("declared")
         return self._declared_at
 

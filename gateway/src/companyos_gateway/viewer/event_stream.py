@@ -61,7 +61,7 @@ async def stream_events(
                 yield _event(RELOAD, {}, source.step)
                 return
             source = read_source(episode)
-            changed_fields = _changed_fields(source, with_verdict=source.verdict is not sent_verdict)
+            changed_fields = _changed_fields(source, with_verdict=source.verdict != sent_verdict)
             sent_verdict = source.verdict
             if source.is_over:
                 yield _event(END, changed_fields, source.step)
