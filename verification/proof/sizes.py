@@ -110,7 +110,7 @@ SMOKE = Size(
 FULL = Size(
     name="full",
     levels=LEVELS,
-    oracle_seeds=200,
+    oracle_seeds=100,
     cheat_seeds=3,
     zoo_seeds=8,
     search_seeds=20,
@@ -134,6 +134,6 @@ FULL = Size(
     friction_seeds=10,
     fired_seeds=30,
     random_episodes=1_000,
-    hashes=6_000,
+    hashes=3_000,
 )
 SIZES = {item.name: item for item in (SMOKE, FULL)}
