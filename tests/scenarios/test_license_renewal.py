@@ -6,7 +6,7 @@ import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.license_renewal.case import NAME, TYPE_KEY, RefusalGround
-from companyos_gateway.scenarios.license_renewal.scenario import build
+from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 from verification.proof.players.oracles import clairvoyant_oracle
@@ -21,7 +21,7 @@ EARLIEST = 387
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", [*CHEAP_FOR_THE_CFO, *range(40)])
 def test_the_limits_of_the_approval_type_name_who_decides(seed: int, level: int) -> None:
-    staged = build(seed, profile_for(level), {})
+    staged = SCENARIO.build(seed, profile_for(level), {})
     (specs,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
     amount = staged.case.amount_cents
     named = next(row.role for row in specs.thresholds if row.up_to_cents is None or amount <= row.up_to_cents)
@@ -37,7 +37,7 @@ def test_both_oracles_solve_it_where_the_cfo_decides_about_little(seed: int, lev
 
 
 def test_a_licence_with_very_many_days_left_is_refused_by_both_oracles(play_all: PlayAll) -> None:
-    assert build(EARLIEST, profile_for(4), {}).case.ground is RefusalGround.TOO_EARLY
+    assert SCENARIO.build(EARLIEST, profile_for(4), {}).case.ground is RefusalGround.TOO_EARLY
     players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, EARLIEST, 4))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=EARLIEST, chaos=4) for player in players]):
         assert kept.result.success, kept.result.player_error

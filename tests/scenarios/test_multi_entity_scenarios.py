@@ -24,7 +24,7 @@ HARD = 4
 @cache
 def _staged(name: str, seed: int) -> BuiltTask[Any]:
     module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    staged: BuiltTask[Any] = module.build(seed, profile_for(HARD), {})
+    staged: BuiltTask[Any] = module.SCENARIO.build(seed, profile_for(HARD), {})
     return staged
 
 

@@ -23,7 +23,7 @@ LEAVERS = [*DELEGATE_ASKED["employee_offboarding"], *range(40)]
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", AUDITS)
 def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, level: int) -> None:
-    staged = audit_remediation.build(seed, profile_for(level), {})
+    staged = audit_remediation.SCENARIO.build(seed, profile_for(level), {})
     wrong = {one.request_id for one in staged.case.remedied_requests if one.breach is Breach.WRONG_HANDS}
     _check_askers(staged.world, wrong, staged.case.approver_ids)
 
@@ -31,7 +31,7 @@ def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, lev
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", LEAVERS)
 def test_nobody_who_decides_has_asked_for_what_lies_with_a_leaver(seed: int, level: int) -> None:
-    staged = employee_offboarding.build(seed, profile_for(level), {})
+    staged = employee_offboarding.SCENARIO.build(seed, profile_for(level), {})
     _check_askers(staged.world, {one.request_id for one in staged.case.escalated}, staged.case.approver_ids)
 
 

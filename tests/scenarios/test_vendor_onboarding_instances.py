@@ -11,7 +11,7 @@ import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, BlockerResolution, Case
-from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSAL_SHARE, SCENARIO, BuiltTask, build
+from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSAL_SHARE, SCENARIO, BuiltTask
 from companyos_shared.wire.company import Company, Role
 
 pytestmark = pytest.mark.matrix
@@ -21,7 +21,7 @@ Documents = dict[str, dict[str, Any]]
 
 
 def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[Case], Documents, Company]:
-    staged = build(seed, profile_for(level), overrides)
+    staged = SCENARIO.build(seed, profile_for(level), overrides)
     documents = staged.world.documents("draw")
     return staged, documents, Company.model_validate(documents["datahub"]["company"])
 
@@ -60,7 +60,7 @@ def test_calm_and_light_instances_are_always_feasible(level: int) -> None:
 
 @pytest.mark.parametrize("level", [2, 4])
 def test_about_one_in_eight_must_be_refused_from_level_two_on(level: int) -> None:
-    share = sum(build(seed, profile_for(level), {}).case.must_refuse for seed in range(80)) / 80
+    share = sum(SCENARIO.build(seed, profile_for(level), {}).case.must_refuse for seed in range(80)) / 80
     assert abs(share - REFUSAL_SHARE) < 0.07
 
 
@@ -175,8 +175,8 @@ def test_a_failed_pipeline_fails_once_or_twice_and_then_delivers() -> None:
 
 def test_a_refresh_brings_another_value_that_keeps_the_bar_unless_it_must_be_refused() -> None:
     for seed in range(60):
-        case = build(seed, profile_for(2), {}).case
-        world = build(seed, profile_for(2), {}).world
+        case = SCENARIO.build(seed, profile_for(2), {}).case
+        world = SCENARIO.build(seed, profile_for(2), {}).world
         old = next(row.value for row in world.datahub.metrics if row.id == case.score.metric_id)
         assert old != case.score.value
         assert (case.score.value < case.minimum_score) == case.must_refuse
@@ -207,7 +207,7 @@ def _priority(figures: dict[str, Any], amount_cents: int, tier: str) -> str:
 
 
 def test_every_priority_is_asked_for_somewhere() -> None:
-    assert {build(seed, profile_for(1), {}).case.priority for seed in range(40)} == {
+    assert {SCENARIO.build(seed, profile_for(1), {}).case.priority for seed in range(40)} == {
         "low",
         "medium",
         "high",
@@ -305,7 +305,7 @@ def test_a_kind_that_is_asked_for_strikes_and_is_recorded() -> None:
 
 def test_a_kind_that_is_ruled_out_does_not_strike() -> None:
     for kind in ALWAYS:
-        assert kind not in build(3, profile_for(1), {kind: 0.0}).case.kinds
+        assert kind not in SCENARIO.build(3, profile_for(1), {kind: 0.0}).case.kinds
 
 
 def test_transport_is_recorded_by_service_with_its_rate() -> None:

@@ -11,7 +11,7 @@ import pytest
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.scenarios.vendor_onboarding.case import BlockerResolution, Case
-from companyos_gateway.scenarios.vendor_onboarding.scenario import build
+from companyos_gateway.scenarios.vendor_onboarding.scenario import SCENARIO
 from companyos_shared.wire.company import Company, Role
 from tests.scenarios.conftest import CALM, HARD
 from verification.proof import RecordedEpisode
@@ -20,9 +20,9 @@ from verification.proof.final_states.final_state import FinalState
 pytestmark = pytest.mark.matrix
 
 CASES: dict[str, Case] = {
-    "easy": build(3, profile_for(0), CALM).case,
-    "hard": build(4, profile_for(0), HARD).case,
-    "refused": build(1, profile_for(2), {"unavailable": 0.0}).case,
+    "easy": SCENARIO.build(3, profile_for(0), CALM).case,
+    "hard": SCENARIO.build(4, profile_for(0), HARD).case,
+    "refused": SCENARIO.build(1, profile_for(2), {"unavailable": 0.0}).case,
 }
 DESK, HUB, FLOW = "ticketdesk", "datahub", "approvalflow"
 Bend = Callable[[FinalState, Case], None]

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.access_request.case import Case
-from companyos_gateway.scenarios.access_request.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await AccessRequestPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class AccessRequestPrivilegedOracle(PrivilegedOracle[Case]):
@@ -55,3 +47,6 @@ class AccessRequestPrivilegedOracle(PrivilegedOracle[Case]):
         await self.hub.update(case.grant_id, state="active", ends_on=case.until.isoformat(), fields=fields)
         if case.replaced_id is not None:
             await self.hub.update(case.replaced_id, state="revoked")
+
+
+ORACLE = AccessRequestPrivilegedOracle

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.audit_remediation.case import Case
-from companyos_gateway.scenarios.audit_remediation.scenario import build
-from companyos_players import RequestSkill, ToolClient
+from companyos_players import RequestSkill
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await AuditRemediationPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class AuditRemediationPrivilegedOracle(PrivilegedOracle[Case]):
@@ -34,3 +26,6 @@ class AuditRemediationPrivilegedOracle(PrivilegedOracle[Case]):
                 await flow.cancel(request.request_id, request.breach.code, case.policy_refs[0])
             else:
                 await flow.escalate(request.request_id, case.approver_ids[0], "Wrong hands.", case.policy_refs[0])
+
+
+ORACLE = AuditRemediationPrivilegedOracle

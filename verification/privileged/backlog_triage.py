@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_gateway.scenarios.backlog_triage.case import Case
-from companyos_gateway.scenarios.backlog_triage.scenario import build
-from companyos_players import TicketSkill, ToolClient
+from companyos_players import TicketSkill
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await BacklogTriagePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class BacklogTriagePrivilegedOracle(PrivilegedOracle[Case]):
@@ -60,3 +52,6 @@ class BacklogTriagePrivilegedOracle(PrivilegedOracle[Case]):
             await ticket.transition("open")
         await self.client.create("ticketdesk_link_tickets", key=goal.key, kind="duplicates", to_key=original)
         await ticket.transition("cancelled", reason_code="duplicate", reason_ref=original)
+
+
+ORACLE = BacklogTriagePrivilegedOracle

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case
-from companyos_gateway.scenarios.budget_transfer.scenario import build
 from companyos_players import RecordSkill, RequestSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await BudgetTransferPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class BudgetTransferPrivilegedOracle(PrivilegedOracle[Case]):
@@ -55,3 +47,6 @@ class BudgetTransferPrivilegedOracle(PrivilegedOracle[Case]):
         case = self.case
         await self.hub.update(case.giver_id, fields={"budget_cents": case.giver_budget_cents})
         await self.hub.update(case.taker_id, fields={"budget_cents": case.taker_budget_cents})
+
+
+ORACLE = BudgetTransferPrivilegedOracle

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.contract_renewal.case import (
     LEGAL_TYPE,
     METRIC_KEY,
@@ -14,16 +12,10 @@ from companyos_gateway.scenarios.contract_renewal.case import (
     RefusalGround,
     Variant,
 )
-from companyos_gateway.scenarios.contract_renewal.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.ordered_oracle import OrderedPrivilegedOracle
 
 PAPER_WAIT_MINUTES = 1440
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await ContractRenewalPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class ContractRenewalPrivilegedOracle(OrderedPrivilegedOracle[Case]):
@@ -103,3 +95,6 @@ class ContractRenewalPrivilegedOracle(OrderedPrivilegedOracle[Case]):
         fields = {"term_years": case.term_years, "approval_ref": request_id}
         changes = {"ends_on": case.new_end.isoformat(), "fields": fields}
         await self.hub.update(case.contract_id, state="renewed", **changes)
+
+
+ORACLE = ContractRenewalPrivilegedOracle

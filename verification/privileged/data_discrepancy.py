@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.data_discrepancy.case import Case, RefusalGround
-from companyos_gateway.scenarios.data_discrepancy.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await DataDiscrepancyPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class DataDiscrepancyPrivilegedOracle(PrivilegedOracle[Case]):
@@ -51,3 +43,6 @@ class DataDiscrepancyPrivilegedOracle(PrivilegedOracle[Case]):
         """Read the authority's value once it is fresh."""
         figure = self.case.figure
         await self.fresh(figure.spec, key=figure.key, subject=figure.subject)
+
+
+ORACLE = DataDiscrepancyPrivilegedOracle

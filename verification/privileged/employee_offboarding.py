@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.employee_offboarding.case import Case, HandedOverTicket
-from companyos_gateway.scenarios.employee_offboarding.scenario import build
-from companyos_players import RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
+from companyos_players import RecordSkill, RequestSkill, TicketSkill, ToolRefusedError
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await EmployeeOffboardingPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class EmployeeOffboardingPrivilegedOracle(PrivilegedOracle[Case]):
@@ -51,3 +43,6 @@ class EmployeeOffboardingPrivilegedOracle(PrivilegedOracle[Case]):
             except ToolRefusedError:
                 continue
             return
+
+
+ORACLE = EmployeeOffboardingPrivilegedOracle

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, Case, Variant
-from companyos_gateway.scenarios.expense_report.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
 
 RECEIPT_WAIT_MINUTES = 1440
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await ExpenseReportPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class ExpenseReportPrivilegedOracle(PrivilegedOracle[Case]):
@@ -57,3 +49,6 @@ class ExpenseReportPrivilegedOracle(PrivilegedOracle[Case]):
         """Set each record to approved."""
         for record_id in self.case.record_ids:
             await self.hub.update(record_id, state="approved")
+
+
+ORACLE = ExpenseReportPrivilegedOracle

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, Case
-from companyos_gateway.scenarios.handbook_update.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await HandbookUpdatePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
@@ -51,3 +43,6 @@ class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
         await self.hub.update(self.case.document_id, state="published", fields={"approval_ref": request_id})
         if self.case.predecessor_id is not None:
             await self.hub.update(self.case.predecessor_id, state="archived")
+
+
+ORACLE = HandbookUpdatePrivilegedOracle

@@ -5,17 +5,9 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.incident_response.scenario import build
-from companyos_players import RecordSkill, TicketSkill, ToolClient
+from companyos_players import RecordSkill, TicketSkill
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await IncidentResponsePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class IncidentResponsePrivilegedOracle(PrivilegedOracle[Case]):
@@ -65,3 +57,6 @@ class IncidentResponsePrivilegedOracle(PrivilegedOracle[Case]):
         minutes = ceil((self.case.cause_free_at - self.client.now()).total_seconds() / 60)
         if minutes > 0:
             await self.client.wait(minutes)
+
+
+ORACLE = IncidentResponsePrivilegedOracle

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
-from companyos_gateway.scenarios.license_renewal.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await LicenseRenewalPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class LicenseRenewalPrivilegedOracle(PrivilegedOracle[Case]):
@@ -55,3 +47,6 @@ class LicenseRenewalPrivilegedOracle(PrivilegedOracle[Case]):
         case = self.case
         changes = {"ends_on": case.new_end.isoformat(), "fields": {"seats": case.seats}}
         await self.hub.update(case.licence_id, state="renewed", **changes)
+
+
+ORACLE = LicenseRenewalPrivilegedOracle

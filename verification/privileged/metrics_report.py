@@ -5,19 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation.reported_values import ReportedValue
 from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.metrics_report.scenario import build
 from companyos_players import ToolClient
 
 REFRESH_WAIT_MINUTES = 95
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await MetricsReportPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class MetricsReportPrivilegedOracle:
@@ -101,3 +93,6 @@ class MetricsReportPrivilegedOracle:
             AnswerKind.CHANGE: values[0] - case.before,
         }[one.kind]
         return float(found) * case.factor.numerator / case.factor.denominator
+
+
+ORACLE = MetricsReportPrivilegedOracle

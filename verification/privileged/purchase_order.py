@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.purchase_order.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
 
 INSPECTION_WAIT_MINUTES = 1440
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await PurchaseOrderPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
@@ -66,3 +58,6 @@ class PurchaseOrderPrivilegedOracle(PrivilegedOracle[Case]):
         await self.hub.update(self.case.invoice_id, state="approved")
         if self.case.closes_order:
             await self.hub.update(self.case.order_id, state="closed")
+
+
+ORACLE = PurchaseOrderPrivilegedOracle

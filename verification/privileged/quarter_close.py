@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
-from companyos_gateway.scenarios.quarter_close.scenario import build
 from companyos_players import RecordSkill, TicketSkill, ToolClient
 from verification.privileged.oracle import PrivilegedOracle
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await QuarterClosePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
@@ -67,3 +59,6 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
         """Close the budget line."""
         spent = round(self.case.figure.spec.value * 100)
         await self.hub.update(self.case.line_id, state="closed", fields={"spent_cents": spent})
+
+
+ORACLE = QuarterClosePrivilegedOracle

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
+from companyos_players import ToolClient
 from companyos_players.field_names import rename_fields
+from verification.privileged.oracle import PrivilegedOracle
 
 PrivilegedPlayer = Callable[[int, int, Call], Awaitable[None]]
 """Plays the instance of a seed and chaos level, whose hidden facts it knows."""
 
 
 def privileged_player(scenario: str) -> PrivilegedPlayer:
-    """Return the privileged oracle of a scenario; it knows
-    the renamed fields of the instance.
-    """
-    player = cast(PrivilegedPlayer, import_module(f"verification.privileged.{scenario}").play_seed)
+    """Return the privileged oracle of a scenario, `ORACLE` in its module; it knows the instance's renamed fields."""
+    oracle = cast(type[PrivilegedOracle[Any]], import_module(f"verification.privileged.{scenario}").ORACLE)
 
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
-        names = catalogue()[scenario].plan(seed, chaos).drift.names
-        await player(seed, chaos, rename_fields(names, call))
+        found = cast(TicketScenario[Any], catalogue()[scenario])
+        names = found.plan(seed, chaos).drift.names
+        case = found.build(seed, profile_for(chaos), {}).case
+        await oracle(case, ToolClient(rename_fields(names, call))).work()
 
     return play_seed

@@ -6,19 +6,11 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Any
 
-from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, FRAUD, TYPE_KEY, Case, Variant
-from companyos_gateway.scenarios.vendor_bank_change.scenario import build
 from companyos_players import RecordSkill, ToolClient
 from verification.privileged.ordered_oracle import OrderedPrivilegedOracle
 
 CALL_WAIT_MINUTES = 1440
-
-
-async def play_seed(seed: int, chaos: int, call: Call) -> None:
-    """Solve the instance of a seed and chaos level."""
-    await VendorBankChangePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
 
 
 class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
@@ -75,3 +67,6 @@ class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
 
     def _common(self) -> dict[str, Any]:
         return {"vendor_id": self.case.vendor_id, "new_iban": self.case.new_iban}
+
+
+ORACLE = VendorBankChangePrivilegedOracle

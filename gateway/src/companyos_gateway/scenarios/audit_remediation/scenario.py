@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.scenarios.audit_remediation.case import NAME, Case, RefusalGround, RemediedRequest, Variant
@@ -18,24 +17,21 @@ from companyos_gateway.scenarios.audit_remediation.policy import (
     reporter,
 )
 from companyos_gateway.scenarios.audit_remediation.rubric import build_rubric
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain
+from companyos_gateway.scenarios.blocks.approvers import struck_people
 from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS
-from companyos_gateway.scenarios.blocks.texts import draw_brief
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS, TICKET_TOOLS
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
+TEAM = "security"
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
 APPLICABLE = buildable_kinds(
     exclude=(
@@ -71,60 +67,55 @@ class AuditRemediation(TicketScenario[Case]):
     """Remedy approvals that break the policy: cancel or escalate each for its reason, leave every other alone."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.EVERYTHING.value})
     max_steps = 150
     distractors = DISTRACTORS
     tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + AUDIT_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one audit with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one audit and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        own = stream.child("stack")
+        audited_requests = add_pending_requests(
+            world, own, own.choice(APPROVAL_SUBJECTS), kinds, must_refuse=context.must_refuse
+        )
+        policy_terms = add_policy(world, stream.child("rules"), audited_requests, kinds)
+        add_approval_types(world, audited_requests, policy_terms.policy, kinds)
+        chain = add_approvers(world, stream.child("chain"), audited_requests, kinds)
+        ground_id = add_holds_and_reports(world, stream.child("papers"), audited_requests)
+        plan = ticket_plan(world, audited_requests)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        task_ticket.ticket.reporter_id = reporter(
+            world, stream.child("reporter"), policy_terms, audited_requests.ground, exclude=world.agent_id
+        )
+        finish_world(world)
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(audited_requests, task_ticket.ticket.reporter_id, ground_id),
+            variant=audited_requests.variant,
+            ground=audited_requests.ground,
+            type_key=audited_requests.audited.type_key,
+            remedied_requests=tuple(
+                RemediedRequest(row.id, breach, int(row.fields["amount_cents"]))
+                for row, breach in audited_requests.breaches_found
+            ),
+            role=audited_requests.role,
+            policy_refs=(policy_terms.policy.policy_id, policy_terms.policy.id),
+            reporter_id=task_ticket.ticket.reporter_id,
+            ground_id=ground_id,
+            kinds=kinds,
+        )
+        others = {Kind.SIMILAR_NAMES: case.type_key, Kind.SUPERSEDED_POLICY: case.policy_refs[0]}
+        return case, struck_people(chain, case.role.value, case.role.value) | others
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an audit."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one audit with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    own = stream.child("stack")
-    audited_requests = add_pending_requests(
-        world, own, own.choice(APPROVAL_SUBJECTS), kinds, must_refuse=chaos_draw.must_refuse
-    )
-    policy_terms = add_policy(world, stream.child("rules"), audited_requests, kinds)
-    add_approval_types(world, audited_requests, policy_terms.policy, kinds)
-    chain = add_approvers(world, stream.child("chain"), audited_requests, kinds)
-    ground_id = add_holds_and_reports(world, stream.child("papers"), audited_requests)
-    plan = ticket_plan(world, audited_requests)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    task_ticket.ticket.reporter_id = reporter(
-        world, stream.child("reporter"), policy_terms, audited_requests.ground, exclude=world.agent_id
-    )
-    finish_world(world)
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(audited_requests, task_ticket.ticket.reporter_id, ground_id),
-        variant=audited_requests.variant,
-        ground=audited_requests.ground,
-        type_key=audited_requests.audited.type_key,
-        remedied_requests=tuple(
-            RemediedRequest(row.id, breach, int(row.fields["amount_cents"]))
-            for row, breach in audited_requests.breaches_found
-        ),
-        role=audited_requests.role,
-        policy_refs=(policy_terms.policy.policy_id, policy_terms.policy.id),
-        reporter_id=task_ticket.ticket.reporter_id,
-        ground_id=ground_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(audited_requests: AuditedRequests, reporter_id: str, ground_id: str | None) -> Refusal | None:
@@ -136,16 +127,7 @@ def _refusal(audited_requests: AuditedRequests, reporter_id: str, ground_id: str
     return Refusal(audited_requests.ground.value, (ground_id,))
 
 
-def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
-    on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
-    own = {Kind.SIMILAR_NAMES: case.type_key, Kind.SUPERSEDED_POLICY: case.policy_refs[0]}
-    return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
-
-
 SCENARIO = AuditRemediation()
-
-
-TEAM = "security"
 
 
 def ticket_plan(world: WorldBuilder, audited_requests: AuditedRequests) -> TicketPlan:

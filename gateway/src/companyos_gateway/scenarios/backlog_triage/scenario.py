@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos import Kind
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
@@ -18,18 +18,15 @@ from companyos_gateway.scenarios.backlog_triage.policy import (
     most_urgent,
 )
 from companyos_gateway.scenarios.backlog_triage.rubric import build_rubric
-from companyos_gateway.scenarios.blocks.texts import draw_brief
 from companyos_gateway.scenarios.blocks.ticket import TaskTicket, TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
     set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, TICKET_TOOLS
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_history
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
@@ -61,70 +58,67 @@ class BacklogTriage(TicketScenario[Case]):
     """Sweep a backlog by the policy: triage, priorities, assignees and duplicates of all tickets under a tag."""
 
     name = NAME
+    texts = staticmethod(texts)
+    always = ALWAYS
+    applicable = APPLICABLE
     max_steps = 200
     held_out = frozenset({Variant.LEAD.value})
     opt_in_kinds = OPT_IN_KINDS
     tools = (*TICKET_TOOLS, "ticketdesk_link_tickets", *FILE_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *DISTRACTORS)
     distractors = DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one sweep with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one sweep and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        own = stream.child("sweep")
+        team_id, variant, ground = own.choice(TEAMS), own.choice(list(Variant)), own.choice(list(RefusalGround))
+        refused = ground if context.must_refuse else None
+        set_agent(world, stream.child("agent"), team_id)
+        keep_some_in_office(world, stream.child("office"), team_id)
+        scale = draw_scale(stream.child("scale"))
+        queue = add_tagged_tickets(world, stream.child("queue"), team_id, scale, kinds=kinds, ground=refused)
+        owners = add_asset_cards(world, stream.child("owners"), queue) if variant is Variant.OWNERS else {}
+        policy_terms = add_policy(
+            world, stream.child("rules"), queue, scale, variant=variant, ground=refused, kinds=kinds
+        )
+        other_key = add_parallel_triage(world, stream.child("other"), queue, is_same=refused is RefusalGround.TWICE)
+        priority, plan = most_urgent(queue, policy_terms), ticket_plan(world, queue)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=kinds)
+        ordered_by = add_order(world, stream.child("order"), task_ticket, ground=refused)
+        goals = () if refused else goals_of(world, queue, policy_terms, variant=variant, owners=owners)
+        finish_world(world)
+        policy = policy_terms.policy
+        references = {
+            RefusalGround.TOO_FEW: (policy.policy_id, policy.id),
+            RefusalGround.NOT_ORDERED: (ordered_by,),
+            RefusalGround.TWICE: (other_key,),
+        }
+        case = Case(
+            **task_ticket.case_fields(world, kinds, priority),
+            approver_ids=(),
+            refusal=Refusal(refused.value, references[refused]) if refused else None,
+            variant=variant,
+            ground=refused,
+            tag=queue.tag,
+            goals=goals,
+            max_per_person=policy_terms.max_per_person,
+            ordered_by=ordered_by,
+            sweep_key=other_key,
+            policy_id=policy.policy_id,
+            kinds=kinds,
+        )
+        return case, _struck_entities(case, queue)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a sweep."""
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one sweep with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds, own = chaos_draw.kinds, stream.child("sweep")
-    world = generate_world(stream.child("world"))
-    team_id, variant, ground = own.choice(TEAMS), own.choice(list(Variant)), own.choice(list(RefusalGround))
-    refused = ground if chaos_draw.must_refuse else None
-    set_agent(world, stream.child("agent"), team_id)
-    keep_some_in_office(world, stream.child("office"), team_id)
-    scale = draw_scale(stream.child("scale"))
-    queue = add_tagged_tickets(world, stream.child("queue"), team_id, scale, kinds=kinds, ground=refused)
-    owners = add_asset_cards(world, stream.child("owners"), queue) if variant is Variant.OWNERS else {}
-    policy_terms = add_policy(world, stream.child("rules"), queue, scale, variant=variant, ground=refused, kinds=kinds)
-    other_key = add_parallel_triage(world, stream.child("other"), queue, is_same=refused is RefusalGround.TWICE)
-    priority, plan = most_urgent(queue, policy_terms), ticket_plan(world, queue)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=kinds)
-    ordered_by = add_order(world, stream.child("order"), task_ticket, ground=refused)
-    goals = () if refused else goals_of(world, queue, policy_terms, variant=variant, owners=owners)
-    finish_world(world)
-    policy = policy_terms.policy
-    references = {
-        RefusalGround.TOO_FEW: (policy.policy_id, policy.id),
-        RefusalGround.NOT_ORDERED: (ordered_by,),
-        RefusalGround.TWICE: (other_key,),
-    }
-    case = Case(
-        **task_ticket.case_fields(world, kinds, priority),
-        approver_ids=(),
-        refusal=Refusal(refused.value, references[refused]) if refused else None,
-        variant=variant,
-        ground=refused,
-        tag=queue.tag,
-        goals=goals,
-        max_per_person=policy_terms.max_per_person,
-        ordered_by=ordered_by,
-        sweep_key=other_key,
-        policy_id=policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, queue, kinds)))
-
-
-def _struck_entities(case: Case, queue: TicketQueue, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, queue: TicketQueue) -> dict[Kind, str]:
     own = {Kind.SUPERSEDED_POLICY: case.policy_id}
     if queue.look_alike is not None:
         own[Kind.SIMILAR_NAMES] = queue.look_alike.ticket.key
-    return dict.fromkeys(kinds, case.ticket_key) | own
+    return own
 
 
 SCENARIO = BacklogTriage()

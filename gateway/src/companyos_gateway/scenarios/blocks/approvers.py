@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
@@ -96,6 +96,12 @@ def add_approver_chain(
     deputy_id = next(iter(dead_ends.values()), delegate_id)
     world.staff.set_deputy(first, decision_spec.role, deputy_id)
     return ApproverChain((delegate_id,), dead_ends)
+
+
+def struck_people(chain: ApproverChain, subject: str, role: str) -> dict[Kind, str]:
+    """Return the entities that kinds about people strike: approvers, the role that decides, else the subject."""
+    people = dict.fromkeys((kind for kind in Kind if kind.group is Group.PEOPLE), subject)
+    return people | {Kind.APPROVER_OUT_OF_OFFICE: role} | chain.dead_ends
 
 
 def plan_reactions(

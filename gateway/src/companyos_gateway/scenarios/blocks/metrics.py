@@ -81,6 +81,11 @@ def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys:
     return MetricSources(other, (usual, third))
 
 
+def struck_metric(spec: MetricSpec, key: str) -> dict[Kind, str]:
+    """Return the entities that kinds about a metric strike: the metric, its source, its key."""
+    return {Kind.STALE_METRIC: spec.metric_id, Kind.FAILED_PIPELINE: spec.source_id, Kind.CONFLICTING_SOURCES: key}
+
+
 def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds: Collection[Kind]) -> MetricSpec:
     """Add the metric: stale or fresh, with what its refreshes will bring, and what others say."""
     plan, per_unit = _in_source_units(plan, kinds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS, TREATED_LIKE, Group
@@ -14,7 +14,8 @@ from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
-from companyos_gateway.world import WorldBuilder
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.world import WorldBuilder, generate_world
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.company import Company
 
@@ -36,6 +37,16 @@ class BuiltTask(Generic[CaseT]):
     injections: tuple[Injection, ...]
 
 
+@dataclass(frozen=True)
+class BuildContext:
+    """Inputs of a task: the company that it is added to, streams for its draws, and the chaos kinds that strike it."""
+
+    world: WorldBuilder
+    stream: Stream
+    kinds: frozenset[Kind]
+    must_refuse: bool
+
+
 @dataclass(frozen=True, eq=False)
 class RubricFactory(Generic[CaseT]):
     """Factory of the rubric of an instance."""
@@ -51,13 +62,16 @@ class RubricFactory(Generic[CaseT]):
         return self.rubric(self.case, self.company).with_checks(added.checks(), added.damage, added.check_declaration)
 
 
-BuildTask = Callable[[int, Profile, Mapping[str, float]], BuiltTask[CaseT]]
-
-
 class TicketScenario(ABC, Generic[CaseT]):
-    """A scenario made of a name, tools, a stage and a rubric."""
+    """A scenario about a ticket: it adds a task to a company, and judges it."""
 
     name: str
+    team: ClassVar[str | None] = None
+    """The team of the person whom the agent acts as; `add_task` chooses the person itself where it is None."""
+    always: ClassVar[tuple[Kind, ...]]
+    """Kinds that strike at every level but the lowest."""
+    applicable: ClassVar[tuple[Kind, ...]]
+    """Kinds that may strike."""
     max_steps: ClassVar[int]
     tools: ClassVar[tuple[str, ...]]
     distractors: ClassVar[tuple[str, ...]] = ()
@@ -69,13 +83,33 @@ class TicketScenario(ABC, Generic[CaseT]):
     opt_in_kinds: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds that strike only where a scenario asks for them."""
 
+    @staticmethod
     @abstractmethod
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[CaseT]:
-        """Draw a company and put one task with all that is in its way into it."""
+    def texts() -> dict[str, Any]:
+        """Return the words of the scenario's texts.toml."""
+
+    @abstractmethod
+    def add_task(self, context: BuildContext) -> tuple[CaseT, Mapping[Kind, str]]:
+        """Put one task and the obstacles drawn for it into the company.
+
+        Returns the facts of the task, and the entity that each kind struck unless that is the ticket.
+        """
 
     @abstractmethod
     def rubric(self, case: CaseT, company: Company) -> TaskRubric:
         """Return the rubric of a case."""
+
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[CaseT]:
+        """Draw a company and what strikes it, and add the task."""
+        stream = Stream(self.name, seed)
+        drawn = draw_chaos(stream, profile, overrides, applicable=self.applicable, always=self.always)
+        world = generate_world(stream.child("world"))
+        if self.team is not None:
+            set_agent(world, stream.child("agent"), self.team)
+        case, struck = self.add_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
+        brief = draw_brief(self.texts(), stream.child("brief"), case.ticket_key)
+        entities = {**dict.fromkeys(drawn.kinds, case.ticket_key), **struck}
+        return BuiltTask(world, case, brief, injections(profile, drawn.kinds, entities))
 
     def variant(self, case: CaseT) -> str:
         """Return the structure of a case: what has to be done in it, apart from figures and names."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.scenarios.blocks.approvers import (
@@ -16,16 +16,14 @@ from companyos_gateway.scenarios.blocks.approvers import (
     leads_and_finance,
     plan_reactions,
     replace_approval_type,
+    struck_people,
 )
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.metrics import struck_metric
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -46,7 +44,7 @@ from companyos_gateway.scenarios.bug_escalation.documents import (
     texts,
 )
 from companyos_gateway.scenarios.bug_escalation.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
@@ -54,6 +52,7 @@ from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
+TEAM = "platform"
 ALWAYS = (Kind.BLOCKED_TICKET, Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
 APPLICABLE = buildable_kinds(
     exclude=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES, Kind.LIMIT_TOO_LOW), opt_in=OPT_IN_KINDS
@@ -73,76 +72,56 @@ class BugEscalation(TicketScenario[Case]):
     """Escalate a bug by the policy: clear its way, an engineer on it, a fresh error rate, the CTO's yes, into work."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.CHAIN.value})
     opt_in_kinds = OPT_IN_KINDS - {Kind.PUT_ON_HOLD}
     max_steps = 130
     distractors = DISTRACTORS
     tools = TICKET_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one bug escalation with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one bug escalation and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        failure = draw_failure(world, stream.child("fault"), must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), failure, kinds)
+        sources = choose_authority(world, stream.child("sources"))
+        rate = add_rate(world, stream.child("rate"), failure, sources, kinds)
+        other_rate = add_other_rate(world, stream.child("other"), failure, sources)
+        runbook_id = add_runbook(world, stream.child("runbook"), failure)
+        add_approval_type(world, failure, policy_terms.policy, rate)
+        chain = add_cto(world, stream.child("chain"), kinds)
+        plan = ticket_plan(world, failure)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        key, words = task_ticket.ticket.key, texts()["decisions"]
+        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=key, words=words, kinds=kinds)
+        finish_world(world)
+        policy = policy_terms.policy
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=Refusal(REASON_CODE, (policy.policy_id, policy.id)) if failure.must_refuse else None,
+            end_status="in_progress",
+            variant=failure.variant,
+            service=failure.service,
+            rate=rate,
+            other_rate=other_rate,
+            runbook_id=runbook_id,
+            lowest_rate=failure.bar,
+            policy_id=policy.policy_id,
+            kinds=kinds,
+        )
+        own = {Kind.SUPERSEDED_POLICY: case.policy_id}
+        return case, struck_people(chain, case.ticket_key, Role.CTO.value) | struck_metric(case.rate, METRIC_KEY) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a bug escalation."""
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one bug escalation with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    failure = draw_failure(world, stream.child("fault"), must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), failure, kinds)
-    sources = choose_authority(world, stream.child("sources"))
-    rate = add_rate(world, stream.child("rate"), failure, sources, kinds)
-    other_rate = add_other_rate(world, stream.child("other"), failure, sources)
-    runbook_id = add_runbook(world, stream.child("runbook"), failure)
-    add_approval_type(world, failure, policy_terms.policy, rate)
-    chain = add_cto(world, stream.child("chain"), kinds)
-    plan = ticket_plan(world, failure)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    key, words = task_ticket.ticket.key, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=key, words=words, kinds=kinds)
-    finish_world(world)
-    policy = policy_terms.policy
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=Refusal(REASON_CODE, (policy.policy_id, policy.id)) if failure.must_refuse else None,
-        end_status="in_progress",
-        variant=failure.variant,
-        service=failure.service,
-        rate=rate,
-        other_rate=other_rate,
-        runbook_id=runbook_id,
-        lowest_rate=failure.bar,
-        policy_id=policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
-
-
-def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
-    people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.STALE_METRIC: case.rate.metric_id,
-        Kind.FAILED_PIPELINE: case.rate.source_id,
-        Kind.CONFLICTING_SOURCES: METRIC_KEY,
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.APPROVER_OUT_OF_OFFICE: Role.CTO.value,
-    }
-    return dict.fromkeys(kinds, case.ticket_key) | people | own | chain.dead_ends
-
-
 SCENARIO = BugEscalation()
-
-
-TEAM = "platform"
 
 
 def ticket_plan(world: WorldBuilder, failure: Failure) -> TicketPlan:

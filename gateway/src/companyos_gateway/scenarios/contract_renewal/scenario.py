@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
+from companyos_gateway.scenarios.blocks.metrics import struck_metric
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -43,7 +39,7 @@ from companyos_gateway.scenarios.contract_renewal.policy import (
     add_policy,
 )
 from companyos_gateway.scenarios.contract_renewal.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import to_office_hours
@@ -51,6 +47,7 @@ from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
+TEAM = "procurement"
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
 APPLICABLE = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE,))
 """An expired certificate is part of the work here, whatever the chaos."""
@@ -67,6 +64,10 @@ class ContractRenewal(TicketScenario[Case]):
     """Renew a contract: its papers in force, the risk of today, legal before finance, and the record says so."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.RECERTIFIED_AND_RETIERED.value})
     max_steps = 160
     distractors = DISTRACTORS
@@ -82,57 +83,50 @@ class ContractRenewal(TicketScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one contract renewal with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one contract renewal and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        contract = add_contract(world, stream.child("contract"), kinds, must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), contract, kinds)
+        risk = add_index(world, stream.child("risk"), contract.vendor, contract.lookalike, contract.risk, kinds)
+        add_approval_types(world, stream.child("types"), contract, policy_terms.policy, risk)
+        counsel_id, chain = add_approvers(world, stream.child("chain"), contract, kinds)
+        subject, words = contract.record.id, texts()["decisions"]
+        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
+        plan = ticket_plan(world, contract, kinds)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        add_certificate_notice(world, stream.child("notice"), contract, task_ticket.ticket)
+        finish_world(world)
+        document = contract.certified.document
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(contract, policy_terms),
+            variant=contract.variant,
+            ground=contract.ground,
+            contract_id=subject,
+            vendor_id=contract.vendor.id,
+            paper=contract.certified.paper,
+            paper_id=document.id if document else None,
+            tier=contract.risk.tier,
+            highest_index=contract.risk.bars.highest,
+            risk=risk,
+            amount_cents=contract.amount_cents,
+            term_years=contract.term_years,
+            new_end=contract.new_end,
+            role=contract.role,
+            counsel_id=counsel_id,
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        own = {Kind.SUPERSEDED_POLICY: case.policy_id, Kind.SIMILAR_NAMES: case.contract_id}
+        return case, struck_people(chain, case.contract_id, case.role.value) | struck_metric(
+            case.risk, METRIC_KEY
+        ) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a contract renewal."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one contract renewal with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    contract = add_contract(world, stream.child("contract"), kinds, must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), contract, kinds)
-    risk = add_index(world, stream.child("risk"), contract.vendor, contract.lookalike, contract.risk, kinds)
-    add_approval_types(world, stream.child("types"), contract, policy_terms.policy, risk)
-    counsel_id, chain = add_approvers(world, stream.child("chain"), contract, kinds)
-    subject, words = contract.record.id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = ticket_plan(world, contract, kinds)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    add_certificate_notice(world, stream.child("notice"), contract, task_ticket.ticket)
-    finish_world(world)
-    document = contract.certified.document
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(contract, policy_terms),
-        variant=contract.variant,
-        ground=contract.ground,
-        contract_id=subject,
-        vendor_id=contract.vendor.id,
-        paper=contract.certified.paper,
-        paper_id=document.id if document else None,
-        tier=contract.risk.tier,
-        highest_index=contract.risk.bars.highest,
-        risk=risk,
-        amount_cents=contract.amount_cents,
-        term_years=contract.term_years,
-        new_end=contract.new_end,
-        role=contract.role,
-        counsel_id=counsel_id,
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
 
 
 def _refusal(contract: Contract, policy_terms: PolicyTerms) -> Refusal | None:
@@ -148,23 +142,7 @@ def _refusal(contract: Contract, policy_terms: PolicyTerms) -> Refusal | None:
     return Refusal(ground.reason_code, (behind,))
 
 
-def _struck_entities(case: Case, chain: ApproverChain) -> dict[Kind, str]:
-    on_contract = {kind: case.contract_id for kind in case.kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.STALE_METRIC: case.risk.metric_id,
-        Kind.FAILED_PIPELINE: case.risk.source_id,
-        Kind.CONFLICTING_SOURCES: METRIC_KEY,
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.SIMILAR_NAMES: case.contract_id,
-        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
-    }
-    return dict.fromkeys(case.kinds, case.ticket_key) | on_contract | own | chain.dead_ends
-
-
 SCENARIO = ContractRenewal()
-
-
-TEAM = "procurement"
 
 
 def ticket_plan(world: WorldBuilder, contract: Contract, kinds: Collection[Kind]) -> TicketPlan:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos import Kind
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.texts import draw_brief
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     METRIC_TOOLS,
@@ -29,7 +25,7 @@ from companyos_gateway.scenarios.data_discrepancy.case import NAME, Case, Refusa
 from companyos_gateway.scenarios.data_discrepancy.documents import Discrepancy, add_discrepancy, texts
 from companyos_gateway.scenarios.data_discrepancy.policy import add_policy
 from companyos_gateway.scenarios.data_discrepancy.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
@@ -38,6 +34,7 @@ from companyos_shared.wire.company import Company
 NOT_APPLICABLE = (Kind.EXPIRED_CERTIFICATE, *(kind for kind in Kind if kind.group is Group.PEOPLE))
 """Nobody decides about a correction, and it does not matter what papers a vendor has."""
 
+TEAM = "data"
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
 DISTRACTORS = (
     "datahub_update_vendor",
@@ -51,6 +48,10 @@ class DataDiscrepancy(TicketScenario[Case]):
     """Settle what sources disagree about: find the authority, report who is wrong, correct what was filed with it."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
     max_steps = 120
     tools = (
         *TICKET_TOOLS,
@@ -66,48 +67,35 @@ class DataDiscrepancy(TicketScenario[Case]):
     distractors = DISTRACTORS
     held_out = frozenset({Variant.SEVERAL_DERIVED.value})
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one discrepancy with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one discrepancy and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        found = add_discrepancy(world, stream.child("discrepancy"), kinds, must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), found, kinds)
+        plan = ticket_plan(world, found, kinds)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        finish_world(world)
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=(),
+            refusal=_refusal(found, policy_terms.policy),
+            variant=found.variant,
+            ground=found.ground,
+            vendor_id=found.vendor.id,
+            figure=found.figure,
+            wrong_metric_id=found.wrong_metric_id,
+            metric_ids=found.metric_ids,
+            measuring_ids=found.measuring_ids,
+            corrections=found.corrections,
+            record_ids=tuple(record.id for record in found.records),
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        return case, dict.fromkeys(kinds, case.ticket_key) | _struck_entities(case)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a discrepancy."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one discrepancy with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=applicable, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    found = add_discrepancy(world, stream.child("discrepancy"), kinds, must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), found, kinds)
-    plan = ticket_plan(world, found, kinds)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    finish_world(world)
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=(),
-        refusal=_refusal(found, policy_terms.policy),
-        variant=found.variant,
-        ground=found.ground,
-        vendor_id=found.vendor.id,
-        figure=found.figure,
-        wrong_metric_id=found.wrong_metric_id,
-        metric_ids=found.metric_ids,
-        measuring_ids=found.measuring_ids,
-        corrections=found.corrections,
-        record_ids=tuple(record.id for record in found.records),
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(
-        world, case, brief, injections(profile, kinds, dict.fromkeys(kinds, case.ticket_key) | _struck_entities(case))
-    )
 
 
 def _refusal(found: Discrepancy, policy: PolicyRow) -> Refusal | None:
@@ -129,9 +117,6 @@ def _struck_entities(case: Case) -> dict[Kind, str]:
 
 
 SCENARIO = DataDiscrepancy()
-
-
-TEAM = "data"
 
 
 def ticket_plan(world: WorldBuilder, found: Discrepancy, kinds: Collection[Kind]) -> TicketPlan:

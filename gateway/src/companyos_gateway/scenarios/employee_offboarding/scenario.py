@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.approvers import struck_people
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS, TICKET_TOOLS
 from companyos_gateway.scenarios.employee_offboarding.case import (
@@ -44,12 +39,13 @@ from companyos_gateway.scenarios.employee_offboarding.policy import (
     add_policy,
 )
 from companyos_gateway.scenarios.employee_offboarding.rubric import build_rubric
-from companyos_gateway.world import WorldBuilder, finish_world, generate_world
+from companyos_gateway.world import WorldBuilder, finish_world
 from companyos_gateway.world.records import rounded_amount
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
+TEAM = "people"
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
 APPLICABLE = buildable_kinds(
     exclude=(
@@ -84,61 +80,56 @@ class EmployeeOffboarding(TicketScenario[Case]):
     """Offboard a leaver by the policy: hand over tickets and decisions, take back requests, authority and access."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.EVERYTHING.value})
     max_steps = 160
     distractors = DISTRACTORS
     tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + FLOW_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one offboarding with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one offboarding and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        own = stream.child("leaver")
+        is_write_revoked = own.chance(0.5)
+        leaver = add_leaver(world, own, kinds, must_refuse=context.must_refuse, is_write_revoked=is_write_revoked)
+        policy_terms = add_policy(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
+        role, amounts = _pending_requests(world, stream.child("lying"), leaver)
+        chain = add_approvers(world, stream.child("chain"), leaver, role, amounts, kinds)
+        deciders = set(chain.approver_ids)
+        duties = add_duties(world, stream.child("duties"), leaver, role, amounts, deciders)
+        keep_colleagues(world, leaver)
+        ground_id = add_hold_and_protocol(world, stream.child("papers"), leaver)
+        plan = ticket_plan(world, leaver, kinds)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        finish_world(world)
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(leaver, ground_id),
+            variant=leaver.variant,
+            ground=leaver.ground,
+            person_id=leaver.person.id,
+            last_day=leaver.person.employed_to,
+            tickets=tuple(_handed_over(world, leaver, policy_terms, ticket) for ticket in duties.tickets),
+            cancelled_ids=tuple(row.id for row in duties.own),
+            escalated=_escalated(duties),
+            role=role,
+            delegation_ids=tuple(row.id for row in duties.delegations),
+            revoked_ids=tuple(record.id for record in leaver.revoked),
+            ended_ids=tuple(record.id for record in leaver.ended),
+            policy_id=policy_terms.policy.policy_id,
+            ground_id=ground_id,
+            kinds=kinds,
+        )
+        others = {Kind.SIMILAR_NAMES: case.person_id, Kind.SUPERSEDED_POLICY: case.policy_id}
+        return case, struck_people(chain, case.role.value, case.role.value) | others
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an offboarding."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one offboarding with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    own = stream.child("leaver")
-    is_write_revoked = own.chance(0.5)
-    leaver = add_leaver(world, own, kinds, must_refuse=chaos_draw.must_refuse, is_write_revoked=is_write_revoked)
-    policy_terms = add_policy(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
-    role, amounts = _pending_requests(world, stream.child("lying"), leaver)
-    chain = add_approvers(world, stream.child("chain"), leaver, role, amounts, kinds)
-    deciders = set(chain.approver_ids)
-    duties = add_duties(world, stream.child("duties"), leaver, role, amounts, deciders)
-    keep_colleagues(world, leaver)
-    ground_id = add_hold_and_protocol(world, stream.child("papers"), leaver)
-    plan = ticket_plan(world, leaver, kinds)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    finish_world(world)
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(leaver, ground_id),
-        variant=leaver.variant,
-        ground=leaver.ground,
-        person_id=leaver.person.id,
-        last_day=leaver.person.employed_to,
-        tickets=tuple(_handed_over(world, leaver, policy_terms, ticket) for ticket in duties.tickets),
-        cancelled_ids=tuple(row.id for row in duties.own),
-        escalated=_escalated(duties),
-        role=role,
-        delegation_ids=tuple(row.id for row in duties.delegations),
-        revoked_ids=tuple(record.id for record in leaver.revoked),
-        ended_ids=tuple(record.id for record in leaver.ended),
-        policy_id=policy_terms.policy.policy_id,
-        ground_id=ground_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def keep_colleagues(world: WorldBuilder, leaver: Leaver) -> None:
@@ -176,16 +167,7 @@ def _refusal(leaver: Leaver, ground_id: str | None) -> Refusal | None:
     return Refusal(leaver.ground.value, (ground_id,))
 
 
-def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
-    on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
-    own = {Kind.SIMILAR_NAMES: case.person_id, Kind.SUPERSEDED_POLICY: case.policy_id}
-    return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
-
-
 SCENARIO = EmployeeOffboarding()
-
-
-TEAM = "people"
 
 
 def ticket_plan(world: WorldBuilder, leaver: Leaver, kinds: Collection[Kind]) -> TicketPlan:

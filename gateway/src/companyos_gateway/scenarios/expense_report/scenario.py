@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -30,7 +26,7 @@ from companyos_gateway.scenarios.expense_report.case import NAME, TYPE_KEY, Case
 from companyos_gateway.scenarios.expense_report.documents import Report, add_report, schedule_receipt, texts
 from companyos_gateway.scenarios.expense_report.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.expense_report.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import to_office_hours
@@ -59,58 +55,53 @@ class ExpenseReport(TicketScenario[Case]):
     """Repay an expense by the policy: check record and receipts, get the approval its amount asks for, record it."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = FINANCE
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.SPLIT.value})
     opt_in_kinds = OPT_IN_KINDS
     max_steps = 140
     distractors = DISTRACTORS
     tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one expense report with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one expense report and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        report = add_report(world, stream.child("report"), kinds, must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), report, kinds)
+        add_approval_type(world, stream.child("type"), report, policy_terms.policy)
+        chain = add_approvers(world, stream.child("chain"), report, kinds)
+        subject, words = report.records[0].id, texts()["decisions"]
+        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
+        task_ticket = add_task_ticket(
+            world, stream.child("desk"), ticket_plan(world, report, kinds), priority=policy_terms.priority, kinds=kinds
+        )
+        add_receipt_notice(world, stream.child("promise"), report, task_ticket.ticket)
+        schedule_receipt(world, stream.child("receipt"), report)
+        finish_world(world)
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(report, policy_terms.policy),
+            variant=report.papers,
+            record_ids=tuple(record.id for record in report.records),
+            owner_id=report.owner.id,
+            amount_cents=report.amount_cents,
+            role=report.role,
+            holder_id=world.staff.lead(report.owner.team_id).id if report.role is Role.TEAM_LEAD else None,
+            receipt_total_cents=report.receipt_total_cents,
+            has_receipts=report.papers is not Variant.PER_DIEM,
+            policy_id=policy_terms.policy.policy_id,
+            paid_twin_id=report.paid_twin_id,
+            kinds=kinds,
+        )
+        own = {Kind.SIMILAR_NAMES: case.record_ids[0], Kind.SUPERSEDED_POLICY: case.policy_id}
+        return case, struck_people(chain, case.record_ids[0], case.role.value) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an expense report."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one expense report with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), FINANCE)
-    report = add_report(world, stream.child("report"), kinds, must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), report, kinds)
-    add_approval_type(world, stream.child("type"), report, policy_terms.policy)
-    chain = add_approvers(world, stream.child("chain"), report, kinds)
-    subject, words = report.records[0].id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    task_ticket = add_task_ticket(
-        world, stream.child("desk"), ticket_plan(world, report, kinds), priority=policy_terms.priority, kinds=kinds
-    )
-    add_receipt_notice(world, stream.child("promise"), report, task_ticket.ticket)
-    schedule_receipt(world, stream.child("receipt"), report)
-    finish_world(world)
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(report, policy_terms.policy),
-        variant=report.papers,
-        record_ids=tuple(record.id for record in report.records),
-        owner_id=report.owner.id,
-        amount_cents=report.amount_cents,
-        role=report.role,
-        holder_id=world.staff.lead(report.owner.team_id).id if report.role is Role.TEAM_LEAD else None,
-        receipt_total_cents=report.receipt_total_cents,
-        has_receipts=report.papers is not Variant.PER_DIEM,
-        policy_id=policy_terms.policy.policy_id,
-        paid_twin_id=report.paid_twin_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(report: Report, policy: PolicyRow) -> Refusal | None:
@@ -120,16 +111,6 @@ def _refusal(report: Report, policy: PolicyRow) -> Refusal | None:
         assert report.paid_twin_id is not None
         return Refusal(report.ground.value, (report.paid_twin_id,))
     return Refusal(report.ground.value, (policy.policy_id, policy.id))
-
-
-def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
-    on_report = {kind: case.record_ids[0] for kind in kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.SIMILAR_NAMES: case.record_ids[0],
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
-    }
-    return dict.fromkeys(kinds, case.ticket_key) | on_report | own | chain.dead_ends
 
 
 SCENARIO = ExpenseReport()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.scenarios.blocks.approvers import (
@@ -16,16 +16,14 @@ from companyos_gateway.scenarios.blocks.approvers import (
     leads_and_finance,
     plan_reactions,
     replace_approval_type,
+    struck_people,
 )
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.metrics import struck_metric
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -38,7 +36,6 @@ from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, NAME,
 from companyos_gateway.scenarios.incident_response.documents import (
     TAGS,
     TEAM,
-    IncidentTickets,
     Outage,
     add_notice,
     add_policy,
@@ -53,7 +50,7 @@ from companyos_gateway.scenarios.incident_response.documents import (
     texts,
 )
 from companyos_gateway.scenarios.incident_response.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
@@ -77,6 +74,10 @@ class IncidentResponse(TicketScenario[Case]):
     """End an incident: merge its reports, link the cause, on call, fresh error rate, emergency approval, in time."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = APPLICABLE
     max_steps = 180
     held_out = frozenset({Variant.UPSTREAM.value})
     opt_in_kinds = OPT_IN_KINDS
@@ -92,81 +93,60 @@ class IncidentResponse(TicketScenario[Case]):
     )
     distractors = DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one incident with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one incident and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        outage = draw_outage(world, stream.child("outage"), must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), outage, kinds)
+        rate = add_rate(world, stream.child("rate"), outage, kinds)
+        add_approval_type(world, policy_terms.policy, rate)
+        chain = add_cto(world, stream.child("chain"), kinds)
+        add_runbooks(world, stream.child("runbooks"), outage)
+        rota = add_rota(world, stream.child("rota"))
+        keep_on_call(world, rota)
+        notice_id = add_notice(world, stream.child("notice"), outage)
+        reports = add_reports(world, stream.child("reports"), outage, kinds)
+        task_ticket = add_task_ticket(
+            world, stream.child("desk"), ticket_plan(world, outage), priority=policy_terms.priority, kinds=kinds
+        )
+        ticket, words = task_ticket.ticket, texts()["decisions"]
+        on_call_id = on_call(world, rota, ticket.created_at.date(), task_ticket.due_on)
+        plan_reactions(
+            world, stream.child("reactions"), type_key=TYPE_KEY, subject=ticket.key, words=words, kinds=kinds
+        )
+        finish_world(world)
+        references = {
+            RefusalGround.BELOW: (policy_terms.policy.policy_id, policy_terms.policy.id),
+            RefusalGround.KNOWN: (reports.known.key,),
+            RefusalGround.MAINTENANCE: (notice_id,),
+        }
+        who = {"assignee_ids": (on_call_id,), "needs_assignee": ticket.assignee_id != on_call_id}
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority) | who,
+            approver_ids=chain.approver_ids,
+            refusal=Refusal(outage.ground.value, references[outage.ground]) if outage.ground else None,
+            variant=outage.variant,
+            ground=outage.ground,
+            service=outage.service,
+            rate=rate,
+            lowest_rate=outage.bar,
+            duplicates=reports.goals(outage, ticket.key),
+            cause_key=reports.cause.key,
+            cause_free_at=reports.cause_free_at,
+            known_key=reports.known.key,
+            notice_id=notice_id,
+            on_call_id=on_call_id,
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        own = {Kind.SUPERSEDED_POLICY: case.policy_id}
+        if reports.look_alike is not None:
+            own[Kind.SIMILAR_NAMES] = reports.look_alike.key
+        return case, struck_people(chain, case.ticket_key, Role.CTO.value) | struck_metric(case.rate, METRIC_KEY) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an incident."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one incident with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    outage = draw_outage(world, stream.child("outage"), must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), outage, kinds)
-    rate = add_rate(world, stream.child("rate"), outage, kinds)
-    add_approval_type(world, policy_terms.policy, rate)
-    chain = add_cto(world, stream.child("chain"), kinds)
-    add_runbooks(world, stream.child("runbooks"), outage)
-    rota = add_rota(world, stream.child("rota"))
-    keep_on_call(world, rota)
-    notice_id = add_notice(world, stream.child("notice"), outage)
-    reports = add_reports(world, stream.child("reports"), outage, kinds)
-    task_ticket = add_task_ticket(
-        world, stream.child("desk"), ticket_plan(world, outage), priority=policy_terms.priority, kinds=kinds
-    )
-    ticket, words = task_ticket.ticket, texts()["decisions"]
-    on_call_id = on_call(world, rota, ticket.created_at.date(), task_ticket.due_on)
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=ticket.key, words=words, kinds=kinds)
-    finish_world(world)
-    references = {
-        RefusalGround.BELOW: (policy_terms.policy.policy_id, policy_terms.policy.id),
-        RefusalGround.KNOWN: (reports.known.key,),
-        RefusalGround.MAINTENANCE: (notice_id,),
-    }
-    who = {"assignee_ids": (on_call_id,), "needs_assignee": ticket.assignee_id != on_call_id}
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority) | who,
-        approver_ids=chain.approver_ids,
-        refusal=Refusal(outage.ground.value, references[outage.ground]) if outage.ground else None,
-        variant=outage.variant,
-        ground=outage.ground,
-        service=outage.service,
-        rate=rate,
-        lowest_rate=outage.bar,
-        duplicates=reports.goals(outage, ticket.key),
-        cause_key=reports.cause.key,
-        cause_free_at=reports.cause_free_at,
-        known_key=reports.known.key,
-        notice_id=notice_id,
-        on_call_id=on_call_id,
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, reports, kinds)))
-
-
-def _struck_entities(
-    case: Case, chain: ApproverChain, reports: IncidentTickets, kinds: Collection[Kind]
-) -> dict[Kind, str]:
-    people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.STALE_METRIC: case.rate.metric_id,
-        Kind.FAILED_PIPELINE: case.rate.source_id,
-        Kind.CONFLICTING_SOURCES: METRIC_KEY,
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.APPROVER_OUT_OF_OFFICE: Role.CTO.value,
-    }
-    if reports.look_alike is not None:
-        own[Kind.SIMILAR_NAMES] = reports.look_alike.key
-    return dict.fromkeys(kinds, case.ticket_key) | people | own | chain.dead_ends
 
 
 SCENARIO = IncidentResponse()

@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos import Kind
 from companyos_gateway.chaos.drift import synonyms
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
-from companyos_gateway.scenarios.blocks.texts import draw_brief
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import METRIC_TOOLS, POLICY_TOOLS
 from companyos_gateway.scenarios.metrics_report.case import NAME, AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.metrics_report.documents import PolicyParameters, Subject, add_figures, texts
 from companyos_gateway.scenarios.metrics_report.policy import add_policy
 from companyos_gateway.scenarios.metrics_report.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
@@ -42,6 +38,7 @@ APPLICABLE = (
 )
 """Nothing but figures is asked for: what strikes tickets and approvals means nothing here."""
 
+TEAM = "data"
 ALWAYS = (Kind.STALE_METRIC,)
 DISTRACTORS = (
     "datahub_update_record",
@@ -58,6 +55,10 @@ class MetricsReport(TicketScenario[Case]):
     """Report figures as typed answers: by the authority, fresh, in the policy's unit, and change nothing."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = APPLICABLE
     max_steps = 100
     tools = (
         "ticketdesk_get_ticket",
@@ -75,9 +76,34 @@ class MetricsReport(TicketScenario[Case]):
     distractors = DISTRACTORS
     held_out = frozenset({Variant.COUNT.value})
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one request for figures with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one request for figures and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        figures = add_figures(world, stream.child("figures"), kinds, must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), figures.topic, kinds)
+        answers = draw_answers(stream.child("answers"), figures.variant)
+        plan = ticket_plan(world, figures, answers, kinds)
+        priority = stream.child("priority").choice(PRIORITIES)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=())
+        finish_world(world)
+        case = Case(
+            **task_ticket.case_fields(world, (), priority),
+            approver_ids=(),
+            refusal=_refusal(figures, policy_terms.policy),
+            variant=figures.variant,
+            ground=figures.ground,
+            figures=figures.figures,
+            answers=answers,
+            factor=policy_terms.factor,
+            limit=figures.limit,
+            before=figures.before,
+            measuring_ids=figures.measuring_ids,
+            available_at=figures.available_at,
+            most_failures=policy_terms.most_failures,
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        return case, _struck_entities(case)
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
@@ -86,41 +112,6 @@ class MetricsReport(TicketScenario[Case]):
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a metrics report."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one request for figures with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    figures = add_figures(world, stream.child("figures"), kinds, must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), figures.topic, kinds)
-    answers = draw_answers(stream.child("answers"), figures.variant)
-    plan = ticket_plan(world, figures, answers, kinds)
-    priority = stream.child("priority").choice(PRIORITIES)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=())
-    finish_world(world)
-    case = Case(
-        **task_ticket.case_fields(world, (), priority),
-        approver_ids=(),
-        refusal=_refusal(figures, policy_terms.policy),
-        variant=figures.variant,
-        ground=figures.ground,
-        figures=figures.figures,
-        answers=answers,
-        factor=policy_terms.factor,
-        limit=figures.limit,
-        before=figures.before,
-        measuring_ids=figures.measuring_ids,
-        available_at=figures.available_at,
-        most_failures=policy_terms.most_failures,
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case)))
 
 
 def _refusal(figures: PolicyParameters, policy: PolicyRow) -> Refusal | None:
@@ -176,7 +167,6 @@ def _flat_names(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return {f"{service}.{usual}": name for service, table in names.items() for usual, name in table.items()}
 
 
-TEAM = "data"
 DUE_IN_WORKING_DAYS = (3, 6)
 ANSWERS_BY_VARIANT: dict[Variant, tuple[tuple[AnswerKind, int], ...]] = {
     Variant.SINGLE: ((AnswerKind.VALUE, 0),),

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -35,7 +30,7 @@ from companyos_gateway.scenarios.purchase_order.documents import (
 )
 from companyos_gateway.scenarios.purchase_order.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.purchase_order.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import to_office_hours
@@ -60,6 +55,10 @@ class PurchaseOrder(TicketScenario[Case]):
     """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = FINANCE
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.CREDITED.value})
     max_steps = 130
     distractors = DISTRACTORS
@@ -73,56 +72,51 @@ class PurchaseOrder(TicketScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one invoice with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one invoice and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=context.must_refuse)
+        schedule_inspection(world, stream.child("inspection"), documents)
+        policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
+        add_approval_type(world, stream.child("type"), documents, policy_terms.policy)
+        chain = add_approvers(world, stream.child("chain"), documents, kinds)
+        subject, words = documents.invoice.id, texts()["decisions"]
+        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
+        plan = ticket_plan(world, documents, kinds)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        add_inspection_notice(world, stream.child("notice"), documents, task_ticket.ticket)
+        finish_world(world)
+        amounts = documents.amounts
+        credited = {"credited_quantity": amounts.credited, "credited_cents": amounts.credited_cents}
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(documents),
+            variant=documents.variant,
+            ground=documents.ground,
+            invoice_id=subject,
+            order_id=documents.order.id,
+            receipt_ids=tuple(receipt.id for receipt in documents.receipts),
+            paid_twin_id=documents.paid_twin.id if documents.paid_twin else None,
+            invoiced_before=amounts.invoiced_before,
+            price_difference_cents=amounts.invoice_price - amounts.order_price,
+            credited=credited if amounts.credited else {},
+            amount_cents=amounts.amount_cents,
+            closes_order=amounts.closes_order,
+            role=amounts.role,
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        own = {
+            Kind.SUPERSEDED_POLICY: case.policy_id,
+            Kind.SIMILAR_NAMES: case.invoice_id,
+            Kind.EXPIRED_CERTIFICATE: documents.vendor.id,
+        }
+        return case, struck_people(chain, case.invoice_id, case.role.value) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an invoice."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one invoice with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), FINANCE)
-    documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=chaos_draw.must_refuse)
-    schedule_inspection(world, stream.child("inspection"), documents)
-    policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
-    add_approval_type(world, stream.child("type"), documents, policy_terms.policy)
-    chain = add_approvers(world, stream.child("chain"), documents, kinds)
-    subject, words = documents.invoice.id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = ticket_plan(world, documents, kinds)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    add_inspection_notice(world, stream.child("notice"), documents, task_ticket.ticket)
-    finish_world(world)
-    amounts = documents.amounts
-    credited = {"credited_quantity": amounts.credited, "credited_cents": amounts.credited_cents}
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(documents),
-        variant=documents.variant,
-        ground=documents.ground,
-        invoice_id=subject,
-        order_id=documents.order.id,
-        receipt_ids=tuple(receipt.id for receipt in documents.receipts),
-        paid_twin_id=documents.paid_twin.id if documents.paid_twin else None,
-        invoiced_before=amounts.invoiced_before,
-        price_difference_cents=amounts.invoice_price - amounts.order_price,
-        credited=credited if amounts.credited else {},
-        amount_cents=amounts.amount_cents,
-        closes_order=amounts.closes_order,
-        role=amounts.role,
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, documents, chain)))
 
 
 def _refusal(documents: PurchaseDocuments) -> Refusal | None:
@@ -133,18 +127,6 @@ def _refusal(documents: PurchaseDocuments) -> Refusal | None:
         return Refusal(documents.ground.reason_code, (documents.paid_twin.id,))
     behind = documents.sender if documents.ground is RefusalGround.VENDOR else documents.order
     return Refusal(documents.ground.reason_code, (behind.id,))
-
-
-def _struck_entities(case: Case, documents: PurchaseDocuments, chain: ApproverChain) -> dict[Kind, str]:
-    kinds: Collection[Kind] = case.kinds
-    on_invoice = {kind: case.invoice_id for kind in kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.SIMILAR_NAMES: case.invoice_id,
-        Kind.EXPIRED_CERTIFICATE: documents.vendor.id,
-        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
-    }
-    return dict.fromkeys(kinds, case.ticket_key) | on_invoice | own | chain.dead_ends
 
 
 SCENARIO = PurchaseOrder()

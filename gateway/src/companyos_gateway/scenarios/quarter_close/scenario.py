@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
+from companyos_gateway.scenarios.blocks.metrics import struck_metric
 from companyos_gateway.scenarios.blocks.ticket import TaskTicket, TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -31,7 +27,7 @@ from companyos_gateway.scenarios.quarter_close.case import NAME, TYPE_KEY, Case,
 from companyos_gateway.scenarios.quarter_close.documents import ClosingDocuments, add_closing_documents, texts
 from companyos_gateway.scenarios.quarter_close.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.quarter_close.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_comment, add_history
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, TicketRow
@@ -41,6 +37,7 @@ from companyos_shared.wire.company import Company
 NOT_APPLICABLE = (Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES)
 """No vendor is looked at, and a cost centre has a number instead of a name."""
 
+TEAM = "finance"
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
 DISTRACTORS = (
     "datahub_report_data_issue",
@@ -55,6 +52,10 @@ class QuarterClose(TicketScenario[Case]):
     """Close a cost centre's quarter: settle papers, resolve the parts, have true totals approved, close the line."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = TEAM
+    always = ALWAYS
+    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
     max_steps = 240
     tools = (
         *TICKET_TOOLS,
@@ -68,60 +69,52 @@ class QuarterClose(TicketScenario[Case]):
     distractors = DISTRACTORS
     held_out = frozenset({Variant.ORDERS.value})
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one quarter close with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one quarter close and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        documents = add_closing_documents(world, stream.child("papers"), kinds, must_refuse=context.must_refuse)
+        policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
+        add_approval_type(world, stream.child("type"), policy_terms.policy)
+        chain = add_approvers(world, stream.child("chain"), documents, kinds)
+        subject, words = documents.line.id, texts()["decisions"]
+        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
+        plan = ticket_plan(world, documents)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        links = add_parts(world, stream.child("parts"), task_ticket, documents)
+        other = add_other_close(world, stream.child("other"), documents)
+        finish_world(world)
+        assert documents.figure is not None
+        assert documents.line.amount_cents is not None
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(documents, other.key if other else None),
+            variant=documents.variant,
+            ground=documents.ground,
+            cost_center=documents.cost_center,
+            line_id=documents.line.id,
+            budget_cents=documents.line.amount_cents,
+            figure=documents.figure,
+            settled=tuple(documents.settled),
+            step_keys=tuple(link.from_key for link in links),
+            invoice_ids=documents.invoice_ids,
+            void_id=documents.void.id if documents.void else None,
+            void_order_id=documents.void.fields["purchase_order_id"] if documents.void else None,
+            approved_cents=documents.approved_cents,
+            held=documents.held,
+            other_key=other.key if other else None,
+            role=documents.role,
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        own = {Kind.SUPERSEDED_POLICY: case.policy_id}
+        return case, struck_people(chain, case.line_id, case.role.value) | struck_metric(
+            case.figure.spec, case.figure.key
+        ) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a quarter close."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one quarter close with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=applicable, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), TEAM)
-    documents = add_closing_documents(world, stream.child("papers"), kinds, must_refuse=chaos_draw.must_refuse)
-    policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
-    add_approval_type(world, stream.child("type"), policy_terms.policy)
-    chain = add_approvers(world, stream.child("chain"), documents, kinds)
-    subject, words = documents.line.id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = ticket_plan(world, documents)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    links = add_parts(world, stream.child("parts"), task_ticket, documents)
-    other = add_other_close(world, stream.child("other"), documents)
-    finish_world(world)
-    assert documents.figure is not None
-    assert documents.line.amount_cents is not None
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(documents, other.key if other else None),
-        variant=documents.variant,
-        ground=documents.ground,
-        cost_center=documents.cost_center,
-        line_id=documents.line.id,
-        budget_cents=documents.line.amount_cents,
-        figure=documents.figure,
-        settled=tuple(documents.settled),
-        step_keys=tuple(link.from_key for link in links),
-        invoice_ids=documents.invoice_ids,
-        void_id=documents.void.id if documents.void else None,
-        void_order_id=documents.void.fields["purchase_order_id"] if documents.void else None,
-        approved_cents=documents.approved_cents,
-        held=documents.held,
-        other_key=other.key if other else None,
-        role=documents.role,
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(documents: ClosingDocuments, other_key: str | None) -> Refusal | None:
@@ -135,22 +128,7 @@ def _refusal(documents: ClosingDocuments, other_key: str | None) -> Refusal | No
     return Refusal(documents.ground.value, (found[documents.ground],))
 
 
-def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
-    on_line = {kind: case.line_id for kind in kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.STALE_METRIC: case.figure.spec.metric_id,
-        Kind.FAILED_PIPELINE: case.figure.spec.source_id,
-        Kind.CONFLICTING_SOURCES: case.figure.key,
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
-    }
-    return dict.fromkeys(kinds, case.ticket_key) | on_line | own | chain.dead_ends
-
-
 SCENARIO = QuarterClose()
-
-
-TEAM = "finance"
 
 
 def ticket_plan(world: WorldBuilder, documents: ClosingDocuments) -> TicketPlan:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
-from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuiltTask,
+    BuildContext,
     TicketScenario,
     buildable_kinds,
-    draw_chaos,
-    injections,
-    set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
@@ -35,7 +30,7 @@ from companyos_gateway.scenarios.vendor_bank_change.policy import (
     add_policy,
 )
 from companyos_gateway.scenarios.vendor_bank_change.rubric import build_rubric
-from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import to_office_hours
@@ -59,6 +54,10 @@ class VendorBankChange(TicketScenario[Case]):
     """Change a vendor's bank details: genuine ones by two people's word, in order and in time; fraud is reported."""
 
     name = NAME
+    texts = staticmethod(texts)
+    team = VENDOR_OPERATIONS
+    always = ALWAYS
+    applicable = APPLICABLE
     held_out = frozenset({Variant.COOLING.value})
     max_steps = 150
     distractors = DISTRACTORS
@@ -74,53 +73,48 @@ class VendorBankChange(TicketScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-        """Draw a company, and put one change of bank details with all that is in its way into it."""
-        return build(seed, profile, overrides)
+    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
+        """Put one change of bank details and the obstacles drawn for it into the company."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        letter = add_letter(world, stream.child("letter"), kinds, must_refuse=context.must_refuse)
+        schedule_call(world, stream.child("call"), letter)
+        policy_terms = add_policy(world, stream.child("rules"), letter, kinds)
+        add_approval_types(world, stream.child("types"), letter, policy_terms.policy)
+        checker_id, chain = add_approvers(world, stream.child("chain"), letter, kinds)
+        subject, words = letter.vendor.id, texts()["decisions"]
+        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
+        plan = ticket_plan(world, letter, kinds)
+        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+        add_call_notice(world, stream.child("notice"), letter, task_ticket.ticket)
+        finish_world(world)
+        case = Case(
+            **task_ticket.case_fields(world, kinds, policy_terms.priority),
+            approver_ids=chain.approver_ids,
+            refusal=_refusal(letter, policy_terms),
+            variant=letter.variant,
+            ground=letter.ground,
+            vendor_id=subject,
+            letter_id=letter.document.id,
+            note_id=letter.note.id if letter.note else None,
+            new_iban=letter.new_iban,
+            proof_id=letter.proof_id,
+            not_before=policy_terms.not_before,
+            open_amount_cents=letter.open_amount_cents,
+            role=letter.role,
+            checker_id=checker_id,
+            policy_id=policy_terms.policy.policy_id,
+            kinds=kinds,
+        )
+        own = {
+            Kind.SUPERSEDED_POLICY: case.policy_id,
+            Kind.SIMILAR_NAMES: case.vendor_id,
+            Kind.EXPIRED_CERTIFICATE: case.vendor_id,
+        }
+        return case, struck_people(chain, case.vendor_id, case.role.value) | own
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a change of bank details."""
         return build_rubric(case, company)
-
-
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
-    """Draw a company, and put one change of bank details with all that is in its way into it."""
-    stream = Stream(NAME, seed)
-    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chaos_draw.kinds
-    world = generate_world(stream.child("world"))
-    set_agent(world, stream.child("agent"), VENDOR_OPERATIONS)
-    letter = add_letter(world, stream.child("letter"), kinds, must_refuse=chaos_draw.must_refuse)
-    schedule_call(world, stream.child("call"), letter)
-    policy_terms = add_policy(world, stream.child("rules"), letter, kinds)
-    add_approval_types(world, stream.child("types"), letter, policy_terms.policy)
-    checker_id, chain = add_approvers(world, stream.child("chain"), letter, kinds)
-    subject, words = letter.vendor.id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = ticket_plan(world, letter, kinds)
-    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    add_call_notice(world, stream.child("notice"), letter, task_ticket.ticket)
-    finish_world(world)
-    case = Case(
-        **task_ticket.case_fields(world, kinds, policy_terms.priority),
-        approver_ids=chain.approver_ids,
-        refusal=_refusal(letter, policy_terms),
-        variant=letter.variant,
-        ground=letter.ground,
-        vendor_id=subject,
-        letter_id=letter.document.id,
-        note_id=letter.note.id if letter.note else None,
-        new_iban=letter.new_iban,
-        proof_id=letter.proof_id,
-        not_before=policy_terms.not_before,
-        open_amount_cents=letter.open_amount_cents,
-        role=letter.role,
-        checker_id=checker_id,
-        policy_id=policy_terms.policy.policy_id,
-        kinds=kinds,
-    )
-    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
 
 
 def _refusal(letter: Letter, policy_terms: PolicyTerms) -> Refusal | None:
@@ -131,17 +125,6 @@ def _refusal(letter: Letter, policy_terms: PolicyTerms) -> Refusal | None:
     if letter.ground is RefusalGround.TOO_SOON:
         return Refusal(letter.ground.reason_code, (policy_terms.policy.policy_id, policy_terms.policy.id))
     return Refusal(letter.ground.reason_code, (letter.document.id,))
-
-
-def _struck_entities(case: Case, chain: ApproverChain) -> dict[Kind, str]:
-    on_vendor = {kind: case.vendor_id for kind in case.kinds if kind.group is Group.PEOPLE}
-    own = {
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.SIMILAR_NAMES: case.vendor_id,
-        Kind.EXPIRED_CERTIFICATE: case.vendor_id,
-        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
-    }
-    return dict.fromkeys(case.kinds, case.ticket_key) | on_vendor | own | chain.dead_ends
 
 
 SCENARIO = VendorBankChange()
