@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from math import comb
-from typing import Any
+from typing import Any, cast
 
 from companyos_approvalflow.approval_types.model import ApprovalType, FieldSpec, Threshold
 from companyos_approvalflow.decisions.model import Case
@@ -16,7 +15,8 @@ from companyos_approvalflow.seed_rows import ApprovalTypeRow
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED
-from companyos_gateway.scenarios import Instance
+from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
 from companyos_players.adaptive import PRIORITIES, Ask
 from companyos_shared.framework import ServiceError
 from verification.proof.bounds import APPROVER_TRIES
@@ -54,9 +54,8 @@ def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> floa
 
 def approver_ids(instance: Instance) -> tuple[str, ...]:
     """Return the people who may decide by the policy of the scenario; ApprovalFlow may accept more."""
-    scenario = import_module(f"companyos_gateway.scenarios.{instance.scenario}.scenario")
-    case: TicketCase = scenario.build(instance.seed, profile_for(instance.chaos), {}).case
-    return case.approver_ids
+    scenario = cast(TicketScenario[TicketCase], catalogue()[instance.scenario])
+    return scenario.build(instance.seed, profile_for(instance.chaos), {}).case.approver_ids
 
 
 def refusals(instance: Instance, ask: Ask, people: Iterable[str]) -> Iterator[tuple[str, str | None]]:

@@ -1,11 +1,13 @@
-"""The catalogue: every folder beside this file that holds a scenario."""
+"""The catalogue: every folder beside this file that holds a scenario, and those of installed packages."""
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
@@ -17,20 +19,59 @@ if TYPE_CHECKING:
     from companyos_gateway.scenarios.api import Scenario
 
 
+ENTRY_POINTS = "companyos.scenarios"
+"""Group of the entry points by which installed packages add scenarios."""
+
 _FOLDER = Path(__file__).parent
 
 
 def catalogue() -> dict[str, Scenario]:
-    """Return every scenario by its name, which is the name of its folder.
+    """Return every scenario by its name: the folders beside this file, then the entry points of other packages.
 
-    Raises ScenarioError for a folder that is not whole, with the file and the place.
+    Raises ScenarioError for a folder that is not whole, with the file and the place, and for an entry point that cannot
+    be used.
     """
     return dict(_discovered())
 
 
 @cache
+def builtin_names() -> frozenset[str]:
+    """Return the names of the scenarios of this package, of which the published task set consists."""
+    return frozenset(folder.name for folder in scenario_folders(_FOLDER))
+
+
+@cache
 def _discovered() -> Mapping[str, Scenario]:
-    return MappingProxyType({folder.name: _scenario(folder.name) for folder in scenario_folders(_FOLDER)})
+    found = {name: _scenario(name) for name in sorted(builtin_names())}
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        if point.name in found:
+            raise ScenarioError(f"{_describe(point)}: another scenario has this name")
+        found[point.name] = _load(point)
+    return MappingProxyType(found)
+
+
+def folder_of(scenario: Scenario) -> Path:
+    """Return the folder in which the module of a scenario lies, beside its texts.toml."""
+    return Path(inspect.getfile(type(scenario))).parent
+
+
+def _load(point: EntryPoint) -> Scenario:
+    try:
+        scenario = cast("Scenario", point.load())
+        name = scenario.name
+    except (ImportError, AttributeError) as error:
+        raise ScenarioError(f"{_describe(point)}: {error}") from error
+    if name != point.name:
+        raise ScenarioError(f"{_describe(point)}: the scenario is named {name!r}")
+    folder = folder_of(scenario)
+    for problem in _text_problems(folder):
+        raise ScenarioError(f"{_describe(point)}: {folder / 'texts.toml'}: {problem}")
+    return scenario
+
+
+def _describe(point: EntryPoint) -> str:
+    package = "" if point.dist is None else f" of {point.dist.name} {point.dist.version}"
+    return f"entry point {point.name} = {point.value}{package}"
 
 
 def _scenario(name: str) -> Scenario:
@@ -77,18 +118,23 @@ def check_folder(folder: Path) -> None:
     for name in REQUIRED_FILES:
         if not (folder / name).is_file():
             raise ScenarioError(f"{folder.name}/{name}: missing")
-    place = f"{folder.name}/texts.toml"
-    try:
-        words = tomllib.loads((folder / "texts.toml").read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{place}: {error}") from error
-    for problem in (*_brief_problems(words), *_blocker_problems(words)):
-        raise ScenarioError(f"{place}: {problem}")
+    for problem in _text_problems(folder):
+        raise ScenarioError(f"{folder.name}/texts.toml: {problem}")
 
 
 def _is_scenario(folder: Path) -> bool:
     is_candidate = folder.name not in SHARED_FOLDERS and not folder.name.startswith(("_", "."))
     return is_candidate and any(file.suffix in (".py", ".toml", ".md") for file in folder.iterdir())
+
+
+def _text_problems(folder: Path) -> Iterator[str]:
+    try:
+        words = tomllib.loads((folder / "texts.toml").read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, OSError) as error:
+        yield str(error)
+        return
+    yield from _brief_problems(words)
+    yield from _blocker_problems(words)
 
 
 def _brief_problems(words: Mapping[str, Any]) -> Iterator[str]:

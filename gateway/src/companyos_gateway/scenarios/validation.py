@@ -15,7 +15,7 @@ from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.api import Scenario
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask, TicketScenario
-from companyos_gateway.scenarios.catalogue import ScenarioError, catalogue
+from companyos_gateway.scenarios.catalogue import ScenarioError, builtin_names, catalogue, folder_of
 from companyos_gateway.world import WorldBuilder
 
 CHECK_SEED, CHECK_LEVEL = 0, 2
@@ -30,8 +30,11 @@ _FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 def check_catalogue() -> None:
     """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit."""
     profile_for(CHECK_LEVEL)
+    scenarios = catalogue()
     check_brief_formats(_ROOT)
-    check_scenarios(catalogue())
+    for name in scenarios.keys() - builtin_names():
+        _check_brief_format(folder_of(scenarios[name]) / "texts.toml")
+    check_scenarios(scenarios)
 
 
 def check_brief_formats(root: Path) -> None:
@@ -40,25 +43,30 @@ def check_brief_formats(root: Path) -> None:
     Its slots are checked with the rest of the folder, as are invalid TOML files.
     """
     for file in sorted(root.glob("*/texts.toml")):
-        with suppress(tomllib.TOMLDecodeError):
-            for number, brief in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("briefs", [])):
-                try:
-                    brief.format(key="")
-                except ValueError as error:
-                    raise ScenarioError(f"{file.parent.name}/texts.toml: briefs[{number}]: {error}") from error
-                except (AttributeError, LookupError):
-                    pass
+        _check_brief_format(file)
+
+
+def _check_brief_format(file: Path) -> None:
+    with suppress(tomllib.TOMLDecodeError):
+        for number, brief in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("briefs", [])):
+            try:
+                brief.format(key="")
+            except ValueError as error:
+                raise ScenarioError(f"{file.parent.name}/texts.toml: briefs[{number}]: {error}") from error
+            except (AttributeError, LookupError):
+                pass
 
 
 def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> None:
     """Raise ScenarioError, with file and place, for the first scenario whose briefs or rubric do not fit.
 
-    Its words lie in the folder of its name below the root. All of its briefs are looked at, not only the one that the
-    instance draws.
+    Its words lie in the folder of its name below the root, or else beside its module. All of its briefs are looked at,
+    not only the one that the instance draws.
     """
     for name, scenario in sorted(scenarios.items()):
         if isinstance(scenario, TicketScenario):
-            _check_scenario(scenario, root / name)
+            folder = root / name
+            _check_scenario(name, scenario, folder if folder.is_dir() else folder_of(scenario))
 
 
 def brief_problems(brief: str, world: WorldBuilder, ticket_key: str) -> Iterator[str]:
@@ -87,8 +95,7 @@ def _names(world: WorldBuilder) -> Iterator[str]:
         yield record.title
 
 
-def _check_scenario(scenario: TicketScenario[TicketCase], folder: Path) -> None:
-    name = folder.name
+def _check_scenario(name: str, scenario: TicketScenario[TicketCase], folder: Path) -> None:
     built_task = _build_task(name, scenario)
     for place, brief in _briefs(built_task, folder):
         for problem in brief_problems(brief, built_task.world, built_task.case.ticket_key):

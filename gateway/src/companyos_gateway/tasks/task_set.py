@@ -1,12 +1,16 @@
-"""The tasks of all scenarios: listed by split and index, described without hidden facts, seeded."""
+"""The tasks of all scenarios: listed by split and index, described without hidden facts, seeded.
+
+The tasks of scenarios that other packages add come after all of the published ones, whose indices stay as they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from companyos.contract import Split, SplitInfo, TaskInfo
 from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.scenarios import Instance, Scenario
+from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
 from companyos_shared.streams import digest
 
@@ -22,13 +26,17 @@ class TaskNotFoundError(LookupError):
 
 
 class TaskSet:
-    """Every task of the given scenarios. A place costs nothing; its seed is found when it is first asked for."""
+    """Every task of the given scenarios. A place costs nothing; its seed is found when it is first asked for.
+
+    `version` is the one of the published tasks, with that of added scenarios after a plus sign.
+    """
 
     def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
-        self._scenarios = {name: scenarios[name] for name in sorted(scenarios)}
-        self._names = tuple(self._scenarios)
+        self._scenarios = dict(scenarios)
+        self._published = tuple(sorted(scenarios.keys() & builtin_names()))
+        self._added = tuple(sorted(scenarios.keys() - builtin_names()))
         self._seeds: dict[TaskPosition, int] = {}
-        self.version = self._version()
+        self.version = "+".join(self._version(names) for names in (self._published, self._added) if names)
 
     def splits(self) -> list[SplitInfo]:
         """Return the splits with their sizes."""
@@ -39,14 +47,14 @@ class TaskSet:
 
     def size(self, split: str) -> int:
         """Return how many tasks a split has; raises TaskNotFoundError."""
-        return COPIES[_parse_split(split)] * len(levels()) * len(self._names)
+        return self._count(split, self._published) + self._count(split, self._added)
 
     def position(self, split: str, index: int) -> TaskPosition:
         """Return the place with that number; raises TaskNotFoundError."""
         size = self.size(split)
         if not 0 <= index < size:
             raise TaskNotFoundError(f"index: {split} has the tasks 0 to {size - 1}, not {index}")
-        return TaskPosition.at(Split(split), index, self._names)
+        return self._position(Split(split), index)
 
     def find(self, task_id: str) -> TaskPosition:
         """Return the place of a task's id; raises TaskNotFoundError."""
@@ -62,7 +70,7 @@ class TaskSet:
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
         """Return the tasks of a slice, as Python slices, without their briefs; raises TaskNotFoundError."""
         indices = range(self.size(split))[start:stop]
-        return [self._info(TaskPosition.at(Split(split), index, self._names)) for index in indices]
+        return [self._info(self._position(Split(split), index)) for index in indices]
 
     def task(self, position: TaskPosition) -> TaskInfo:
         """Return one task with its brief, for which it is planned."""
@@ -78,6 +86,20 @@ class TaskSet:
         if seed is None:
             seed = self._seeds[position] = self._find_seed(position)
         return seed
+
+    def _count(self, split: str, names: Sequence[str]) -> int:
+        return COPIES[_parse_split(split)] * len(levels()) * len(names)
+
+    def _position(self, split: Split, index: int) -> TaskPosition:
+        published = self._count(split, self._published)
+        if index < published:
+            return TaskPosition.at(split, index, self._published)
+        return TaskPosition.at(split, index - published, self._added)
+
+    def _index(self, position: TaskPosition) -> int:
+        if position.scenario in self._published:
+            return position.index(self._published)
+        return self._count(position.split, self._published) + position.index(self._added)
 
     def _find_seed(self, position: TaskPosition) -> int:
         scenario = self._scenarios[position.scenario]
@@ -95,7 +117,7 @@ class TaskSet:
         return TaskInfo(
             id=position.id,
             split=position.split,
-            index=position.index(self._names),
+            index=self._index(position),
             difficulty=profile_for(position.chaos).name,
             group=position.scenario,
             scenario=position.scenario,
@@ -105,8 +127,8 @@ class TaskSet:
             canary=CANARY,
         )
 
-    def _version(self) -> str:
-        held_out = {name: sorted(scenario.held_out) for name, scenario in self._scenarios.items()}
+    def _version(self, names: Sequence[str]) -> str:
+        held_out = {name: sorted(self._scenarios[name].held_out) for name in names}
         return f"{TASK_SET_REVISION}.{len(held_out)}.{digest([held_out, dict(COPIES), levels()])[:8]}"
 
 
