@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos_gateway.engine.engine import EpisodeEngine
-from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.evidence import RecordedCall
+from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
@@ -190,9 +191,11 @@ def _cases(
 
 
 def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishDeclaration | None) -> tuple[Any, ...]:
-    """Return the rubric's verdict, or the error that an impossible state raises."""
+    """Return the rubric's verdict as the API gives it, or the error that an impossible state raises."""
     try:
-        return _summary(rubric.judge(Evidence.from_json(stored), finish))
+        evidence = Evidence.from_json(stored)
+        verdict = rubric.judge(evidence, finish)
+        return verdict.closed, to_episode_verdict(verdict, evidence).model_dump_json()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return (type(error).__name__,)
 
@@ -206,11 +209,6 @@ def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
         (alike if case.summary in seen_summaries else novel).append(case)
         seen_summaries.add(case.summary)
     return (*novel, *alike)
-
-
-def _summary(verdict: Verdict) -> tuple[Any, ...]:
-    """Return a verdict as values, with what its failed checks say."""
-    return verdict.success, verdict.potential, verdict.damage, verdict.rejections, verdict.checks
 
 
 FIRST_SEEDS = tuple(range(10))
