@@ -89,6 +89,47 @@ def _metric_with(metric_id: str, value: float) -> Mutation:
     def mutate(final_state: FinalState) -> None:
         final_state.rewrite(DATAHUB, "metrics", metric_id, value=value)
         final_state.change_initial_row(DATAHUB, "metrics", metric_id, value=value)
+        _show(final_state, metric_id)
+
+    return mutate
+
+
+def issue_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield a metric that is stale for one step, on its limit or beyond it, and is reported before, then or later."""
+    for net in oracle_run.changed(DATAHUB, "metrics"):
+        if net.before is None:
+            continue
+        source = oracle_run.evidence.table(DATAHUB, "sources")[net.before["source_id"]]
+        limit = timedelta(minutes=source["freshness_sla_minutes"])
+        for stale_since in (0, 2, 3):
+            for reported in (1, 2, 3, 4):
+                for offset in _OFFSETS:
+                    yield _stale_for_a_step(net.before, limit + offset, stale_since, reported)
+
+
+def _stale_for_a_step(metric: Row, age: timedelta, stale_since: int, reported: int) -> Mutation:
+    """Let a metric change at steps 2 and 3, and be of an age at the end of one of its states."""
+
+    def mutate(final_state: FinalState) -> None:
+        began = final_state.instance.started_at
+        moments = {step: began + timedelta(minutes=step) for step in (1, 2, 3, 4)}
+        ends = {0: moments[2], 2: moments[3], 3: max(moments[4], moments[reported])}
+        states = {
+            since: {**metric, "as_of": _isoformat(end - age if since == stale_since else began)}
+            for since, end in ends.items()
+        }
+        final_state.change_initial_row(DATAHUB, "metrics", metric["id"], **states[0])
+        changes = final_state.changes[DATAHUB]
+        changes[:] = [row for row in changes if (row["table"], row["key"]) != ("metrics", metric["id"])]
+        own = {"actor": "clock", "cause": None, "table": "metrics", "key": metric["id"]}
+        added = [
+            {"step": step, "at": _isoformat(moments[step]), **own, "before": states[before], "after": states[step]}
+            for before, step in ((0, 2), (2, 3))
+        ]
+        issue = {"id": "DI-9991", "subject": metric["id"], "kind": "stale", "reason_code": None, "reason_ref": None}
+        report = {"actor": "agent", "cause": "x:1:0", "table": "data_issues", "key": issue["id"], "before": None}
+        added.append({"step": reported, "at": _isoformat(moments[reported]), **report, "after": issue})
+        changes[:0] = sorted(added, key=lambda row: row["step"])
 
     return mutate
 
@@ -212,8 +253,16 @@ def _metric_of(metric_id: str, moment: datetime) -> Mutation:
                 for name, value in fields.items():
                     if value == metric["as_of"]:
                         fields[name] = _isoformat(moment)
+        _show(final_state, metric_id)
 
     return mutate
+
+
+def _show(final_state: FinalState, metric_id: str) -> None:
+    """Let a page show every state of a metric before the first step."""
+    changes = [row for row in final_state.changes[DATAHUB] if (row["table"], row["key"]) == ("metrics", metric_id)]
+    states = [final_state.initial[DATAHUB]["metrics"].get(metric_id), *(change["after"] for change in changes)]
+    final_state.views += [{"step": 0, "shown": dict(state)} for state in states if state is not None]
 
 
 def _isoformat(moment: datetime) -> str:
