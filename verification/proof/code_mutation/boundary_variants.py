@@ -118,7 +118,7 @@ def _stale_for_a_step(metric: Row, age: timedelta, stale_since: int, reported: i
             since: {**metric, "as_of": _isoformat(end - age if since == stale_since else began)}
             for since, end in ends.items()
         }
-        final_state.change_initial_row(DATAHUB, "metrics", metric["id"], **states[0])
+        final_state.change_initial_row(DATAHUB, "metrics", metric["id"], as_of=states[0]["as_of"])
         changes = final_state.changes[DATAHUB]
         changes[:] = [row for row in changes if (row["table"], row["key"]) != ("metrics", metric["id"])]
         own = {"actor": "clock", "cause": None, "table": "metrics", "key": metric["id"]}

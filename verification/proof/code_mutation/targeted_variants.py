@@ -61,10 +61,12 @@ def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield all calls of an operation refused, and all calls about an entity without a response."""
+    """Yield all calls of an operation refused or struck by a fault, and those about an entity without a response."""
     for service, lines in oracle_run.kept.stored["audits"].items():
         for operation in sorted({line["operation"] for line in lines}):
             yield _calls_with(service, operation, status=_BAD)
+            yield _calls_with(service, operation, planned="stale_read")
+            yield _calls_with(service, operation, planned="unavailable", status=_BAD)
         yield from (_without_responses(service, entity) for entity in sorted(_named_entities(lines)))
 
 
