@@ -19,7 +19,7 @@ class Size:
 
     oracle_seeds: int
     cheat_seeds: int
-    zoo_seeds: int
+    task_agnostic_seeds: int
     search_seeds: int
     """Seeds of the adaptive adversaries per level."""
 
@@ -83,7 +83,7 @@ SMOKE = Size(
     levels=LEVELS[-1:],
     oracle_seeds=3,
     cheat_seeds=1,
-    zoo_seeds=1,
+    task_agnostic_seeds=1,
     search_seeds=1,
     climbs=20,
     most_climbs=100,
@@ -112,7 +112,7 @@ FULL = Size(
     levels=LEVELS,
     oracle_seeds=50,
     cheat_seeds=2,
-    zoo_seeds=4,
+    task_agnostic_seeds=4,
     search_seeds=20,
     climbs=1_000,
     most_climbs=10_000,

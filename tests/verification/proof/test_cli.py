@@ -175,12 +175,12 @@ def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> 
 
 
 @pytest.mark.parametrize("letter", sorted(ROWS))
-def test_a_row_that_lets_the_zoo_play_depends_on_it(letter: str) -> None:
+def test_a_row_that_plays_task_agnostic_agents_depends_on_them(letter: str) -> None:
     source = inspect.getsource(inspect.getmodule(type(ROWS[letter])) or pytest)
-    has_zoo = any(
+    has_agents = any(
         worklog._dependency_filter(letter, part, "")("companyos_players/task_agnostic.py") for part in ("play", "")
     )
-    assert has_zoo == ("task_agnostic import" in source)
+    assert has_agents == ("task_agnostic import" in source)
 
 
 def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> None:

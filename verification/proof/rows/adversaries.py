@@ -49,14 +49,18 @@ class Adversaries(Row):
     """Task-agnostic agents, imitators and a scenario's own adversaries."""
 
     letter = "B"
-    title = "The zoo"
+    title = "Adversaries"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return a job for each instance and kind of player, and a hill climb for each scenario."""
         size = scope.size
         for scenario in scope.scenarios:
             for level in size.levels:
-                for part, seeds in ((PLAY, size.zoo_seeds), (CHEAT, size.cheat_seeds), (SEARCH, size.search_seeds)):
+                for part, seeds in (
+                    (PLAY, size.task_agnostic_seeds),
+                    (CHEAT, size.cheat_seeds),
+                    (SEARCH, size.search_seeds),
+                ):
                     for seed in scope.seeds(seeds):
                         yield Job(row="B", part=part, scope=scope, scenario=scenario, seed=seed, level=level, weight=5)
             for seed in scope.seeds(-(-size.random_episodes // len(scope.scenarios))):
