@@ -94,6 +94,13 @@ def test_an_entry_point_that_cannot_be_used_is_named_with_its_package(
         catalogue()
 
 
+def test_an_entry_point_whose_module_fails_is_named_with_the_reason(install: Install, tmp_path: Path) -> None:
+    install()
+    (tmp_path / "acme_tasks" / "office.py").write_text("raise ValueError('no licence server')\n")
+    with pytest.raises(ScenarioError, match=r"^entry point office_licence = .* of acme-tasks 1\.0: no licence server"):
+        catalogue()
+
+
 def test_an_added_scenario_with_wrong_texts_is_named_with_its_file(install: Install, tmp_path: Path) -> None:
     install()
     texts = tmp_path / "acme_tasks" / "texts.toml"

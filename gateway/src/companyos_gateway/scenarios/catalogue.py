@@ -59,7 +59,7 @@ def _load(point: EntryPoint) -> Scenario:
     try:
         scenario = cast("Scenario", point.load())
         name = scenario.name
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever the module of another package raises, its entry point is named
         raise ScenarioError(f"{_describe(point)}: {error}") from error
     if name != point.name:
         raise ScenarioError(f"{_describe(point)}: the scenario is named {name!r}")

@@ -69,7 +69,7 @@ class TicketScenario(ABC, Generic[CaseT]):
     team: ClassVar[str | None] = None
     """The team of the person whom the agent acts as; `add_task` chooses the person itself where it is None."""
     always: ClassVar[tuple[Kind, ...]]
-    """Kinds that strike at every level but the lowest."""
+    """Kinds that strike in every instance from level 1 on."""
     applicable: ClassVar[tuple[Kind, ...]]
     """Kinds that may strike."""
     max_steps: ClassVar[int]
