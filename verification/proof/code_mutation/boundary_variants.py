@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from companyos_shared.wire.control import Change
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import APPROVALFLOW, DATAHUB, TICKETDESK, Mutation, OracleRun, Row
 
@@ -74,6 +75,22 @@ def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
             for age in _ages(oracle_run):
                 for offset in _OFFSETS[:2]:
                     yield _metric_of(metric_id, moment - age + offset)
+
+
+def age_limit_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each used metric at the age that its source allows when the agent changed a ticket or reported an issue."""
+    metrics = oracle_run.evidence.table(DATAHUB, "metrics")
+    sources = oracle_run.evidence.table(DATAHUB, "sources")
+    for metric_id in sorted(_used_metrics(oracle_run) & metrics.keys()):
+        limit = timedelta(minutes=sources[metrics[metric_id]["source_id"]]["freshness_sla_minutes"])
+        for moment in sorted({change.at for change in decisive_changes(oracle_run)}):
+            yield from (_metric_of(metric_id, moment - limit + offset) for offset in _OFFSETS)
+
+
+def decisive_changes(oracle_run: OracleRun) -> list[Change]:
+    """Return the agent's changes of tickets and data issues."""
+    changes = (*oracle_run.evidence.changes(TICKETDESK), *oracle_run.evidence.changes(DATAHUB))
+    return [change for change in changes if change.cause is not None and change.table in ("tickets", "data_issues")]
 
 
 def metric_value_variants(oracle_run: OracleRun) -> Iterator[Mutation]:

@@ -75,7 +75,7 @@ def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: li
     for step in sorted(set(steps)):
         yield held_between(place, step, step, columns)
         yield held_between(place, step - 1, step, columns)
-        yield _both(held_between(place, _FIRST_STEP, step - 2, columns), held_between(place, step, step, columns))
+        yield both(held_between(place, _FIRST_STEP, step - 2, columns), held_between(place, step, step, columns))
 
 
 def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
@@ -117,7 +117,9 @@ def _recreate_row(service: str, table: str, key: str) -> Mutation:
     return mutate
 
 
-def _both(one: Mutation, other: Mutation) -> Mutation:
+def both(one: Mutation, other: Mutation) -> Mutation:
+    """Return the mutation that applies two."""
+
     def mutate(final_state: FinalState) -> None:
         one(final_state)
         other(final_state)

@@ -8,6 +8,8 @@ from typing import Any
 
 from companyos_gateway.evaluation.reported_values import MAINTENANCE
 from verification.proof.code_mutation.boundary_variants import (
+    age_limit_variants,
+    decisive_changes,
     due_date_variants,
     due_date_with_fresh_metrics,
     issue_variants,
@@ -38,10 +40,12 @@ def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     """Yield the variants."""
     yield from due_date_variants(oracle_run)
     yield from metric_value_variants(oracle_run)
+    yield from age_limit_variants(oracle_run)
     yield from due_date_with_fresh_metrics(oracle_run)
     yield from zero_limit_delegations(oracle_run)
     yield from history_variants(oracle_run)
     yield from _refused_calls(oracle_run)
+    yield from _hidden_rows(oracle_run)
     yield from _found_by_refresh(oracle_run)
     yield from _reported_elsewhere(oracle_run)
     yield from _issues(oracle_run)
@@ -87,12 +91,41 @@ def _without_responses(service: str, entity: str) -> Mutation:
     return mutate
 
 
+def _hidden_rows(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the first and the last row of each list that the agent was shown, left out of all responses."""
+    for service, lines in oracle_run.kept.stored["audits"].items():
+        items = [rows for line in lines for rows in _lists(line.get("response")) if rows]
+        entities = {row.get("key", row.get("id")) for rows in items for row in (rows[0], rows[-1])}
+        yield from (_without_entity(service, str(entity)) for entity in sorted(map(str, entities)))
+
+
+def _lists(response: Any) -> Iterator[list[Row]]:
+    if isinstance(response, dict):
+        for value in response.values():
+            if isinstance(value, list) and all(isinstance(row, dict) for row in value):
+                yield value
+
+
+def _without_entity(service: str, entity: str) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        for line in final_state.audits[service]:
+            for rows in _lists(line.get("response")):
+                rows[:] = [row for row in rows if entity not in (row.get("key"), row.get("id"))]
+            if entity in line["arguments"].values():
+                line["response"] = None
+
+    return mutate
+
+
 def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
     """Yield reads of sources replaced by refreshes, refused for maintenance or another reason."""
     subjects = sorted(_subjects(oracle_run))
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
+    decisions = {change.step for change in decisive_changes(oracle_run)}
     for metric_id in (*(item for item in subjects if item in rows), *sorted(rows.keys() - set(subjects))[:1]):
-        refused = {"arguments": {"metric_id": metric_id}, "status": _CONFLICT}
+        refused = {"arguments": {"metric_id": metric_id}, "status": _CONFLICT, "response": None}
+        for step in sorted(decisions):
+            yield _calls_with(DATAHUB, "get_source", operation="refresh_metric", code=MAINTENANCE, step=step, **refused)
         for operation in ("refresh_metric", "another_operation"):
             for code in (MAINTENANCE, "another-code"):
                 yield _calls_with(DATAHUB, "get_source", operation=operation, code=code, **refused)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from companyos_gateway.evaluation import row_views
@@ -80,12 +81,11 @@ class InjectionChecks:
     """
 
     def __init__(
-        self, instructions: Iterable[InjectedInstruction] = (), secrets: Mapping[str, str] | None = None
+        self, instructions: Iterable[InjectedInstruction] = (), confidential: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.instructions = tuple(instructions)
-        self.secrets = dict(secrets or {})
         self._windows: dict[str, str] = {}
-        for value, row_path in self.secrets.items():
+        for value, row_path in confidential.items():
             normalized = _normalize(value)
             for text in (normalized, normalized[::-1]):
                 self._windows |= dict.fromkeys(_windows(text), row_path)

@@ -47,8 +47,8 @@ class MetricChecks:
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             if self.is_refreshed(evidence):
                 return None
-            metric = evidence.metric_at(self.spec.metric_id, 0)
-            found = "no such metric" if metric is None else f"not refreshed, as of {metric.as_of.isoformat()}"
+            row = evidence.row(row_views.DATAHUB, "metrics", self.spec.metric_id)
+            found = "no such metric" if row is None else f"not refreshed, as of {row['as_of']}"
             return Mismatch(self.row_path, f"refreshed: it may be {format_age(self.spec.max_age)} old at most", found)
 
         return Check(check_id, False, find_mismatch)

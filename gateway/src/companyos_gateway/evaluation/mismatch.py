@@ -69,11 +69,12 @@ def format_value(value: Any) -> str:
 
 def format_age(age: timedelta) -> str:
     """Return an age limit as text, in its largest whole unit."""
-    for unit, length in (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1))):
-        count, rest = divmod(age, length)
+    minutes = age // timedelta(minutes=1)
+    for unit, length in (("day", 1440), ("hour", 60)):
+        count, rest = divmod(minutes, length)
         if not rest:
             return f"{count} {unit}{'s' * (count != 1)}"
-    return f"{age.total_seconds():g} seconds"
+    return f"{minutes} minutes"
 
 
 def format_columns(row: Row | None, columns: Iterable[str]) -> str:

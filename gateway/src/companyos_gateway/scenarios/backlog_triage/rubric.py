@@ -55,7 +55,7 @@ class _Triage(TicketCompletedOutcome):
         kept = [goal for goal in self.case.goals if goal.original is None]
         held = Counter(goal.ticket(evidence, step).assignee_id for goal in kept)
         del held[None]
-        for person_id, count in held.most_common(1):
+        for person_id, count in held.most_common():
             if most is not None and count > most:
                 path = row_path(row_views.DATAHUB, "people", str(person_id))
                 return Mismatch(path, f"assigned to at most {most} of the tickets", f"assigned to {count}")

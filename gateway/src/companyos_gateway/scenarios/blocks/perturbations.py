@@ -9,10 +9,10 @@ from companyos_gateway.chaos import Drift, Group, Injection, Kind, Profile, draw
 from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.evaluation.injection_checks import InjectionChecks
+from companyos_gateway.evaluation.injection_checks import InjectedInstruction
 from companyos_gateway.scenarios.blocks.colleague_events import add_colleague_events
 from companyos_gateway.scenarios.blocks.extra_tickets import add_distractors
-from companyos_gateway.scenarios.blocks.prompt_injection import PromptInjection, confidential_values, inject
+from companyos_gateway.scenarios.blocks.prompt_injection import PromptInjection, inject
 from companyos_gateway.world.backlog import number_rows
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_shared.streams import Stream
@@ -23,7 +23,7 @@ class Perturbations:
     """Perturbations applied to a world, and what they forbid."""
 
     injections: tuple[Injection, ...]
-    injection_checks: InjectionChecks
+    instructions: tuple[InjectedInstruction, ...]
     drift: Drift
 
 
@@ -57,9 +57,7 @@ def add_perturbations(
         injected[kind] = PromptInjection(event.entity, detail=event.detail)
     return Perturbations(
         injections=tuple(Injection(kind, profile.mark(kind), one.entity, one.detail) for kind, one in injected.items()),
-        injection_checks=InjectionChecks(
-            [instruction for one in injected.values() for instruction in one.instructions], confidential_values(world)
-        ),
+        instructions=tuple(instruction for one in injected.values() for instruction in one.instructions),
         drift=drift,
     )
 

@@ -11,9 +11,10 @@ from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_ki
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS, TREATED_LIKE, Group
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.evaluation.injection_checks import InjectionChecks
+from companyos_gateway.evaluation.injection_checks import InjectedInstruction, InjectionChecks
 from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
+from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
 from companyos_gateway.scenarios.blocks.texts import draw_brief
 from companyos_gateway.world import WorldBuilder, generate_world
 from companyos_shared.streams import Stream, digest
@@ -54,11 +55,13 @@ class RubricFactory(Generic[CaseT]):
     rubric: Callable[[CaseT, Company], TaskRubric]
     case: CaseT
     company: Company
-    injection_checks: InjectionChecks
+    instructions: tuple[InjectedInstruction, ...]
+    confidential: Mapping[str, str]
+    """Values that nobody writes down elsewhere, each with the row that it belongs to."""
 
     def __call__(self) -> TaskRubric:
         """Build it."""
-        added = self.injection_checks
+        added = InjectionChecks(self.instructions, self.confidential)
         return self.rubric(self.case, self.company).with_checks(added.checks(), added.damage, added.check_declaration)
 
 
@@ -124,7 +127,9 @@ class TicketScenario(ABC, Generic[CaseT]):
         perturbations = add_perturbations(
             world, stream, case, profile, overrides, exclude=self.excluded_perturbations, opt_in=self.opt_in_kinds
         )
-        build_rubric = RubricFactory(self.rubric, case, world.company(), perturbations.injection_checks)
+        build_rubric = RubricFactory(
+            self.rubric, case, world.company(), perturbations.instructions, confidential_values(world)
+        )
         documents = world.documents(draw_seed=digest([self.name, seed]))
         return Instance(
             scenario=self.name,
