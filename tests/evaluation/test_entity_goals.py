@@ -202,12 +202,12 @@ def test_a_delegation_that_runs_out_is_not_revoked(builder: EvidenceBuilder) -> 
     assert not REVOKED.is_met(builder.evidence)
 
 
-def test_each_end_pays_the_points_once(builder: EvidenceBuilder) -> None:
-    milestones = list(ALL.milestones(1.0))
-    assert [milestone.points for milestone in milestones] == [1.0] * 5
-    assert not any(milestone.is_reached(builder.evidence) for milestone in milestones)
+def test_each_entity_is_a_milestone(builder: EvidenceBuilder) -> None:
+    parts = dict(ALL.parts())
+    assert len(parts) == 5
+    assert not any(is_reached(builder.evidence) for is_reached in parts.values())
     _do(builder)
-    assert all(milestone.is_reached(builder.evidence) for milestone in milestones)
+    assert all(is_reached(builder.evidence) for is_reached in parts.values())
 
 
 def test_a_request_that_was_taken_back_is_withdrawn_and_one_that_was_cancelled_is_not() -> None:

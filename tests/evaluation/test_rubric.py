@@ -17,8 +17,9 @@ from companyos_gateway.evaluation import (
     RubricError,
     TaskRubric,
 )
+from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
 from companyos_gateway.evaluation.mismatch import find_row_mismatch
-from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID, MAX_MILESTONE_POINTS
+from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from tests.evaluation.evidence_builder import EvidenceBuilder
 

@@ -100,8 +100,8 @@ def test_cancelling_the_ticket_that_stays_is_damage(builder: EvidenceBuilder) ->
 
 
 def test_each_ticket_pays_its_share_once(builder: EvidenceBuilder) -> None:
-    first, second = GOALS.milestones(4.0)
-    assert (first.points, second.points) == (2.0, 2.0)
+    first, second = GOALS.milestones("entities")
+    assert (first.points, second.points) == (2.5, 2.5)
     assert not first.is_reached(builder.evidence)
     _do(builder)
     assert first.is_reached(builder.evidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.engine.reward import RewardLedger, StepKind, determine_outcome
 from companyos_gateway.evaluation import Verdict
-from companyos_gateway.evaluation.rubric import MAX_MILESTONE_POINTS
+from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
 from companyos_shared.streams import Stream
 
 MOST_STEPS = 150

@@ -8,6 +8,7 @@ from companyos.contract import Split
 from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.chaos.faults import CALLS_PER_ROUND
+from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS, MILESTONE_KINDS
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_MIN_LEVEL
 from companyos_gateway.tasks import COPIES, TaskSet
@@ -37,6 +38,9 @@ def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
         "## Success",
         "\n".join(bullet(text.format(refusals_from=REFUSAL_MIN_LEVEL)) for text in PROSE["scenarios"]["judged"]),
         "[Scoring](../README.md#scoring) lists the rewards.",
+        "## Milestones",
+        paragraph(PROSE["scenarios"]["milestones"].format(most=f"{MAX_MILESTONE_POINTS:g}")),
+        table(("kind", "points:", "paid while"), _milestones()),
         "## Splits",
         *_splits(known),
         "## Chaos",
@@ -55,6 +59,10 @@ def _row(facts: ScenarioDetails) -> tuple[str, ...]:
         f"{len(facts.tools)} + {len(facts.distractors)}" if facts.tools else "",
         str(facts.max_steps or ""),
     )
+
+
+def _milestones() -> list[tuple[str, str, str]]:
+    return [(as_words(name), f"{kind.points:g}", kind.text) for name, kind in MILESTONE_KINDS.items()]
 
 
 def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:

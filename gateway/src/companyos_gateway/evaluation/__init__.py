@@ -5,12 +5,12 @@ goals are the parts of which the rubrics of tasks are made; `rubric` judges.
 """
 
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.milestones import Milestone
 from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.evaluation.rubric import (
     Check,
     CheckResult,
     FinishDeclaration,
-    Milestone,
     RubricError,
     TaskRubric,
     Verdict,

@@ -11,29 +11,16 @@ from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.goals import Goal
+from companyos_gateway.evaluation.milestones import Milestone, milestone
 from companyos_gateway.evaluation.mismatch import Mismatch, first_mismatch, format_value, list_names, row_path
-from companyos_gateway.evaluation.rubric import Check, Milestone
+from companyos_gateway.evaluation.rubric import Check
 from companyos_gateway.evaluation.ticket_rubric import (
-    POINTS,
     TicketCompletedOutcome,
     TicketRefusedOutcome,
     TicketRubric,
-    standard_milestone,
 )
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Change
-
-__all__ = [
-    "APPROVED_POINTS",
-    "POINTS",
-    "ApprovalRubric",
-    "CompletedOutcome",
-    "RefusedOutcome",
-    "standard_milestone",
-]
-
-RECORDED_POINTS = 0.5
-APPROVED_POINTS = 3.0
 
 
 class ApprovalRubric(TicketRubric):
@@ -79,14 +66,14 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestones on the way to this end."""
         if self.requests.timestamp_field is not None:
-            yield standard_milestone(
+            yield milestone(
                 "fresh_value",
                 lambda one: any(self.is_accurate_and_fresh(one, request) for request in self.active_requests(one)),
             )
-        yield standard_milestone("submitted", lambda evidence: self.valid_request(evidence) is not None)
-        yield Milestone("approved", APPROVED_POINTS, lambda evidence: self.approved_request(evidence) is not None)
+        yield milestone("submitted", lambda evidence: self.valid_request(evidence) is not None)
+        yield milestone("approved", lambda evidence: self.approved_request(evidence) is not None)
         if self.goals and self.requests.timestamp_field is None:
-            yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_after_approval)
+            yield milestone("recorded", self.was_recorded_after_approval)
 
     def active_requests(self, evidence: Evidence) -> list[row_views.RequestView]:
         """Return the task's requests that stand."""

@@ -13,6 +13,7 @@ from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, added_where, changed_keys
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.milestones import IsReached
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
     deciding_step,
@@ -21,7 +22,7 @@ from companyos_gateway.evaluation.mismatch import (
     row_path,
     with_others,
 )
-from companyos_gateway.evaluation.rubric import Check, Milestone
+from companyos_gateway.evaluation.rubric import Check
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
@@ -308,10 +309,10 @@ class EntityGoals:
 
         return Check(self.name, False, find_mismatch, caused_by)
 
-    def milestones(self, points: float) -> Iterable[Milestone]:
-        """Return a milestone for each entity that pays the points."""
+    def parts(self) -> Iterable[tuple[str, IsReached]]:
+        """Return the id of a milestone for each entity, and whether that entity has reached its goal."""
         for number in range(len(self.goals)):
-            yield Milestone(f"{self.name}_{number + 1}", points, partial(self._is_met, number=number))
+            yield f"{self.name}_{number + 1}", partial(self._is_met, number=number)
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what may change on the way."""

@@ -8,12 +8,10 @@ from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.evidence import Evidence
-from companyos_gateway.evaluation.rubric import Check, Milestone
+from companyos_gateway.evaluation.milestones import Milestone, shared_milestones
+from companyos_gateway.evaluation.rubric import Check
 from companyos_gateway.evaluation.ticket_rubric import TicketCompletedOutcome
 from companyos_shared.wire.company import Company
-
-ENTITY_GOAL_POINTS = 5.0
-"""What the ends pay together, in equal shares."""
 
 
 class MultiGoalRubric(TicketCompletedOutcome):
@@ -38,9 +36,8 @@ class MultiGoalRubric(TicketCompletedOutcome):
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return a milestone for each end."""
-        share = round(ENTITY_GOAL_POINTS / sum(len(one.goals) for one in self.entity_goals), 3)
-        for one in self.entity_goals:
-            yield from one.milestones(share)
+        parts = {name: is_reached for one in self.entity_goals for name, is_reached in one.parts()}
+        yield from shared_milestones("entities", parts)
 
     def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
         """Return the entities that had not come to their end once a step had been taken."""

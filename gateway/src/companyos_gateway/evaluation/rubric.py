@@ -13,10 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch
-
-MAX_MILESTONE_POINTS = 9.0
-"""Milestones pay at most this much in a scenario."""
 
 DECLARED_CHECK_ID = "declared"
 """The check on what the agent declares with `finish`; it is part of every rubric."""
@@ -88,15 +86,6 @@ Declaration = Callable[[Evidence, FinishDeclaration | None], Mismatch | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Milestone:
-    """A step on the way that pays `points` while it stands."""
-
-    id: str
-    points: float
-    is_reached: Callable[[Evidence], bool]
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """Verdict of a rubric: potential in points, results of all checks, and damage.
 
@@ -156,7 +145,7 @@ class TaskRubric:
         if len(set(milestone_ids)) != len(milestone_ids) or any(milestone.points <= 0 for milestone in milestones):
             raise RubricError("milestones have ids of their own and pay more than nothing")
         self.checks = tuple(checks)
-        self.milestones = tuple(milestones)
+        self.milestones = scale_milestones(milestones)
         self._declaration = declaration
         self._damage = damage
         self._rejections = rejections
@@ -222,13 +211,12 @@ class TaskRubric:
         return CheckResult(name, mismatch, tuple(one for one in self._causes[name] if one in failed), passed.is_goal)
 
     def potential(self, evidence: Evidence) -> float:
-        """Return the points of the milestones that stand, at most MAX_MILESTONE_POINTS."""
-        total = sum(
+        """Return the points of the milestones that hold."""
+        return math.fsum(
             milestone.points
             for milestone in self.milestones
             if evidence.memoize((self, "milestone", milestone.id), partial(milestone.is_reached, evidence))
         )
-        return min(MAX_MILESTONE_POINTS, float(total))
 
 
 def _find_cycle(causes: Mapping[str, tuple[str, ...]]) -> str | None:

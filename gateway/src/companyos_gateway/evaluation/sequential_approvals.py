@@ -9,8 +9,6 @@ from functools import partial
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
-    APPROVED_POINTS,
-    RECORDED_POINTS,
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
@@ -19,9 +17,9 @@ from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance, request_allowances
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.goals import Goal
+from companyos_gateway.evaluation.milestones import Milestone, milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, row_path
-from companyos_gateway.evaluation.rubric import Check, Milestone
-from companyos_gateway.evaluation.ticket_rubric import POINTS, standard_milestone
+from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.company import Company
 
 
@@ -77,18 +75,12 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestones on the way to this end; the stages share the usual points."""
         if any(rules.timestamp_field is not None for rules in self.stages):
-            yield standard_milestone("fresh_value", self.has_fresh_value)
-        for stage_index, name in enumerate(self.names):
-            points = POINTS["submitted"], APPROVED_POINTS
-            submitted_points, approved_points = (round(whole / len(self.names), 3) for whole in points)
-            yield Milestone(
-                f"submitted_{name}", submitted_points, partial(self.is_stage_submitted, stage_index=stage_index)
-            )
-            yield Milestone(
-                f"approved_{name}", approved_points, partial(self.is_stage_approved, stage_index=stage_index)
-            )
+            yield milestone("fresh_value", self.has_fresh_value)
+        for kind, is_reached in (("submitted", self.is_stage_submitted), ("approved", self.is_stage_approved)):
+            parts = {f"{kind}_{name}": partial(is_reached, stage_index=index) for index, name in enumerate(self.names)}
+            yield from shared_milestones(kind, parts)
         if self.goals and all(rules.timestamp_field is None for rules in self.stages):
-            yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_after_approval)
+            yield milestone("recorded", self.was_recorded_after_approval)
 
     def valid_request(self, evidence: Evidence) -> row_views.RequestView | None:
         """Return a last request that stands, is sound and came after the approvals before it."""

@@ -15,6 +15,7 @@ from companyos_gateway.evaluation.change_policy import (
     link_added_and_removed,
 )
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.milestones import Milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
     deciding_step,
@@ -23,7 +24,7 @@ from companyos_gateway.evaluation.mismatch import (
     row_path,
     with_others,
 )
-from companyos_gateway.evaluation.rubric import Check, Milestone
+from companyos_gateway.evaluation.rubric import Check
 
 TICKETDESK = row_views.TICKETDESK
 COLUMNS = frozenset({"status", "priority", "assignee_id", "reason_code", "reason_ref"})
@@ -143,11 +144,9 @@ class TicketGoals:
             if check_id != "duplicates_linked" or any(goal.original is not None for goal in self.goals):
                 yield Check(check_id, check_id in idle, self._find_mismatch(check_id, predicate))
 
-    def milestones(self, points: float) -> Iterable[Milestone]:
-        """Return a milestone for each ticket; together they pay the points."""
-        share = round(points / len(self.goals), 3)
-        for number, goal in enumerate(self.goals, start=1):
-            yield Milestone(f"ticket_{number}", share, goal.is_met)
+    def milestones(self, kind: str) -> Iterable[Milestone]:
+        """Return a milestone for each ticket; together they pay the points of the kind."""
+        return shared_milestones(kind, {f"ticket_{number}": goal.is_met for number, goal in enumerate(self.goals, 1)})
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what may change on the tickets and between them, comments included."""

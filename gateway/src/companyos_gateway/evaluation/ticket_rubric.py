@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from companyos.contract import FinishOutcome
 from companyos_gateway.evaluation import row_views
@@ -12,20 +12,19 @@ from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy, 
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import Fact, RequiredFacts
 from companyos_gateway.evaluation.guessing import guessing_check
+from companyos_gateway.evaluation.milestones import Milestone, milestone
 from companyos_gateway.evaluation.mismatch import Mismatch, one_of
 from companyos_gateway.evaluation.rubric import (
     DECLARATION,
     DECLARED_CHECK_ID,
     Check,
     FinishDeclaration,
-    Milestone,
     TaskRubric,
 )
 from companyos_gateway.evaluation.ticket_checks import TicketChecks
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Change
 
-POINTS = {"priority": 1.0, "unblocked": 1.0, "verified": 1.5, "refreshed": 1.0, "fresh_value": 0.5, "submitted": 2.0}
 END_STATUS_WORDS = {"resolved": "resolved", "in_progress": "started"}
 """How checks say that a ticket has come to its end."""
 
@@ -97,10 +96,10 @@ class TicketRubric:
     def common_milestones(self) -> Iterable[Milestone]:
         """Return the milestones that pay whatever the end."""
         if self.ticket_case.needs_priority:
-            yield standard_milestone("priority", self.tickets.has_priority)
+            yield milestone("priority", self.tickets.has_priority)
         if self.ticket_case.blocker is not None:
-            yield standard_milestone("unblocked", self.tickets.is_unblocked)
-        yield standard_milestone("verified", self.tickets.is_marked_verified)
+            yield milestone("unblocked", self.tickets.is_unblocked)
+        yield milestone("verified", self.tickets.is_marked_verified)
         yield from self.scenario_milestones()
 
 
@@ -223,8 +222,3 @@ class TicketRefusedOutcome(TicketRubric):
     def own_request_ids(self, evidence: Evidence) -> Iterable[str]:
         """Return the ids of the task's own requests."""
         return ()
-
-
-def standard_milestone(milestone_id: str, is_reached: Callable[[Evidence], bool]) -> Milestone:
-    """Return a milestone at its usual points."""
-    return Milestone(milestone_id, POINTS[milestone_id], is_reached)

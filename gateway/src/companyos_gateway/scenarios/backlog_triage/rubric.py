@@ -15,7 +15,6 @@ from companyos_gateway.scenarios.backlog_triage.case import Case, RefusalGround
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Change, Row
 
-SORTED_POINTS = 5.0
 """What the tickets of the queue pay together."""
 
 
@@ -38,7 +37,7 @@ class _Triage(TicketCompletedOutcome):
             yield Check("work_is_spread", True, self.find_overload)
 
     def outcome_milestones(self) -> Iterable[Milestone]:
-        yield from self.queue.milestones(SORTED_POINTS)
+        yield from self.queue.milestones("entities")
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         yield from super().task_damage(evidence)

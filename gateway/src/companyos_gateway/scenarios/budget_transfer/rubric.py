@@ -21,10 +21,10 @@ from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancel
 from companyos_gateway.evaluation.facts import record_shown
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import constant_source
+from companyos_gateway.evaluation.milestones import shared_milestones
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 
-PARTS_POINTS = 1.0
 """What the parts pay together."""
 
 
@@ -60,7 +60,7 @@ class _PartsChecked(ApprovalRubric):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         if self.parts.goals:
-            yield from self.parts.milestones(round(PARTS_POINTS / len(self.parts.goals), 3))
+            yield from shared_milestones("prepared", dict(self.parts.parts()))
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         yield from super().task_damage(evidence)

@@ -10,7 +10,6 @@ from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
@@ -20,6 +19,7 @@ from companyos_gateway.evaluation.change_policy import (
     ticket_allowances,
 )
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.scenarios.bug_escalation.case import METRIC_KEY, TYPE_KEY, Case
 from companyos_shared.wire.company import Company, Role
 
@@ -40,7 +40,7 @@ class _Rated(ApprovalRubric):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         if self.case.rate.is_stale:
-            yield standard_milestone("refreshed", self.rate.is_refreshed)
+            yield milestone("refreshed", self.rate.is_refreshed)
 
 
 class _Escalation(_Rated, CompletedOutcome):

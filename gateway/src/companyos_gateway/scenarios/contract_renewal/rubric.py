@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_rubric import standard_milestone
 from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, metric_allowances, ticket_allowances
 from companyos_gateway.evaluation.facts import record_shown, vendor_status_shown
 from companyos_gateway.evaluation.goals import (
@@ -17,6 +16,7 @@ from companyos_gateway.evaluation.goals import (
     vendor_column_source,
 )
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, row_path
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialApprovalRubric,
@@ -43,7 +43,7 @@ class _RiskChecked(SequentialApprovalRubric):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         if self.case.risk.is_stale:
-            yield standard_milestone("refreshed", self.risk.is_refreshed)
+            yield milestone("refreshed", self.risk.is_refreshed)
 
 
 class _Renewal(_RiskChecked, SequentialCompletedOutcome):

@@ -10,13 +10,12 @@ from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.facts import RequiredFacts, authority_shown, record_shown
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
-from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, standard_milestone
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome
 from companyos_gateway.scenarios.data_discrepancy.case import Case, RefusalGround
 from companyos_shared.wire.company import Company
-
-DECLINED_POINTS = 2.0
 
 
 def build_rubric(case: Case, company: Company) -> TaskRubric:
@@ -49,7 +48,7 @@ class _Refusal(TicketRefusedOutcome):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         yield from _refreshed(self.case)
-        yield Milestone("declined", DECLINED_POINTS, self.was_declined)
+        yield milestone("declined", self.was_declined)
 
     def scenario_checks(self) -> Iterable[Check]:
         yield self.knowledge.check("ground_known")
@@ -72,7 +71,7 @@ class _Refusal(TicketRefusedOutcome):
 
 def _refreshed(case: Case) -> Iterable[Milestone]:
     if case.figure.spec.is_stale:
-        yield standard_milestone("refreshed", MetricChecks(case.figure.spec).is_refreshed)
+        yield milestone("refreshed", MetricChecks(case.figure.spec).is_refreshed)
 
 
 def _allowances(case: Case) -> Iterable[Allowance]:

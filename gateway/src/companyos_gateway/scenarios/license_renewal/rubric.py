@@ -10,7 +10,6 @@ from companyos_gateway.evaluation.approval_rubric import (
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
@@ -22,6 +21,7 @@ from companyos_gateway.evaluation.change_policy import (
 from companyos_gateway.evaluation.facts import record_shown, vendor_status_shown
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 
@@ -50,7 +50,7 @@ class _DaysChecked(ApprovalRubric):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         if self.case.days_left.is_stale:
-            yield standard_milestone("refreshed", self.days_left.is_refreshed)
+            yield milestone("refreshed", self.days_left.is_refreshed)
 
 
 class _Renewal(_DaysChecked, CompletedOutcome):

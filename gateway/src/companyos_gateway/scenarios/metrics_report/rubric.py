@@ -18,6 +18,7 @@ from companyos_gateway.evaluation.change_policy import (
 from companyos_gateway.evaluation.facts import Fact, RequiredFacts, authority_shown
 from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.milestones import milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, format_age, format_value, one_of
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.reported_values import ALWAYS, Answer, Question, check_answers
@@ -25,8 +26,6 @@ from companyos_gateway.evaluation.rubric import DECLARATION
 from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company
 
-REFRESHED_POINTS = 1.5
-RECORDED_POINTS = 2.0
 ISSUE_KIND = "missing"
 
 
@@ -65,9 +64,9 @@ class _Work:
         yield Allowance(row_views.TICKETDESK, "comments", added_where("ticket_key", [self.case.ticket_key]))
 
     def milestones(self) -> Iterable[Milestone]:
-        for place, figure in enumerate(self.case.figures, start=1):
-            if figure.spec.is_stale:
-                yield Milestone(f"refreshed_{place}", REFRESHED_POINTS, MetricChecks(figure.spec).is_refreshed)
+        stale = {place: figure.spec for place, figure in enumerate(self.case.figures, start=1) if figure.spec.is_stale}
+        parts = {f"refreshed_{place}": MetricChecks(spec).is_refreshed for place, spec in stale.items()}
+        yield from shared_milestones("figures_refreshed", parts)
 
 
 class _Report(_Work):
@@ -142,7 +141,7 @@ class _Impossible(_Work):
 
     def milestones(self) -> Iterable[Milestone]:
         yield from super().milestones()
-        yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_knowingly)
+        yield milestone("reason_recorded", self.was_recorded_knowingly)
 
     def required_checks(self) -> Iterable[Check]:
         yield Check("reason_recorded", False, self.issue.mismatch)

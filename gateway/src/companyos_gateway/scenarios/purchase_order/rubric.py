@@ -16,12 +16,11 @@ from companyos_gateway.evaluation.change_policy import (
 from companyos_gateway.evaluation.facts import RequiredFacts, record_shown
 from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Change
-
-STOPPED_POINTS = 1.0
 
 
 def build_rubric(case: Case, company: Company) -> TaskRubric:
@@ -53,7 +52,7 @@ class _Stopped(RefusedOutcome):
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestone on the way to this end."""
-        yield Milestone("stopped", STOPPED_POINTS, lambda evidence: self.goal.is_met(evidence, None))
+        yield milestone("stopped", lambda evidence: self.goal.is_met(evidence, None))
 
     def find_late_stop(self, evidence: Evidence) -> Mismatch | None:
         """Return a mismatch if the invoice did not say what is wrong with it when the ticket was cancelled."""

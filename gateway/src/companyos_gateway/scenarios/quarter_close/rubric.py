@@ -19,16 +19,12 @@ from companyos_gateway.evaluation.entity_goals import EntityGoal, EntityGoals, R
 from companyos_gateway.evaluation.facts import RequiredFacts, record_shown, ticket_status_shown
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.milestones import milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, is_touched, list_names
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, SettledRecord
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Change
-
-SETTLED_POINTS = 1.0
-"""What settled papers and resolved parts pay together."""
-
-DECLINED_POINTS = 4.0
 
 
 def build_rubric(case: Case, company: Company) -> TaskRubric:
@@ -119,9 +115,8 @@ class _Close(CompletedOutcome):
         yield self.complete_request_check("settled_before_request", *self.entity_goals, caused_by=causes)
 
     def scenario_milestones(self) -> Iterable[Milestone]:
-        share = round(SETTLED_POINTS / sum(len(entity_goals.goals) for entity_goals in self.entity_goals), 3)
-        for entity_goals in self.entity_goals:
-            yield from entity_goals.milestones(share)
+        parts = {name: part for entity_goals in self.entity_goals for name, part in entity_goals.parts()}
+        yield from shared_milestones("prepared", parts)
 
     def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
         """Return what was not settled once a step had been taken."""
@@ -146,7 +141,7 @@ class _Refusal(RefusedOutcome):
         yield self.knowledge.check("ground_known")
 
     def scenario_milestones(self) -> Iterable[Milestone]:
-        yield Milestone("declined", DECLINED_POINTS, self.was_declined)
+        yield milestone("quarter_declined", self.was_declined)
 
     def was_declined(self, evidence: Evidence) -> bool:
         """Say whether the ticket is cancelled for the reason, by somebody who knew it."""

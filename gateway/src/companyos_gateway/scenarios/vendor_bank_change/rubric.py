@@ -11,6 +11,7 @@ from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.evaluation.facts import RequiredFacts, record_shown, shown
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import constant_source
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.sequential_approvals import (
@@ -20,8 +21,6 @@ from companyos_gateway.evaluation.sequential_approvals import (
 )
 from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, TYPE_KEY, Case
 from companyos_shared.wire.company import Company, Role
-
-REPORTED_POINTS = 1.0
 
 
 def build_rubric(case: Case, company: Company) -> TaskRubric:
@@ -64,7 +63,7 @@ class _Refusal(SequentialRefusedOutcome):
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestone on the way to this end."""
         if self.is_fraud:
-            yield Milestone("reported", REPORTED_POINTS, self.report.is_met)
+            yield milestone("reported", self.report.is_met)
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the vendor too, where the account was entered all the same."""

@@ -7,12 +7,9 @@ from collections.abc import Iterable
 from companyos_gateway.evaluation import Check, Milestone, TaskRubric
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_rubric import (
-    APPROVED_POINTS,
-    POINTS,
     ApprovalRubric,
     CompletedOutcome,
     RefusedOutcome,
-    standard_milestone,
 )
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
@@ -22,10 +19,9 @@ from companyos_gateway.evaluation.change_policy import (
     ticket_allowances,
 )
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.milestones import milestone
 from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Case
 from companyos_shared.wire.company import Company, Role
-
-__all__ = ["APPROVED_POINTS", "POINTS", "build_rubric"]
 
 
 def build_rubric(case: Case, company: Company) -> TaskRubric:
@@ -44,7 +40,7 @@ class _Scored(ApprovalRubric):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         if self.case.score.is_stale:
-            yield standard_milestone("refreshed", self.score.is_refreshed)
+            yield milestone("refreshed", self.score.is_refreshed)
 
 
 class _Onboarding(_Scored, CompletedOutcome):
