@@ -80,17 +80,16 @@ def test_milestones_have_ids_of_their_own_and_pay_something() -> None:
 
 
 def test_the_goal_is_met_when_every_check_passes() -> None:
-    assert not _rubric().judge(_builder().evidence, None).goal_met
-    assert not _rubric().judge(_builder("a").evidence, None).goal_met
+    assert not _rubric().judge(_builder().evidence, None).success
+    assert not _rubric().judge(_builder("a").evidence, None).success
     verdict = _rubric().judge(_builder("a", "b").evidence, None)
-    assert (verdict.goal_met, verdict.success, verdict.potential) == (True, True, 2.0)
+    assert (verdict.success, verdict.potential) == (True, 2.0)
     assert [check.id for check in verdict.checks] == ["a", "b", DECLARED_CHECK_ID]
 
 
 def test_a_wrong_declaration_fails_what_is_otherwise_done() -> None:
     refused = FinishDeclaration(outcome="refused", summary="")
     verdict = _rubric().judge(_builder("a", "b").evidence, refused)
-    assert not verdict.goal_met
     assert not verdict.success
     assert [check.id for check in verdict.checks if not check.passed] == [DECLARED_CHECK_ID]
 
@@ -141,7 +140,7 @@ def test_checks_that_cause_each_other_are_an_error() -> None:
 def test_damage_forfeits_success() -> None:
     rubric = _rubric(damage=lambda _evidence: ["desk.notes[c]"])
     verdict = rubric.judge(_builder("a", "b").evidence, None)
-    assert verdict.goal_met
+    assert all(check.passed for check in verdict.checks)
     assert not verdict.success
     assert verdict.damage == ("desk.notes[c]",)
 

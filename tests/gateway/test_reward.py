@@ -21,7 +21,7 @@ def verdict(
     damage: tuple[str, ...] = (),
     rejections: int = 0,
 ) -> Verdict:
-    return Verdict(potential, met, met and not damage, damage, rejections, (), closed)
+    return Verdict(potential, met and not damage, damage, rejections, (), closed)
 
 
 def test_a_step_that_changes_nothing_costs_a_tenth() -> None:

@@ -12,7 +12,7 @@ from companyos_gateway.viewer.serialize import reward_parts
 
 
 def a_verdict(*, potential: float = 0.0, damage: tuple[str, ...] = (), rejections: int = 0) -> Verdict:
-    return Verdict(success=False, goal_met=False, potential=potential, damage=damage, rejections=rejections, checks=())
+    return Verdict(success=False, potential=potential, damage=damage, rejections=rejections, checks=())
 
 
 @pytest.mark.parametrize("scale", list(RewardScale))

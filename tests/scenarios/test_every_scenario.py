@@ -110,7 +110,7 @@ def test_doing_nothing_fails_and_every_check_says_so_beforehand(scenario: Scenar
         instance = planned(scenario.name, seed, level)
         evidence = Evidence.start(initial_rows(instance.documents))
         verdict = instance.rubric.judge(evidence, None)
-        assert not verdict.goal_met
+        assert not verdict.success
         assert not instance.rubric.judge(evidence, done).success
         assert verdict.potential == 0
         assert (verdict.damage, verdict.rejections) == ((), 0)

@@ -17,7 +17,7 @@ LEAST_GAP = 10.0
 LEAST_WRONG, LEAST_RIGHT = 50, 50
 """Minimum number of incorrect and of correct final states per task."""
 
-LEAST_KILLED = 0.95
+LEAST_KILLED = 0.97
 """Minimum share of code mutants that stored evidence detects."""
 
 LEAST_NAMED = 0.95

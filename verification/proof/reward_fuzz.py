@@ -31,7 +31,7 @@ def trace_of(stream: Stream) -> str:
 def outcome_cases() -> list[Outcome | None]:
     """Return how episodes end after a step, in all cases."""
     verdicts = [
-        Verdict(0.0, met, met and not damage, damage, 0, (), closed=closed)
+        Verdict(0.0, met and not damage, damage, 0, (), closed=closed)
         for met in _BOTH
         for damage in ((), ("entity",))
         for closed in _BOTH
@@ -57,7 +57,7 @@ def enter_drawn_steps(ledger: RewardLedger, stream: Stream) -> tuple[list[float]
         is_last = step == most - 1
         met = is_last and own.chance(0.5)
         damage = tuple(f"entity-{number}" for number in range(damaged))
-        verdict = Verdict(own.choice(_POTENTIALS), met, met and not damage, damage, rejections, ())
+        verdict = Verdict(own.choice(_POTENTIALS), met and not damage, damage, rejections, ())
         end = determine_outcome(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
         rewards.append(ledger.add_step(own.choice(_KINDS), verdict, end))
     assert end is not None

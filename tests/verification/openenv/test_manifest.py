@@ -23,7 +23,7 @@ from verification.openenv.manifest import MANIFEST, canaries, manifest, runtime_
 from verification.openenv.package import TOP_LEVEL_FILES, assemble
 
 TEXT: dict[str, Any] = yaml.safe_load(MANIFEST.read_text())
-SUCCEEDED = Verdict(potential=0.0, goal_met=True, success=True, damage=(), rejections=0, checks=())
+SUCCEEDED = Verdict(potential=0.0, success=True, damage=(), rejections=0, checks=())
 OUT_OF_RANGE = replace(SUCCEEDED, potential=-1000.0)
 REGENERATE_COMMAND = "python -m verification.openenv.record"
 

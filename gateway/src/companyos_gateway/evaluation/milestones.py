@@ -17,7 +17,7 @@ IsReached = Callable[[Evidence], bool]
 
 
 class MilestoneKind(NamedTuple):
-    """What milestones of a kind pay together in a task, and when."""
+    """Points that the milestones of a kind pay together in a task, and the condition in words."""
 
     points: float
     text: str

@@ -95,7 +95,6 @@ class Verdict:
     """
 
     potential: float
-    goal_met: bool
     success: bool
     damage: tuple[str, ...]
     rejections: int
@@ -196,7 +195,6 @@ class TaskRubric:
         damage = kept((self, "damage"), lambda: tuple(self._damage(evidence)))
         return Verdict(
             potential=self.potential(evidence),
-            goal_met=not failed,
             success=not failed and not damage,
             damage=damage,
             rejections=kept((self, "rejections"), partial(self._rejections, evidence)),
