@@ -145,6 +145,8 @@ class TaskRubric:
             raise RubricError("milestones have ids of their own and pay more than nothing")
         self.checks = tuple(checks)
         self.milestones = scale_milestones(milestones)
+        self._keyed_checks = tuple(((self, "check", check.id), check) for check in self.checks)
+        self._keyed_milestones = tuple(((self, "milestone", one.id), one) for one in self.milestones)
         self._declaration = declaration
         self._damage = damage
         self._rejections = rejections
@@ -186,9 +188,7 @@ class TaskRubric:
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
         """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""
         kept = evidence.memoize
-        mismatches = {
-            check.id: kept((self, "check", check.id), partial(check.find_mismatch, evidence)) for check in self.checks
-        }
+        mismatches = {check.id: kept(key, partial(check.find_mismatch, evidence)) for key, check in self._keyed_checks}
         declared = partial(self._declaration, evidence, finish)
         mismatches[DECLARED_CHECK_ID] = kept((self, "undeclared"), declared) if finish is None else declared()
         failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
@@ -212,8 +212,8 @@ class TaskRubric:
         """Return the points of the milestones that hold."""
         return math.fsum(
             milestone.points
-            for milestone in self.milestones
-            if evidence.memoize((self, "milestone", milestone.id), partial(milestone.is_reached, evidence))
+            for key, milestone in self._keyed_milestones
+            if evidence.memoize(key, partial(milestone.is_reached, evidence))
         )
 
 
