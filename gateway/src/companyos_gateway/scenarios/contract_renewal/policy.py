@@ -81,7 +81,7 @@ def add_approval_types(
         name="risk_as_of",
         type="datetime",
         required=True,
-        description="When that was true.",
+        description="Timestamp (`as_of`) of the risk index.",
         max_age_minutes=int(risk.max_age.total_seconds()) // 60,
     )
     add_approval_stage(
@@ -89,13 +89,13 @@ def add_approval_types(
         policy,
         key=LEGAL_TYPE,
         title="Contract: legal review",
-        description="A further term of a contract is sound. The subject is the contract's id.",
+        description="Legal confirms that the contract may be renewed. The subject is the contract ID.",
         fields=[
-            field_spec("contract_id", "text", "Id of the contract."),
-            field_spec("certificate_until", "date", "Last day of the certificate that the policy asks for."),
-            field_spec(METRIC_KEY, "number", "Risk index of the vendor, by the authoritative source."),
+            field_spec("contract_id", "text", "ID of the contract."),
+            field_spec("certificate_until", "date", "Expiry date of the certificate that the policy requires."),
+            field_spec(METRIC_KEY, "number", "Risk index of the vendor from the authoritative source."),
             timestamp_field,
-            field_spec("risk_tier", "text", "Risk tier of the vendor."),
+            field_spec("risk_tier", "text", "Risk tier of the vendor by the policy in force."),
         ],
         thresholds=[ThresholdRow(up_to_cents=None, role=Role.LEGAL_COUNSEL.value)],
     )
@@ -104,12 +104,12 @@ def add_approval_types(
         policy,
         key=TYPE_KEY,
         title="Contract: finance approval",
-        description="A further term of a contract is paid for. The subject is the contract's id.",
+        description="Finance approves the cost of the new contract term. The subject is the contract ID.",
         fields=[
-            field_spec("contract_id", "text", "Id of the contract."),
-            field_spec("amount_cents", "integer", "What the new term costs, in cents."),
+            field_spec("contract_id", "text", "ID of the contract."),
+            field_spec("amount_cents", "integer", "Cost of the whole new term, in cents."),
             field_spec("new_end", "date", "Last day of the new term."),
-            field_spec("legal_ref", "text", "Id of the approved legal review."),
+            field_spec("legal_ref", "text", "Request ID of the approved legal review."),
         ],
         thresholds=[
             ThresholdRow(up_to_cents=below if contract.role is Role.CFO else above, role=Role.FINANCE_CONTROLLER.value),
