@@ -163,7 +163,7 @@ def _type(audited: ApprovalSubject, audited_requests: AuditedRequests, policy: P
         description=texts()["type"],
         policy_ref=policy.policy_id,
         fields=[
-            field_spec(audited.id_field, "text", "Id of the record."),
+            field_spec(audited.id_field, "text", "ID of the record."),
             field_spec("amount_cents", "integer", "Amount in cents."),
         ],
         amount_field="amount_cents",
