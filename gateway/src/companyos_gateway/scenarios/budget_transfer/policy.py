@@ -82,12 +82,12 @@ def add_approval_type(world: WorldBuilder, transfer: Transfer, policy: PolicyRow
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Budget transfer",
-            description="Money of one budget line goes to another. The subject is the key of its ticket.",
+            description="Transfer of budget from one line to another. The subject is the ticket key.",
             policy_ref=policy.policy_id,
             fields=[
-                field_spec("from_line", "text", "Id of the line that gives."),
-                field_spec("to_line", "text", "Id of the line that takes."),
-                field_spec("amount_cents", "integer", "Amount in cents."),
+                field_spec("from_line", "text", "ID of the source line."),
+                field_spec("to_line", "text", "ID of the target line."),
+                field_spec("amount_cents", "integer", "Whole amount of the transfer, in cents."),
             ],
             amount_field="amount_cents",
             thresholds=[
