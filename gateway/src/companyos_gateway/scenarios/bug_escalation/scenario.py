@@ -157,24 +157,24 @@ def ticket_plan(world: WorldBuilder, failure: Failure) -> TicketPlan:
 def add_approval_type(world: WorldBuilder, failure: Failure, policy: PolicyRow, rate: MetricSpec) -> None:
     """Add the approval type."""
     specs = [
-        field_spec("service", "text", "The service that is escalated."),
-        field_spec(METRIC_KEY, "number", "Its error rate in percent, by the authoritative source."),
+        field_spec("service", "text", "Name of the service that is escalated."),
+        field_spec(METRIC_KEY, "number", "Error rate of the service in percent, from the authoritative source."),
         FieldSpecRow(
             name="measured_at",
             type="datetime",
             required=True,
-            description="When the rate was true.",
+            description="Timestamp (`as_of`) of the error rate.",
             max_age_minutes=int(rate.max_age.total_seconds()) // 60,
         ),
     ]
     if failure.variant is Variant.RUNBOOK:
-        specs.append(field_spec("runbook_id", "text", "Id of the service's runbook."))
+        specs.append(field_spec("runbook_id", "text", "ID of the document with the runbook of the service."))
     replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
-            title="Escalation of a bug",
-            description="Engineers drop other work for a bug. The subject is the ticket's key.",
+            title="Bug escalation",
+            description="Engineers give a production bug priority over other work. The subject is the ticket key.",
             policy_ref=policy.policy_id,
             fields=specs,
             amount_field=None,
