@@ -75,7 +75,7 @@ def add_approval_types(world: WorldBuilder, policy: PolicyRow) -> None:
                 policy_ref=policy.policy_id,
                 fields=[
                     field_spec("grant_id", "text", "ID of the access grant record."),
-                    field_spec("person_id", "text", "ID of the person who receives the access.", names_beneficiary=True),
+                    field_spec("person_id", "text", "ID of the person receiving the access.", names_beneficiary=True),
                     field_spec("system", "text", "Name of the system."),
                     field_spec("access_level", "text", "Access level to be granted: read, write or admin."),
                     field_spec("until", "date", "Last day of the access."),
