@@ -20,6 +20,8 @@ from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
 HUB = "datahub"
 READING = MetricSpec(
     metric_id="MET-1",
+    key="error_rate",
+    subject="checkout",
     source_id="SRC-1",
     other_metric_ids=(),
     max_age=timedelta(minutes=60),

@@ -8,24 +8,33 @@ from typing import Any, cast
 
 from companyos.policies import Call
 from companyos_gateway.chaos import profile_for
+from companyos_gateway.evaluation.outcome import DeclaredCase
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
 from companyos_players import ToolClient
 from companyos_players.field_names import rename_fields
 from verification.privileged.oracle import PrivilegedOracle
+from verification.privileged.outcome_oracle import OutcomeOracle
 
 PrivilegedPlayer = Callable[[int, int, Call], Awaitable[None]]
 """Plays the instance of a seed and chaos level, whose hidden facts it knows."""
 
 
 def privileged_player(scenario: str) -> PrivilegedPlayer:
-    """Return the privileged oracle of a scenario, `ORACLE` in its module; it knows the instance's renamed fields."""
-    oracle = cast(type[PrivilegedOracle[Any]], import_module(f"verification.privileged.{scenario}").ORACLE)
+    """Return the privileged oracle of a scenario; it knows the instance's renamed fields.
+
+    It follows from the declared outcome. Scenarios without one have a module of their name here, with `ORACLE`.
+    """
 
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
         found = cast(TicketScenario[Any], catalogue()[scenario])
         names = found.plan(seed, chaos).drift.names
         case = found.build(seed, profile_for(chaos), {}).case
+        oracle = OutcomeOracle if isinstance(case, DeclaredCase) else _own_oracle(scenario)
         await oracle(case, ToolClient(rename_fields(names, call))).work()
 
     return play_seed
+
+
+def _own_oracle(scenario: str) -> type[PrivilegedOracle[Any]]:
+    return cast(type[PrivilegedOracle[Any]], import_module(f"verification.privileged.{scenario}").ORACLE)

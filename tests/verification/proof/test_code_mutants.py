@@ -18,7 +18,7 @@ from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
 from verification.proof.code_mutation.corpus import CorpusTask, random_traces, task_of
 from verification.proof.code_mutation.equivalent_mutants import reasons
-from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner, modules_of, source_of
+from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner, modules_of, mutants_for, source_of
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 
@@ -76,7 +76,7 @@ def test_a_mutant_says_where_it_is() -> None:
 
 
 def test_every_explained_mutant_can_still_be_made() -> None:
-    keys = {one.key for name in modules_of(sorted(catalogue())) for one in mutants_of(name, source_of(name))}
+    keys = {one.key for one in mutants_for(sorted(catalogue()))}
     assert [key for key in reasons() if key not in keys] == []
 
 
@@ -88,7 +88,7 @@ def test_what_runs_is_taken_down() -> None:
 
 
 def test_what_explains_a_mutant_is_said_of_one_alone() -> None:
-    keys = [one.key for name in modules_of(sorted(catalogue())) for one in mutants_of(name, source_of(name))]
+    keys = [one.key for one in mutants_for(sorted(catalogue()))]
     assert [key for key in reasons() if keys.count(key) != 1] == []
 
 

@@ -16,11 +16,16 @@ from typing import Any
 from companyos_gateway import evaluation
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.catalogue import folder_of
 from companyos_shared.streams import Stream
-from verification.proof.code_mutation.call_tracing import Function
+from verification.proof.code_mutation.call_tracing import Function, trace_calls
 from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, random_traces, shape_of
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
+from verification.proof.players.oracles import MUTATION_LEVEL
+
+_TRACED_SEEDS = 24
+"""Instances whose rubrics are built to find the code that builds them."""
 
 REWARD = "companyos_gateway.engine.reward"
 TIME_LIMIT_S = 20.0
@@ -47,14 +52,47 @@ def modules_of(scenarios: Sequence[str]) -> list[str]:
     shared = [
         f"{evaluation.__name__}.{file.stem}" for file in sorted(Path(inspect.getfile(evaluation)).parent.glob("*.py"))
     ]
-    own = [f"companyos_gateway.scenarios.{name}.rubric" for name in scenarios]
+    own = [module for name in scenarios for module in _scenario_modules(name)]
     is_whole = set(scenarios) == set(catalogue())
     return [name for name in shared if is_whole and not name.endswith("__init__")] + own + [REWARD]
 
 
+def _scenario_modules(scenario: str) -> list[str]:
+    """Return the modules of a scenario that run when its rubric is built."""
+    folder = folder_of(catalogue()[scenario])
+    executed = {Path(file) for file, _ in _executed_functions(scenario)}
+    return [f"companyos_gateway.scenarios.{scenario}.{file.stem}" for file in sorted(executed) if file.parent == folder]
+
+
+@cache
+def _executed_functions(scenario: str) -> frozenset[Function]:
+    """Return the functions that run when rubrics of some instances of a scenario are built."""
+    found: set[Function] = set()
+    for seed in range(_TRACED_SEEDS):
+        build_rubric = catalogue()[scenario].plan(seed, MUTATION_LEVEL).build_rubric
+        assert build_rubric is not None, f"{scenario} does not declare how its rubric is built"
+        with trace_calls() as executed:
+            build_rubric()
+        found |= executed
+    return frozenset(found)
+
+
+def mutants_for(scenarios: Sequence[str]) -> list[Mutant]:
+    """Return the mutants of the modules that judge; of a scenario, only those of code that runs to build rubrics."""
+    own = {module: name for name in scenarios for module in _scenario_modules(name)}
+    found = []
+    for module in modules_of(scenarios):
+        mutants = mutants_of(module, source_of(module))
+        if module in own:
+            file, executed = str(import_module(module).__file__), _executed_functions(own[module])
+            mutants = [one for one in mutants if one.function_line and (file, one.function_line) in executed]
+        found += mutants
+    return found
+
+
 def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[Mutant]:
     """Return a sample of the modules' mutants, or all of them if there are fewer."""
-    found = [mutant for name in modules_of(scenarios) for mutant in mutants_of(name, source_of(name))]
+    found = mutants_for(scenarios)
     return sorted(Stream("proof", "code", seed).sample(found, min(count, len(found))))
 
 

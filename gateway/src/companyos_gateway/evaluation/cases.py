@@ -33,6 +33,8 @@ class MetricSpec:
     """A metric of the task: where it comes from, how old it may be and what it will be once refreshed."""
 
     metric_id: str
+    key: str
+    subject: str
     source_id: str
     other_metric_ids: tuple[str, ...]
     max_age: timedelta

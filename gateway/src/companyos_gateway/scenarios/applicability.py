@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from importlib import import_module
-
 from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS
 from companyos_gateway.scenarios.api import Scenario
-from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario, buildable_kinds
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
 
 
 def inapplicable_kinds(scenario: Scenario) -> frozenset[Kind]:
     """Return the kinds that mean nothing in a scenario, as far as it says so: whatever is asked for, they stay away."""
     if not isinstance(scenario, TicketScenario):
         return frozenset()
-    module_globals = vars(import_module(type(scenario).__module__))
-    default_kinds = buildable_kinds(exclude=module_globals.get("NOT_APPLICABLE", ()), opt_in=scenario.opt_in_kinds)
-    applicable: Collection[Kind] = module_globals.get("APPLICABLE", default_kinds)
     task_kinds = [kind for kind in Kind if kind not in PERTURBATION_KINDS and kind.group is not Group.TRANSPORT]
     not_opted_in = PERTURBATION_KINDS & OPT_IN_KINDS - scenario.opt_in_kinds
     return frozenset(
-        {kind for kind in task_kinds if kind not in applicable} | scenario.excluded_perturbations | not_opted_in
+        {kind for kind in task_kinds if kind not in scenario.applicable}
+        | scenario.excluded_perturbations
+        | not_opted_in
     )

@@ -85,15 +85,7 @@ def _scenario(name: str) -> Scenario:
 SHARED_FOLDERS = frozenset({"blocks"})
 """Folders that hold what scenarios share."""
 
-REQUIRED_FILES = (
-    "README.md",
-    "__init__.py",
-    "case.py",
-    "documents.py",
-    "rubric.py",
-    "scenario.py",
-    "texts.toml",
-)
+REQUIRED_FILES = ("README.md", "__init__.py", "scenario.py", "texts.toml")
 MIN_BRIEFS = 6
 KEY_SLOT = "key"
 """The one slot of a brief: it names the entry ticket and no other fact."""

@@ -1,23 +1,39 @@
-"""The generator of access requests."""
+"""Access requests: the least level and end date that the work needs, approved by the system's owner and recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.access_request.case import NAME, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.access_request.documents import Access, add_access, texts
-from companyos_gateway.scenarios.access_request.policy import add_approval_types, add_approvers, add_policy
-from companyos_gateway.scenarios.access_request.rubric import build_rubric
-from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
+from companyos_gateway.evaluation.facts import person_shown, record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.outcome import Outcome, Request
+from companyos_gateway.scenarios.access_request.documents import (
+    CLASSES,
+    LEVELS,
+    LONGEST_DAYS,
+    Access,
+    Level,
+    RefusalGround,
+    Variant,
+    add_access,
 )
+from companyos_gateway.scenarios.blocks.approval_scenario import (
+    ApprovalScenario,
+    Solution,
+    policy_refs,
+    request_fields,
+)
+from companyos_gateway.scenarios.blocks.approvers import (
+    DELEGATION_WORKING_DAYS,
+    leads_and_finance,
+    members_without_role,
+)
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket
+from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
     PEOPLE_TOOLS,
@@ -25,125 +41,147 @@ from companyos_gateway.scenarios.blocks.tools import (
     RECORD_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.world import finish_world
+from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
+from companyos_shared.wire.company import Role
 
-TEAM = "workplace"
-ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-APPLICABLE = buildable_kinds(
-    exclude=(
-        Kind.STALE_METRIC,
-        Kind.CONFLICTING_SOURCES,
-        Kind.FAILED_PIPELINE,
-        Kind.EXPIRED_CERTIFICATE,
-        Kind.LIMIT_TOO_LOW,
-    )
-)
-DISTRACTORS = (
-    "ticketdesk_create_ticket",
-    "ticketdesk_link_tickets",
-    "datahub_report_data_issue",
-    "datahub_update_vendor",
-    "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
-)
+OWNER_TYPE, PRIVILEGED_TYPE = "access_grant", "privileged_access"
+ADMITTED_TEAMS = 4
 
 
-class AccessRequest(TicketScenario[Case]):
+class AccessRequest(ApprovalScenario[Access]):
     """Grant access by the policy: least level and end, no duties mixed, owner's approval, recorded, resolved."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = APPLICABLE
+    name, team, topic, max_steps = "access_request", "workplace", "access", 140
+    tags, duplicate_tags = ("access",), ("access", "request")
     held_out = frozenset({Variant.OWN_SYSTEM.value})
-    max_steps = 140
-    distractors = DISTRACTORS
-    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
+    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
+    opt_in_kinds = frozenset()
+    applicable = buildable_kinds(exclude=(*METRIC_KINDS, Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
+    distractors = (
+        "ticketdesk_create_ticket",
+        "ticketdesk_link_tickets",
+        "datahub_report_data_issue",
+        "datahub_update_vendor",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
+    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + distractors
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one access request and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        access = add_access(world, stream.child("access"), kinds, must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), access, kinds)
-        add_approval_types(world, policy_terms.policy)
-        chain = add_approvers(world, stream.child("chain"), access, kinds)
-        subject, words = access.record.id, texts()["decisions"]
-        plan_reactions(
-            world, stream.child("reactions"), type_key=access.type_key, subject=subject, words=words, kinds=kinds
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Access:
+        """Add the requested access."""
+        return add_access(world, stream, kinds, must_refuse=must_refuse)
+
+    def slots(self, facts: Access) -> Mapping[str, str]:
+        """Name the grant, the system and the person."""
+        return {
+            "grant": facts.record.id,
+            "title": facts.record.title,
+            "system": facts.system,
+            "person_name": facts.person.name,
+            "person_id": facts.person.id,
+        }
+
+    def figures(self, facts: Access, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw levels by purpose, maximum terms, priorities by class, admitted teams and systems kept apart."""
+        level = facts.level if in_force else stream.choice([one for one in LEVELS if one is not facts.level])
+        purposes = self._purposes_by_level(stream, facts.record.fields["purpose"], level)
+        days = {one: stream.integer(*LONGEST_DAYS) for one in LEVELS}
+        days[facts.level] = facts.longest_days + (0 if in_force else stream.integer(20, 90))
+        priorities = {name: stream.choice(PRIORITIES) for name in CLASSES} | {facts.system_class: priority}
+        own, *others = facts.team_names
+        excludes_own = (facts.ground is RefusalGround.NOT_ADMITTED) is in_force
+        admitted = stream.sample(others, ADMITTED_TEAMS if excludes_own else ADMITTED_TEAMS - 1)
+        return {
+            **{f"{one.value}_for": ", ".join(purposes[one]) for one in LEVELS},
+            **{f"longest_{one.value}_days": days[one] for one in LEVELS},
+            **{f"{name}_priority": one for name, one in priorities.items()},
+            "kept_apart": f"{facts.system} and {facts.partner if in_force else facts.other}",
+            "admitted_teams": ", ".join(sorted(admitted if excludes_own else [own, *admitted])),
+        }
+
+    def _purposes_by_level(self, stream: Stream, purpose: str, level: Level) -> dict[Level, list[str]]:
+        """Draw two purposes for each level; the given one needs the given level."""
+        others = stream.shuffled([one for one in self.texts()["purposes"] if one != purpose])
+        return {one: sorted([others.pop(), purpose if one is level else others.pop()]) for one in LEVELS}
+
+    def solution(self, facts: Access, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Grant the level and term of the policy, or refuse."""
+        grant_id, conflicting = facts.record.id, facts.conflicting
+        until = facts.until.isoformat()
+        granted = RecordGoal(
+            record_id=grant_id,
+            state="active",
+            ends_on=until,
+            fields={"access_level": facts.level.value},
+            reference_field="approval_ref",
         )
-        plan = ticket_plan(world, access, kinds)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-        finish_world(world)
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority),
-            approver_ids=chain.approver_ids,
-            refusal=_refusal(access, policy_terms.policy),
-            variant=access.variant,
-            ground=access.ground,
-            grant_id=access.record.id,
-            person_id=access.person.id,
-            system=access.system,
-            level=access.level,
-            until=access.until,
-            type_key=access.type_key,
-            role=access.role,
-            holder_id=None if access.is_privileged else access.owner.id,
-            replaced_id=None if access.replaced is None else access.replaced.id,
-            conflicting_grant_id=None if access.conflicting_grant is None else access.conflicting_grant.id,
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
+        revoked = [RecordGoal(record_id=facts.replaced.id, state="revoked")] if facts.replaced else []
+        ground = record_shown(conflicting.id) if conflicting else person_shown(facts.person.id)
+        outcome = Outcome(
+            requests=(self._request(facts),),
+            goals=(granted, *revoked),
+            facts=(record_shown(grant_id), ground),
+            subjects=(grant_id, *([conflicting.id] if conflicting else [])),
         )
-        own = {Kind.SIMILAR_NAMES: case.grant_id, Kind.SUPERSEDED_POLICY: case.policy_id}
-        return case, struck_people(chain, case.grant_id, case.role.value) | own
+        return Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts, policy))
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of an access request."""
-        return build_rubric(case, company)
+    def _request(self, facts: Access) -> Request:
+        return Request(
+            type_key=PRIVILEGED_TYPE if facts.is_privileged else OWNER_TYPE,
+            subject=facts.record.id,
+            role=Role.SECURITY_LEAD if facts.is_privileged else Role.TEAM_LEAD,
+            holder_ids=None if facts.is_privileged else frozenset({facts.owner.id}),
+            barred_ids=frozenset({facts.person.id}),
+            fields=request_fields(
+                grant_id=facts.record.id,
+                person_id=facts.person.id,
+                system=facts.system,
+                access_level=facts.level.value,
+                until=facts.until,
+            ),
+        )
+
+    def other_requests(self, request: Request) -> Sequence[Request]:
+        """Return the other of the two types of access approval."""
+        if request.type_key == OWNER_TYPE:
+            return [replace(request, type_key=PRIVILEGED_TYPE, role=Role.SECURITY_LEAD)]
+        return [replace(request, type_key=OWNER_TYPE, role=Role.TEAM_LEAD)]
+
+    def deputies(self, world: WorldBuilder, facts: Access, request: Request, kinds: Collection[Kind]) -> set[str]:
+        """Return the heads of departments, or colleagues of the system's owner."""
+        if facts.is_privileged:
+            return leads_and_finance(world) - {facts.owner.id}
+        return members_without_role(world, facts.owner.team_id, "platform", "data", "finance")
+
+    def add_events(
+        self, world: WorldBuilder, stream: Stream, facts: Access, ticket: TaskTicket, kinds: Collection[Kind]
+    ) -> None:
+        """Let the person who receives the access stand in for an absent approver; they must not decide."""
+        person = facts.person
+        holder_id = world.staff.holders(Role.SECURITY_LEAD)[0].id if facts.is_privileged else facts.owner.id
+        if Kind.APPROVER_OUT_OF_OFFICE not in kinds or not person.is_employed(world.today) or person.id == holder_id:
+            return
+        world.remove_absences(person.id)
+        starts_at = closing_time(working_days_from(world.today, -stream.integer(15, 20)))
+        ends_at = closing_time(working_days_from(world.today, stream.integer(*DELEGATION_WORKING_DAYS)))
+        add_delegation(
+            world, holder_id, person.id, type_keys=[], limit_cents=None, starts_at=starts_at, ends_at=ends_at
+        )
 
 
-def _refusal(access: Access, policy: PolicyRow) -> Refusal | None:
-    if access.ground is None:
+def _refusal(facts: Access, policy: PolicyRow) -> Refusal | None:
+    if facts.ground is None:
         return None
-    if access.ground is RefusalGround.GONE:
-        return Refusal(access.ground.value, (access.person.id,))
-    if access.conflicting_grant is not None:
-        return Refusal(access.ground.value, (access.conflicting_grant.id,))
-    return Refusal(access.ground.value, (policy.policy_id, policy.id))
+    if facts.ground is RefusalGround.GONE:
+        return Refusal(facts.ground.value, (facts.person.id,))
+    if facts.conflicting is not None:
+        return Refusal(facts.ground.value, (facts.conflicting.id,))
+    return Refusal(facts.ground.value, policy_refs(policy))
 
 
 SCENARIO = AccessRequest()
-
-
-def ticket_plan(world: WorldBuilder, access: Access, kinds: Collection[Kind]) -> TicketPlan:
-    """Return how the ticket looks."""
-    words, record = texts(), access.record
-
-    def fill(stream: Stream, text: str) -> str:
-        return text.format(
-            grant=record.id,
-            title=record.title,
-            system=access.system,
-            person_name=access.person.name,
-            person_id=access.person.id,
-            colleague=stream.choice(world.staff.active()).name,
-        )
-
-    def describe(stream: Stream) -> str:
-        by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "number", "name"])
-        return fill(stream, stream.choice(words["citations"][by]))
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=[title.format(system=access.system, person_name=access.person.name) for title in words["titles"]],
-        describe=describe,
-        fill=fill,
-        words=words,
-        duplicate_texts=words["citations"]["name"],
-        tags=["access"],
-        duplicate_tags=["access", "request"],
-    )

@@ -51,19 +51,20 @@ def file_record(
     state: str,
     day: date,
     fields: dict[str, Any],
+    owner_id: str | None = None,
     vendor_id: str | None = None,
     amount_cents: int | None = None,
     starts_on: date | None = None,
     ends_on: date | None = None,
 ) -> RecordRow:
-    """Add a record that was filed on that day, and return it."""
+    """Add a record that was filed on that day, by the owner or somebody drawn, and return it."""
     filed_at = min(draw_office_time(stream, day), world.started_at - MIN_AGE)
     record = RecordRow(
         id=world.ids.take(PREFIXES[kind]),
         kind=kind,
         title=title,
         state=state,
-        owner_id=stream.choice(world.staff.active()).id,
+        owner_id=owner_id or stream.choice(world.staff.active()).id,
         vendor_id=vendor_id,
         amount_cents=amount_cents,
         currency=None if amount_cents is None else CURRENCY,

@@ -110,6 +110,8 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
         _add(world, stream, plan, (lookalike.subject, lookalike.title), authority, value=value, as_of=recent)
     return MetricSpec(
         metric_id=metric.id,
+        key=plan.key,
+        subject=plan.subject,
         source_id=authority.id,
         other_metric_ids=tuple(other.id for other in others),
         max_age=timedelta(minutes=authority.freshness_sla_minutes),

@@ -10,7 +10,7 @@ from typing import Any
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import Blocker, BlockerResolution
 from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
-from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import closing_time, to_office_hours, working_days_from
 from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, Status, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
@@ -45,6 +45,8 @@ class TicketPlan:
     due_in: tuple[int, int] = DUE_IN_WORKING_DAYS
     statuses: Sequence[Status] = ("open", "in_progress")
     """What a triaged ticket that nothing blocks may stand at."""
+    slot: KeySlot | None = None
+    """The ticket's key and creation time; drawn where it is None."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,11 @@ def add_task_ticket(
     return TaskTicket(ticket, due_on, link, resolution, free_at)
 
 
+def take_key_slot(world: WorldBuilder, stream: Stream, team_id: str) -> KeySlot:
+    """Take one of the last two free keys of a team."""
+    return world.ticket_slots[team_id].pop(-stream.integer(1, 2))
+
+
 def available_assignees(world: WorldBuilder, team_id: str, due_on: date) -> tuple[str, ...]:
     """Return who may work a ticket: employed, in the owning team, at work on the day it is due."""
     away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
@@ -136,7 +143,7 @@ def _possible_resolutions(kinds: Collection[Kind]) -> list[BlockerResolution]:
 def _new_ticket(
     world: WorldBuilder, stream: Stream, plan: TicketPlan, due_on: date, *, kinds: Collection[Kind]
 ) -> TicketRow:
-    slot = world.ticket_slots[plan.team_id].pop(-stream.integer(1, 2))
+    slot = plan.slot or take_key_slot(world, stream, plan.team_id)
     status = _first_status(stream, plan, kinds)
     ticket = TicketRow(
         key=slot.key,

@@ -158,6 +158,10 @@ class TicketScenario(ABC, Generic[CaseT]):
         return tuple(tool for tool in self.tools if tool not in self.distractors or tool in drawn)
 
 
+METRIC_KINDS = (Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE)
+"""Kinds that mean nothing where no metric decides."""
+
+
 def buildable_kinds(*, exclude: Collection[Kind] = (), opt_in: Collection[Kind] = ()) -> tuple[Kind, ...]:
     """Return the kinds that a scenario stages, but for those that mean nothing in it, and those that are like them.
 

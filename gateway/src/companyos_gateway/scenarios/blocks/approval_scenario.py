@@ -1,0 +1,341 @@
+"""Scenarios about approvals, declared once: facts, policy figures and outcome; everything else is derived from them."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import MetricSpec, Refusal
+from companyos_gateway.evaluation.outcome import (
+    DeclaredCase,
+    FieldValue,
+    Given,
+    MetricTime,
+    MetricValue,
+    Outcome,
+    Request,
+)
+from companyos_gateway.evaluation.outcome_rubric import build_rubric
+from companyos_gateway.scenarios.blocks.approval_stages import add_two_stage_approvers
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
+    leads_and_finance,
+    plan_reactions,
+    replace_approval_type,
+    struck_people,
+)
+from companyos_gateway.scenarios.blocks.metrics import struck_metric
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+)
+from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.blocks.ticket import (
+    DUE_IN_WORKING_DAYS,
+    TaskTicket,
+    TicketPlan,
+    add_task_ticket,
+    take_key_slot,
+)
+from companyos_gateway.scenarios.blocks.ticket_scenario import BuildContext, TicketScenario
+from companyos_gateway.world import finish_world
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.seed_documents.approvalflow import (
+    ApprovalTypeRow,
+    FieldSpecRow,
+    FieldType,
+    ThresholdRow,
+)
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company, Role
+
+OTHER_TYPES = ("contract_renewal", "purchase_order", "access_grant")
+"""Types that a delegation may cover besides the task's own."""
+
+FactsT = TypeVar("FactsT")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """The right end of a task, and the entities that chaos kinds strike in it unless they strike the subject."""
+
+    variant: StrEnum
+    outcome: Outcome
+    refusal: Refusal | None = None
+    struck: Mapping[Kind, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalCase(DeclaredCase):
+    """A task with the declaration of its outcome."""
+
+    declare: Callable[[], Solution] = field(repr=False, compare=False)
+
+
+class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
+    """A ticket whose work needs one or two approvals under a policy. A scenario declares what is its own.
+
+    texts.toml holds `briefs`, `titles`, `citations` (ways in which the ticket names its subject), `checklists`,
+    `blocker`, `double`, `decisions`, `policy` (`titles`, `body`) and `types`: title, description and fields of each
+    approval type.
+    """
+
+    team: ClassVar[str]
+    topic: ClassVar[str]
+    """The topic of the policy. The company's usual policy on it is replaced."""
+    tags: ClassVar[Sequence[str]]
+    duplicate_tags: ClassVar[Sequence[str]]
+    precise_citation: ClassVar[str] = "name"
+    """The way of naming the subject that is unambiguous where something has a similar name."""
+    ticket_type: ClassVar[str] = "task"
+    ticket_statuses: ClassVar[Sequence[Status]] = ("open", "in_progress")
+    due_in: ClassVar[tuple[int, int]] = DUE_IN_WORKING_DAYS
+    end_status: ClassVar[str] = "resolved"
+    opt_in_kinds = OPT_IN_KINDS
+
+    @abstractmethod
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> FactsT:
+        """Draw what the ticket is about, add its records to the company, and return the facts."""
+
+    @abstractmethod
+    def figures(self, facts: FactsT, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the figures of a policy version under which the task has the priority.
+
+        A version that is not in force decides the case differently.
+        """
+
+    @abstractmethod
+    def solution(self, facts: FactsT, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Return the right end of the task. It is the only place that says what is right."""
+
+    @abstractmethod
+    def slots(self, facts: FactsT) -> Mapping[str, str]:
+        """Return the values of the slots in texts about the subject. `person` is added: somebody in the company."""
+
+    def priority(self, facts: FactsT, figures: PolicyParameters, drawn: Priority) -> Priority:
+        """Return the priority that the figures require. By default it is the one that they were drawn for."""
+        return drawn
+
+    def policy_body(self, facts: FactsT, figures: PolicyParameters) -> str:
+        """Return the text of a policy version, with slots for its figures."""
+        return str(self.texts()["policy"]["body"])
+
+    def measure(
+        self, world: WorldBuilder, stream: Stream, facts: FactsT, policy: PolicyRow, kinds: Collection[Kind]
+    ) -> FactsT:
+        """Add metrics whose values depend on the policy; return the facts with them."""
+        return facts
+
+    def other_requests(self, request: Request) -> Sequence[Request]:
+        """Return requests of further types that the policy introduces and this task does not need."""
+        return ()
+
+    def thresholds(self, facts: FactsT, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+        """Return the amounts in cents up to which each role decides, in rising order; None is unlimited."""
+        return [(None, request.role)]
+
+    def deputies(self, world: WorldBuilder, facts: FactsT, request: Request, kinds: Collection[Kind]) -> set[str]:
+        """Return the people who may stand in for an approver, at least five."""
+        return leads_and_finance(world)
+
+    def add_events(
+        self, world: WorldBuilder, stream: Stream, facts: FactsT, ticket: TaskTicket, kinds: Collection[Kind]
+    ) -> None:
+        """Add comments on the ticket, scheduled events and further delegations."""
+
+    def texts(self) -> dict[str, Any]:  # type: ignore[override]
+        """Return texts.toml, which lies beside the scenario's module."""
+        return load_texts(inspect.getfile(type(self)))
+
+    def add_task(self, context: BuildContext) -> tuple[ApprovalCase, Mapping[Kind, str]]:
+        """Build the task from its declaration."""
+        world, stream, kinds = context.world, context.stream, context.kinds
+        facts = self.draw(world, stream.child("facts"), kinds, must_refuse=context.must_refuse)
+        policy, priority = self._add_policy(world, stream.child("policy"), facts, kinds)
+        facts = self.measure(world, stream.child("metrics"), facts, policy, kinds)
+        slot = take_key_slot(world, stream.child("key"), self.team)
+        solution = self.solution(facts, policy, slot.key)
+        requests = solution.outcome.requests
+        for request in (*requests, *self.other_requests(requests[-1])):
+            self._add_type(world, stream.child("type", request.type_key), facts, policy, request)
+        requests, chain = self._add_approvers(world, stream.child("approvers"), facts, requests, kinds)
+        main = requests[-1]
+        plan = self._ticket_plan(world, facts, kinds, slot)
+        ticket = add_task_ticket(world, stream.child("ticket"), plan, priority=priority, kinds=kinds)
+        plan_reactions(
+            world,
+            stream.child("reactions"),
+            type_key=main.type_key,
+            subject=main.subject,
+            words=self.texts()["decisions"],
+            kinds=kinds,
+        )
+        self.add_events(world, stream.child("events"), facts, ticket, kinds)
+        finish_world(world)
+        case = ApprovalCase(
+            **ticket.case_fields(world, kinds, priority),
+            variant=solution.variant,
+            approver_ids=main.approver_ids,
+            refusal=solution.refusal,
+            end_status=self.end_status,
+            outcome=replace(solution.outcome, requests=requests),
+            declare=partial(self.solution, facts, policy, slot.key),
+        )
+        struck = {Kind.SUPERSEDED_POLICY: policy.policy_id, Kind.SIMILAR_NAMES: main.subject}
+        for metric in solution.outcome.metrics:
+            struck |= struck_metric(metric, metric.key)
+        return case, struck_people(chain, main.subject, main.role.value) | struck | dict(solution.struck or {})
+
+    def rubric(self, case: ApprovalCase, company: Company) -> TaskRubric:
+        """Return the rubric of the outcome, declared anew: the code at hand judges, as the proof's mutants need it."""
+        solution = case.declare()
+        return build_rubric(replace(case, outcome=solution.outcome, refusal=solution.refusal), company)
+
+    def _add_policy(
+        self, world: WorldBuilder, stream: Stream, facts: FactsT, kinds: Collection[Kind]
+    ) -> tuple[PolicyRow, Priority]:
+        drawn = stream.choice(PRIORITIES)
+        figures = self.figures(facts, stream, drawn, in_force=True)
+        priority = self.priority(facts, figures, drawn)
+        policy = add_policy_versions(
+            world,
+            stream,
+            titles=self.texts()["policy"]["titles"],
+            topic=self.topic,
+            body=lambda parameters: self.policy_body(facts, parameters),
+            in_force=figures,
+            superseded=lambda own: self.figures(facts, own, draw_other_priority(own, priority), in_force=False),
+            kinds=kinds,
+        )
+        return policy, priority
+
+    def _add_type(
+        self, world: WorldBuilder, stream: Stream, facts: FactsT, policy: PolicyRow, request: Request
+    ) -> None:
+        words = self.texts()["types"][request.type_key]
+        thresholds = self.thresholds(facts, stream, request)
+        fields = [
+            FieldSpecRow(
+                name=name,
+                type=field_type(value),
+                required=True,
+                description=words["fields"][name],
+                max_age_minutes=_max_age_minutes(value),
+                names_beneficiary=name == words.get("beneficiary"),
+            )
+            for name, value in request.fields.items()
+        ]
+        row = ApprovalTypeRow(
+            key=request.type_key,
+            title=words["title"],
+            description=words["description"],
+            policy_ref=policy.policy_id,
+            fields=fields,
+            amount_field="amount_cents" if "amount_cents" in request.fields and len(thresholds) > 1 else None,
+            thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        )
+        replace_approval_type(world, row)
+
+    def _add_approvers(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: FactsT,
+        requests: tuple[Request, ...],
+        kinds: Collection[Kind],
+    ) -> tuple[tuple[Request, ...], ApproverChain]:
+        """Add who decides; return the requests with their approvers."""
+        *earlier, last = requests
+        if earlier:
+            (first,) = earlier
+            first_id, chain = add_two_stage_approvers(
+                world,
+                stream,
+                first=(first.type_key, first.role),
+                last=(last.type_key, last.role),
+                amount_cents=last.amount_cents,
+                kinds=kinds,
+            )
+            return (replace(first, approver_ids=(first_id,)), replace(last, approver_ids=chain.approver_ids)), chain
+        holders = sorted(last.holder_ids or (one.id for one in world.staff.holders(last.role)))
+        spec = DecisionSpec(
+            type_key=last.type_key,
+            role=last.role,
+            holder_ids=holders,
+            amount_cents=last.amount_cents,
+            deputy_candidates=self.deputies(world, facts, last, kinds) - last.barred_ids,
+            other_types=[key for key in OTHER_TYPES if key != last.type_key][:2],
+        )
+        chain = add_approver_chain(world, stream, spec, kinds)
+        return (replace(last, approver_ids=chain.approver_ids),), chain
+
+    def _ticket_plan(self, world: WorldBuilder, facts: FactsT, kinds: Collection[Kind], slot: KeySlot) -> TicketPlan:
+        words, slots = self.texts(), self.slots(facts)
+        citations = words["citations"]
+
+        def fill(stream: Stream, text: str) -> str:
+            return text.format(**slots, person=stream.choice(world.staff.active()).name)
+
+        def describe(stream: Stream) -> str:
+            way = self.precise_citation if Kind.SIMILAR_NAMES in kinds else stream.choice(list(citations))
+            return fill(stream, stream.choice(citations[way]))
+
+        return TicketPlan(
+            team_id=self.team,
+            slot=slot,
+            titles=[title.format(**slots) for title in words["titles"]],
+            describe=describe,
+            fill=fill,
+            words=words,
+            duplicate_texts=citations[self.precise_citation],
+            tags=self.tags,
+            duplicate_tags=self.duplicate_tags,
+            type=self.ticket_type,
+            due_in=self.due_in,
+            statuses=self.ticket_statuses,
+        )
+
+
+def request_fields(**values: FieldValue | str | int | float | bool | date) -> dict[str, FieldValue]:
+    """Return the fields of a request by name; plain values are known from the start."""
+    return {
+        name: Given(value) if isinstance(value, str | int | float | date) else value for name, value in values.items()
+    }
+
+
+def policy_refs(policy: PolicyRow) -> tuple[str, str]:
+    """Return the ids by which a refusal may refer to a policy: without its version, and with it."""
+    return policy.policy_id, policy.id
+
+
+def field_type(value: FieldValue) -> FieldType:
+    """Return the type of the field that states a value."""
+    if isinstance(value, MetricValue):
+        return "number"
+    if isinstance(value, MetricTime):
+        return "datetime"
+    plain = getattr(value, "value", "")
+    types: list[tuple[type, FieldType]] = [(bool, "boolean"), (int, "integer"), (float, "number"), (date, "date")]
+    return next((name for kind, name in types if isinstance(plain, kind)), "text")
+
+
+def _max_age_minutes(value: FieldValue) -> int | None:
+    spec: MetricSpec | None = value.metric if isinstance(value, MetricTime) else None
+    return None if spec is None else int(spec.max_age.total_seconds()) // 60

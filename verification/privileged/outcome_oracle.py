@@ -1,0 +1,122 @@
+"""Privileged oracle of a declared outcome: makes the requests, reaches the goals, reads the facts of a refusal."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal
+from companyos_gateway.evaluation.outcome import (
+    DeclaredCase,
+    EarlierApproval,
+    FieldValue,
+    Given,
+    MetricTime,
+    MetricValue,
+    OnceRecorded,
+    Request,
+)
+from companyos_players import ApprovalSkill, RecordSkill, ToolClient
+from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
+
+COLLEAGUE_WAIT_MINUTES = 1440
+READS = {
+    "datahub.records": ("datahub_get_record", "record_id"),
+    "datahub.vendors": ("datahub_get_vendor", "vendor_id"),
+    "datahub.people": ("datahub_get_person", "person_id"),
+    "datahub.sources": ("datahub_get_source", "source_id"),
+    "ticketdesk.tickets": ("ticketdesk_get_ticket", "key"),
+    "approvalflow.requests": ("approvalflow_get_approval", "request_id"),
+}
+"""The tool that shows a row of each table, and the argument that takes its key."""
+
+_ROW_PATH = re.compile(r"(?P<table>[a-z.]+)\[(?P<key>.+)\]")
+
+
+class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
+    """Brings about a declared outcome."""
+
+    def __init__(self, case: DeclaredCase, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.records = RecordSkill(client)
+        self.approved: dict[str, str] = {}
+        """The approved request of each type so far."""
+
+    async def learn(self) -> None:
+        """Read the facts on which the refusal rests."""
+        for metric in self.case.outcome.metrics:
+            await self.reading(metric)
+        for fact in self.case.outcome.facts:
+            await self.read(fact.entity)
+
+    async def read(self, row_path: str) -> None:
+        """Read a row by its path, such as `datahub.records[CTR-1]`."""
+        found = _ROW_PATH.fullmatch(row_path)
+        if found is not None and found["table"] in READS:
+            tool, argument = READS[found["table"]]
+            await self.client.call(tool, **{argument: found["key"]})
+
+    async def approval(self) -> str:
+        """Get the approvals in order, and return the id of the last."""
+        request_id = ""
+        for request in self.case.outcome.requests:
+            request_id = self.approved[request.type_key] = await self.approval_of(request)
+        return request_id
+
+    async def approval_of(self, request: Request) -> str:
+        """Get one approval, and return its id."""
+        skill = ApprovalSkill(self.client, {"key": request.type_key}, own_id=self.case.agent_id)
+        while True:
+            fields = {name: await self.value(one) for name, one in request.fields.items()}
+            request_id = await skill.submit(request.subject, request.approver_ids[0], fields, JUSTIFICATION)
+            if await skill.await_decision(request_id) == "approved":
+                return request_id
+
+    async def value(self, value: FieldValue) -> Any:
+        """Return a field's value; do or await what it depends on."""
+        match value:
+            case Given():
+                return value.submitted
+            case MetricValue():
+                return (await self.reading(value.metric))["value"]
+            case MetricTime():
+                return (await self.reading(value.metric))["as_of"]
+            case OnceRecorded():
+                await self.ensure_recorded(value)
+                return value.value
+            case EarlierApproval():
+                return self.approved[value.type_key]
+        raise TypeError(f"unknown field value {value!r}")
+
+    async def reading(self, metric: Any) -> dict[str, Any]:
+        """Return a fresh reading of a metric."""
+        return await self.fresh(metric, key=metric.key, subject=metric.subject)
+
+    async def ensure_recorded(self, value: OnceRecorded) -> None:
+        """Enter the fields of a record, or wait until a colleague has."""
+        while not value.fields.items() <= (held := (await self.records.read(value.record_id))["fields"]).items():
+            if value.by_colleague:
+                await self.client.wait(COLLEAGUE_WAIT_MINUTES)
+            else:
+                await self.records.update(value.record_id, fields={**_changed(value.fields, held)})
+
+    async def follow_up(self, request_id: str) -> None:
+        """Reach the goals that the approval permits."""
+        for goal in self.case.outcome.goals:
+            await self.reach(goal, request_id)
+
+    async def reach(self, goal: Goal, request_id: str) -> None:
+        """Reach one goal."""
+        match goal:
+            case RecordGoal():
+                reference = {goal.reference_field: request_id} if goal.reference_field else {}
+                changes = {"state": goal.state, "ends_on": goal.ends_on, "fields": {**goal.fields, **reference}}
+                await self.records.update(goal.record_id, **{name: one for name, one in changes.items() if one})
+            case VendorGoal():
+                await self.client.call("datahub_update_vendor", vendor_id=goal.vendor_id, **goal.columns)
+            case _:
+                raise TypeError(f"unknown goal {goal!r}")
+
+
+def _changed(fields: Any, held: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if held.get(name) != value}
