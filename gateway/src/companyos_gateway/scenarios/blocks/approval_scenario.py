@@ -128,6 +128,15 @@ class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
     def slots(self, facts: FactsT) -> Mapping[str, str]:
         """Return the values of the slots in texts about the subject. `person` is added: somebody in the company."""
 
+    def citations(self, facts: FactsT) -> Mapping[str, list[str]]:
+        """Return the sentences that name the subject, by the way in which they do."""
+        citations: Mapping[str, list[str]] = self.texts()["citations"]
+        return citations
+
+    def titles(self, facts: FactsT) -> list[str]:
+        """Return the possible titles of the ticket."""
+        return [title.format(**self.slots(facts)) for title in self.texts()["titles"]]
+
     def priority(self, facts: FactsT, figures: PolicyParameters, drawn: Priority) -> Priority:
         """Return the priority that the figures require. By default it is the one that they were drawn for."""
         return drawn
@@ -287,8 +296,7 @@ class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
         return (replace(last, approver_ids=chain.approver_ids),), chain
 
     def _ticket_plan(self, world: WorldBuilder, facts: FactsT, kinds: Collection[Kind], slot: KeySlot) -> TicketPlan:
-        words, slots = self.texts(), self.slots(facts)
-        citations = words["citations"]
+        slots, citations = self.slots(facts), self.citations(facts)
 
         def fill(stream: Stream, text: str) -> str:
             return text.format(**slots, person=stream.choice(world.staff.active()).name)
@@ -300,10 +308,10 @@ class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
         return TicketPlan(
             team_id=self.team,
             slot=slot,
-            titles=[title.format(**slots) for title in words["titles"]],
+            titles=self.titles(facts),
             describe=describe,
             fill=fill,
-            words=words,
+            words=self.texts(),
             duplicate_texts=citations[self.precise_citation],
             tags=self.tags,
             duplicate_tags=self.duplicate_tags,
