@@ -5,18 +5,28 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from companyos_gateway.evaluation.entity_goals import (
+    EntityGoal,
+    RecordInState,
+    RequestCancelled,
+    RequestEscalated,
+    RequestWithdrawn,
+)
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal
 from companyos_gateway.evaluation.outcome import (
     DeclaredCase,
     EarlierApproval,
     FieldValue,
+    FraudReported,
     Given,
     MetricTime,
     MetricValue,
     OnceRecorded,
+    RecordStopped,
+    RecordSum,
     Request,
 )
-from companyos_players import ApprovalSkill, RecordSkill, ToolClient
+from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, ToolClient
 from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
 
 COLLEAGUE_WAIT_MINUTES = 1440
@@ -39,15 +49,52 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
     def __init__(self, case: DeclaredCase, client: ToolClient) -> None:
         super().__init__(case, client)
         self.records = RecordSkill(client)
+        self.requests = RequestSkill(client)
         self.approved: dict[str, str] = {}
         """The approved request of each type so far."""
 
     async def learn(self) -> None:
-        """Read the facts on which the refusal rests."""
-        for metric in self.case.outcome.metrics:
+        """Read the facts on which the refusal rests, then settle and do what has to be done before it."""
+        outcome = self.case.outcome
+        for metric in outcome.metrics:
             await self.reading(metric)
-        for fact in self.case.outcome.facts:
+        for fact in outcome.facts:
             await self.read(fact.entity)
+        await self.settle()
+        match outcome.act:
+            case RecordStopped(goal):
+                await self.reach(goal, "")
+            case FraudReported(report):
+                reason = {"reason_code": report.refusal.code, "reason_ref": report.refusal.references[-1]}
+                issue = {"subject": sorted(report.subjects)[0], "kind": report.kind, "description": JUSTIFICATION}
+                await self.client.create("datahub_report_data_issue", **issue, **reason)
+
+    async def execute(self) -> None:
+        """Settle the entities, then get the approval and what follows from it."""
+        await self.settle()
+        if self.case.outcome.requests:
+            await super().execute()
+
+    async def settle(self) -> None:
+        """Bring every entity to its end."""
+        for entities in self.case.outcome.prepared:
+            for goal in entities.goals:
+                await self.settle_one(goal)
+
+    async def settle_one(self, goal: EntityGoal) -> None:
+        """Bring one entity to its end."""
+        match goal:
+            case RecordInState(record_goal):
+                await self.reach(record_goal, "")
+            case RequestWithdrawn(request_id):
+                await self.requests.withdraw(request_id)
+            case RequestCancelled(request_id, reason):
+                await self.requests.cancel(request_id, reason.code, reason.references[0])
+            case RequestEscalated(request_id, _, references):
+                approver_id = self.case.approver_ids[0]
+                await self.requests.escalate(request_id, approver_id, JUSTIFICATION, references[0])
+            case _:
+                raise TypeError(f"unknown goal {goal!r}")
 
     async def read(self, row_path: str) -> None:
         """Read a row by its path, such as `datahub.records[CTR-1]`."""
@@ -84,6 +131,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
             case OnceRecorded():
                 await self.ensure_recorded(value)
                 return value.value
+            case RecordSum():
+                return await self.sum_of(value)
             case EarlierApproval():
                 return self.approved[value.type_key]
         raise TypeError(f"unknown field value {value!r}")
@@ -99,6 +148,14 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.client.wait(COLLEAGUE_WAIT_MINUTES)
             else:
                 await self.records.update(value.record_id, fields={**_changed(value.fields, held)})
+
+    async def sum_of(self, value: RecordSum) -> int:
+        """Wait until the records are in their state, and return the sum."""
+        while True:
+            records = [await self.records.read(record_id) for record_id in value.record_ids]
+            if all(record["state"] == value.state for record in records):
+                return sum(record["fields"][value.field] for record in records)
+            await self.client.wait(COLLEAGUE_WAIT_MINUTES)
 
     async def follow_up(self, request_id: str) -> None:
         """Reach the goals that the approval permits."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Protocol
 
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, FieldSource, RequestChecks
 from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.entity_goals import EntityGoals
+from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import Fact
-from companyos_gateway.evaluation.goals import Goal, source_once_record_holds
-from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.goals import Goal, RecordGoal, source_once_record_holds
+from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source, sum_source
+from companyos_gateway.evaluation.mismatch import Mismatch
+from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.sequential_approvals import approved_request_source
 from companyos_shared.wire.company import Company, Role
+from companyos_shared.wire.control import Change
 
 Scalar = str | int | float | bool
 
@@ -83,6 +89,19 @@ class OnceRecorded:
 
 
 @dataclass(frozen=True)
+class RecordSum:
+    """The sum of a field over records, once a colleague has brought each of them into a state."""
+
+    record_ids: tuple[str, ...]
+    field: str
+    state: str
+
+    def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
+        """Return the sum, from the step on at which all records are in the state."""
+        return sum_source(self.record_ids, self.field, state=self.state)
+
+
+@dataclass(frozen=True)
 class EarlierApproval:
     """The id of the approved request of an earlier type."""
 
@@ -136,22 +155,123 @@ class Request:
         )
 
 
+class RefusalAct(Protocol):
+    """What has to be done before the ticket is cancelled."""
+
+    @property
+    def check_id(self) -> str:
+        """The id of its check."""
+        ...
+
+    @property
+    def milestone(self) -> str:
+        """The kind of the milestone that pays for it."""
+        ...
+
+    @property
+    def row_path(self) -> str:
+        """The entity that it concerns."""
+        ...
+
+    def mismatch(self, evidence: Evidence) -> Mismatch | None:
+        """Return what is not as it must be, None if it is done."""
+        ...
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether it is done, now or once a step had been taken."""
+        ...
+
+    def change(self, evidence: Evidence) -> Change | None:
+        """Return the change by which the agent decided, None if it has not."""
+        ...
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what it changes."""
+        ...
+
+
+@dataclass(frozen=True)
+class RecordStopped:
+    """A record is set to a state that says what is wrong with it."""
+
+    goal: RecordGoal
+    check_id: str = "record_stopped"
+    milestone: str = "stopped"
+
+    @property
+    def row_path(self) -> str:
+        """The record."""
+        return self.goal.row_path
+
+    def mismatch(self, evidence: Evidence) -> Mismatch | None:
+        """Return the first column that is not as it must be, None if all are."""
+        return self.goal.mismatch(evidence, None)
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the record is so."""
+        return self.goal.is_met(evidence, None, step=step)
+
+    def change(self, evidence: Evidence) -> Change | None:
+        """Return the first change of the record."""
+        return next(iter(evidence.row_changes(row_views.DATAHUB, "records", self.goal.record_id)), None)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what of the record may change."""
+        yield self.goal.allowance()
+
+
+@dataclass(frozen=True)
+class FraudReported:
+    """An issue reports the suspected fraud."""
+
+    report: IssueReportGoal
+    check_id: str = "fraud_reported"
+    milestone: str = "reported"
+
+    @property
+    def row_path(self) -> str:
+        """The data issues."""
+        return f"{row_views.DATAHUB}.data_issues"
+
+    def mismatch(self, evidence: Evidence) -> Mismatch | None:
+        """Return what is reported instead, None if the issue alone is reported."""
+        return self.report.mismatch(evidence)
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether it is reported, and by a step at the latest."""
+        made = self.report.change(evidence)
+        is_in_time = step is None or (made is not None and made.step <= step)
+        return is_in_time and self.report.is_met(evidence)
+
+    def change(self, evidence: Evidence) -> Change | None:
+        """Return the change that reported it."""
+        return self.report.change(evidence)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return nothing further: true issues are allowed on the task's subjects."""
+        return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What the right end of a task consists of, besides its ticket.
 
-    `requests` are made in this order, by different approvers; the last one is linked to the ticket. `goals` hold once
-    it is approved. A refusal needs `facts`, which the agent was shown before it cancelled the ticket. Stale `metrics`
-    have to be refreshed. True data issues may be reported on `subjects` and metrics. `allowances` permit further
-    changes.
+    `prepared` are ends of other entities, reached before the last request is made. `requests` are made in this order,
+    by different approvers; the last one is linked to the ticket. `goals` hold once it is approved. A refusal needs
+    `facts`, which the agent was shown before it decided: before `act`, where something has to be done first, else
+    before it cancelled the ticket. Stale `metrics` have to be refreshed. True data issues may be reported on `subjects`
+    and metrics. `allowances` permit further changes; `forbidden` names entities that were damaged for good.
     """
 
-    requests: tuple[Request, ...]
+    requests: tuple[Request, ...] = ()
+    prepared: tuple[EntityGoals, ...] = ()
     goals: tuple[Goal, ...] = ()
+    act: RefusalAct | None = None
     facts: tuple[Fact, ...] = ()
     metrics: tuple[MetricSpec, ...] = ()
     subjects: tuple[str, ...] = ()
     allowances: tuple[Allowance, ...] = ()
+    forbidden: Callable[[Evidence], Iterable[str]] = lambda _evidence: ()
 
 
 @dataclass(frozen=True, kw_only=True)

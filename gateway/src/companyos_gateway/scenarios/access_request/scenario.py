@@ -20,16 +20,16 @@ from companyos_gateway.scenarios.access_request.documents import (
     Variant,
     add_access,
 )
-from companyos_gateway.scenarios.blocks.approval_scenario import (
-    ApprovalScenario,
-    Solution,
-    policy_refs,
-    request_fields,
-)
 from companyos_gateway.scenarios.blocks.approvers import (
     DELEGATION_WORKING_DAYS,
     leads_and_finance,
     members_without_role,
+)
+from companyos_gateway.scenarios.blocks.declared_scenario import (
+    DeclaredScenario,
+    Solution,
+    policy_refs,
+    request_fields,
 )
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters
 from companyos_gateway.scenarios.blocks.ticket import TaskTicket
@@ -53,7 +53,7 @@ OWNER_TYPE, PRIVILEGED_TYPE = "access_grant", "privileged_access"
 ADMITTED_TEAMS = 4
 
 
-class AccessRequest(ApprovalScenario[Access]):
+class AccessRequest(DeclaredScenario[Access]):
     """Grant access by the policy: least level and end, no duties mixed, owner's approval, recorded, resolved."""
 
     name, team, topic, max_steps = "access_request", "workplace", "access", 140

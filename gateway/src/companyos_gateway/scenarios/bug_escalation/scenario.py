@@ -11,8 +11,8 @@ from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.outcome import MetricTime, MetricValue, Outcome, Request
-from companyos_gateway.scenarios.blocks.approval_scenario import (
-    ApprovalScenario,
+from companyos_gateway.scenarios.blocks.declared_scenario import (
+    DeclaredScenario,
     Solution,
     policy_refs,
     request_fields,
@@ -78,7 +78,7 @@ class Failure:
     other_metric: MetricSpec | None = None
 
 
-class BugEscalation(ApprovalScenario[Failure]):
+class BugEscalation(DeclaredScenario[Failure]):
     """Escalate a bug by the policy: clear its way, an engineer on it, a fresh error rate, the CTO's yes, into work."""
 
     name, team, topic, max_steps = "bug_escalation", "platform", "incidents", 130

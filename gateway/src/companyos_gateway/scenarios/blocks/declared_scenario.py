@@ -1,4 +1,4 @@
-"""Scenarios about approvals, declared once: facts, policy figures and outcome; everything else is derived from them."""
+"""Scenarios declared once: facts, policy figures and the right end; everything else is derived from them."""
 
 from __future__ import annotations
 
@@ -78,18 +78,20 @@ class Solution:
     variant: StrEnum
     outcome: Outcome
     refusal: Refusal | None = None
+    approver_ids: tuple[str, ...] = ()
+    """Who may decide about requests of others that the task is about; the task's own requests get their approvers."""
     struck: Mapping[Kind, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApprovalCase(DeclaredCase):
+class ScenarioCase(DeclaredCase):
     """A task with the declaration of its outcome."""
 
     declare: Callable[[], Solution] = field(repr=False, compare=False)
 
 
-class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
-    """A ticket whose work needs one or two approvals under a policy. A scenario declares what is its own.
+class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
+    """A ticket that is worked under a policy, with up to two approvals. A scenario declares what is its own.
 
     texts.toml holds `briefs`, `titles`, `citations` (ways in which the ticket names its subject), `checklists`,
     `blocker`, `double`, `decisions`, `policy` (`titles`, `body`) and `types`: title, description and fields of each
@@ -172,7 +174,7 @@ class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
         """Return texts.toml, which lies beside the scenario's module."""
         return load_texts(inspect.getfile(type(self)))
 
-    def add_task(self, context: BuildContext) -> tuple[ApprovalCase, Mapping[Kind, str]]:
+    def add_task(self, context: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
         """Build the task from its declaration."""
         world, stream, kinds = context.world, context.stream, context.kinds
         facts = self.draw(world, stream.child("facts"), kinds, must_refuse=context.must_refuse)
@@ -181,37 +183,29 @@ class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
         slot = take_key_slot(world, stream.child("key"), self.team)
         solution = self.solution(facts, policy, slot.key)
         requests = solution.outcome.requests
-        for request in (*requests, *self.other_requests(requests[-1])):
-            self._add_type(world, stream.child("type", request.type_key), facts, policy, request)
-        requests, chain = self._add_approvers(world, stream.child("approvers"), facts, requests, kinds)
-        main = requests[-1]
+        struck = {Kind.SUPERSEDED_POLICY: policy.policy_id}
+        if requests:
+            requests, chain = self._add_approvals(world, stream, facts, policy, requests, kinds)
+            struck |= struck_people(chain, requests[-1].subject, requests[-1].role.value)
+            struck[Kind.SIMILAR_NAMES] = requests[-1].subject
+        for metric in solution.outcome.metrics:
+            struck |= struck_metric(metric, metric.key)
         plan = self._ticket_plan(world, facts, kinds, slot)
         ticket = add_task_ticket(world, stream.child("ticket"), plan, priority=priority, kinds=kinds)
-        plan_reactions(
-            world,
-            stream.child("reactions"),
-            type_key=main.type_key,
-            subject=main.subject,
-            words=self.texts()["decisions"],
-            kinds=kinds,
-        )
         self.add_events(world, stream.child("events"), facts, ticket, kinds)
         finish_world(world)
-        case = ApprovalCase(
+        case = ScenarioCase(
             **ticket.case_fields(world, kinds, priority),
             variant=solution.variant,
-            approver_ids=main.approver_ids,
+            approver_ids=requests[-1].approver_ids if requests else solution.approver_ids,
             refusal=solution.refusal,
             end_status=self.end_status,
             outcome=replace(solution.outcome, requests=requests),
             declare=partial(self.solution, facts, policy, slot.key),
         )
-        struck = {Kind.SUPERSEDED_POLICY: policy.policy_id, Kind.SIMILAR_NAMES: main.subject}
-        for metric in solution.outcome.metrics:
-            struck |= struck_metric(metric, metric.key)
-        return case, struck_people(chain, main.subject, main.role.value) | struck | dict(solution.struck or {})
+        return case, struck | dict(solution.struck or {})
 
-    def rubric(self, case: ApprovalCase, company: Company) -> TaskRubric:
+    def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
         """Return the rubric of the outcome, declared anew: the code at hand judges, as the proof's mutants need it."""
         solution = case.declare()
         return build_rubric(replace(case, outcome=solution.outcome, refusal=solution.refusal), company)
@@ -233,6 +227,29 @@ class ApprovalScenario(TicketScenario[ApprovalCase], Generic[FactsT]):
             kinds=kinds,
         )
         return policy, priority
+
+    def _add_approvals(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: FactsT,
+        policy: PolicyRow,
+        requests: tuple[Request, ...],
+        kinds: Collection[Kind],
+    ) -> tuple[tuple[Request, ...], ApproverChain]:
+        """Add the approval types, who decides and how they react; return the requests with their approvers."""
+        for request in (*requests, *self.other_requests(requests[-1])):
+            self._add_type(world, stream.child("type", request.type_key), facts, policy, request)
+        requests, chain = self._add_approvers(world, stream.child("approvers"), facts, requests, kinds)
+        plan_reactions(
+            world,
+            stream.child("reactions"),
+            type_key=requests[-1].type_key,
+            subject=requests[-1].subject,
+            words=self.texts()["decisions"],
+            kinds=kinds,
+        )
+        return requests, chain
 
     def _add_type(
         self, world: WorldBuilder, stream: Stream, facts: FactsT, policy: PolicyRow, request: Request
