@@ -147,11 +147,25 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Return the text of a policy version, with slots for its figures."""
         return str(self.texts()["policy"]["body"])
 
-    def measure(
-        self, world: WorldBuilder, stream: Stream, facts: FactsT, policy: PolicyRow, kinds: Collection[Kind]
+    def complete(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: FactsT,
+        policy: PolicyRow,
+        slot: KeySlot,
+        kinds: Collection[Kind],
     ) -> FactsT:
-        """Add metrics whose values depend on the policy; return the facts with them."""
+        """Add what depends on the policy or on the ticket's key and day, such as metrics; return the facts with it."""
         return facts
+
+    def take_slot(self, world: WorldBuilder, stream: Stream) -> KeySlot:
+        """Take the key and creation time of the ticket."""
+        return take_key_slot(world, stream, self.team)
+
+    def reporter_id(self, facts: FactsT) -> str | None:
+        """Return who opened the ticket; None for anybody."""
+        return None
 
     def other_requests(self, request: Request) -> Sequence[Request]:
         """Return requests of further types that the policy introduces and this task does not need."""
@@ -179,8 +193,8 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         world, stream, kinds = context.world, context.stream, context.kinds
         facts = self.draw(world, stream.child("facts"), kinds, must_refuse=context.must_refuse)
         policy, priority = self._add_policy(world, stream.child("policy"), facts, kinds)
-        facts = self.measure(world, stream.child("metrics"), facts, policy, kinds)
-        slot = take_key_slot(world, stream.child("key"), self.team)
+        slot = self.take_slot(world, stream.child("key"))
+        facts = self.complete(world, stream.child("complete"), facts, policy, slot, kinds)
         solution = self.solution(facts, policy, slot.key)
         requests = solution.outcome.requests
         struck = {Kind.SUPERSEDED_POLICY: policy.policy_id}
@@ -325,6 +339,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         return TicketPlan(
             team_id=self.team,
             slot=slot,
+            reporter_id=self.reporter_id(facts),
             titles=self.titles(facts),
             describe=describe,
             fill=fill,

@@ -47,6 +47,8 @@ class TicketPlan:
     """What a triaged ticket that nothing blocks may stand at."""
     slot: KeySlot | None = None
     """The ticket's key and creation time; drawn where it is None."""
+    reporter_id: str | None = None
+    """Who opened the ticket; drawn where it is None."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,8 @@ def _new_ticket(
         status=status,
         priority=None,
         assignee_id=None,
-        reporter_id=stream.choice([one for one in world.staff.active() if one.id != world.agent_id]).id,
+        reporter_id=plan.reporter_id
+        or stream.choice([one for one in world.staff.active() if one.id != world.agent_id]).id,
         team_id=plan.team_id,
         tags=list(plan.tags),
         created_at=slot.created_at,

@@ -34,7 +34,7 @@ from companyos_gateway.scenarios.blocks.tools import (
     POLICY_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
@@ -158,8 +158,14 @@ class BugEscalation(DeclaredScenario[Failure]):
         words = self.texts()["policy"]
         return str(words["body"]).replace("RUNBOOK", words["runbook"] if facts.runbook_id else "")
 
-    def measure(
-        self, world: WorldBuilder, stream: Stream, facts: Failure, policy: PolicyRow, kinds: Collection[Kind]
+    def complete(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: Failure,
+        policy: PolicyRow,
+        slot: KeySlot,
+        kinds: Collection[Kind],
     ) -> Failure:
         """Add the error rates: that of the service, stale where that strikes, and a lower one of the other service."""
         sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
