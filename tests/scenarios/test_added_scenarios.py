@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.catalogue import ScenarioError, _discovered, builtin_names
+from companyos_gateway.scenarios.catalogue import _discovered, builtin_names
 from companyos_gateway.scenarios.license_renewal import scenario as license_renewal
 from companyos_gateway.scenarios.validation import check_scenarios
 from companyos_gateway.tasks.task_set import TaskSet
@@ -90,14 +91,16 @@ def test_an_entry_point_that_cannot_be_used_is_named_with_its_package(
     install: Install, entry: dict[str, str], fault: str
 ) -> None:
     install(**entry)
-    with pytest.raises(ScenarioError, match=rf"^entry point \w+ = acme_tasks\.\w+:\w+ of acme-tasks 1\.0: .*{fault}"):
+    with pytest.raises(EntryPointError, match=rf"^entry point \w+ = acme_tasks\.\w+:\w+ of acme-tasks 1\.0: .*{fault}"):
         catalogue()
 
 
 def test_an_entry_point_whose_module_fails_is_named_with_the_reason(install: Install, tmp_path: Path) -> None:
     install()
     (tmp_path / "acme_tasks" / "office.py").write_text("raise ValueError('no licence server')\n")
-    with pytest.raises(ScenarioError, match=r"^entry point office_licence = .* of acme-tasks 1\.0: no licence server"):
+    with pytest.raises(
+        EntryPointError, match=r"^entry point office_licence = .* of acme-tasks 1\.0: no licence server"
+    ):
         catalogue()
 
 
@@ -105,5 +108,5 @@ def test_an_added_scenario_with_wrong_texts_is_named_with_its_file(install: Inst
     install()
     texts = tmp_path / "acme_tasks" / "texts.toml"
     texts.write_text(texts.read_text().replace("{key}", "the ticket"))
-    with pytest.raises(ScenarioError, match=r"texts\.toml: briefs\[0\]: does not name the ticket by {key}"):
+    with pytest.raises(EntryPointError, match=r"texts\.toml: briefs\[0\]: does not name the ticket by {key}"):
         catalogue()

@@ -46,7 +46,7 @@ def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
     for split in Split:
         for index in range(TASKS.size(split)):
             position = TASKS.position(split, index)
-            assert (position.split, position.index(SCENARIOS)) == (split, index)
+            assert (position.split, position.index(SCENARIOS, levels())) == (split, index)
             assert TASKS.find(position.id) == position
     assert len({position.id for position in _all_places()}) == sum(TASKS.size(split) for split in Split)
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
+from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.process.data_folder import FolderInUseError, GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.process.lifetime import exit_when_stdin_closes
@@ -40,7 +41,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} is used by another gateway\n")
         except OSError as error:
             parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} cannot be used: {error.strerror}\n")
-        embedded = None if os.environ.get("COMPANYOS_SERVICES") else EmbeddedServices(folders.private, folders.data)
+        try:
+            embedded = None if os.environ.get("COMPANYOS_SERVICES") else EmbeddedServices(folders.private, folders.data)
+        except EntryPointError as error:
+            parser.exit(MISUSED, f"error: {error}\n")
         if embedded is not None:
             stack.callback(embedded.kill)  # before the folders are removed under services that are still starting
             embedded.start()  # they start while this process imports the rest, which takes longest

@@ -45,6 +45,7 @@ from companyos_gateway.process.data_folder import GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.validation import check_catalogue
+from companyos_gateway.services import check_services
 from companyos_gateway.settings import Settings
 from companyos_gateway.viewer.archive import ArchivingStore
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
@@ -225,9 +226,7 @@ class GatewayRuntime:
                 starting = asyncio.create_task(self._start(service_clients, folders.gateway))
                 starting.add_done_callback(_log_start_failure)
                 try:
-                    await asyncio.wait([starting], timeout=self.settings.start_timeout_s)
-                    if starting.done():
-                        starting.result()
+                    await self._wait_for_start(starting)
                     yield
                 finally:
                     await self._stop(starting)
@@ -242,11 +241,28 @@ class GatewayRuntime:
         elif addresses:
             yield ServiceClients.from_addresses(addresses, self.settings.key(), self.metrics.traces)
         else:
-            async with self._embedded or EmbeddedServices(folders.private, folders.data) as embedded:
+            self._embedded = self._embedded or EmbeddedServices(folders.private, folders.data)
+            async with self._embedded as embedded:
                 yield ServiceClients.from_addresses(embedded.addresses, embedded.key, self.metrics.traces)
+
+    async def _wait_for_start(self, starting: asyncio.Task[None]) -> None:
+        """Wait until the runtime has started, at most for `start_timeout_s`; raises what prevents it from starting."""
+        awaited: set[asyncio.Task[Any]] = {starting}
+        if self._embedded is not None:
+            loading = asyncio.create_task(self._embedded.wait_for_load_error())
+            loading.add_done_callback(_log_start_failure)
+            awaited.add(loading)
+        done, pending = await asyncio.wait(
+            awaited, timeout=self.settings.start_timeout_s, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in pending - {starting}:
+            task.cancel()
+        for task in done:
+            task.result()
 
     async def _start(self, service_clients: ServiceClients, folder: Path) -> None:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
+        check_services(service_clients.clients)
         documents = await discover(service_clients)
         secret = read_or_create_secret(folder)
         self._evidence_signer = EvidenceSigner(secret)

@@ -8,7 +8,15 @@ Nothing here depends on time or steps.
 from companyos_gateway.chaos.drift import Drift
 from companyos_gateway.chaos.faults import FaultPlan
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
-from companyos_gateway.chaos.profiles import ChaosError, Profile, levels, profile_for, read_profiles
+from companyos_gateway.chaos.profiles import (
+    ChaosError,
+    Profile,
+    builtin_levels,
+    levels,
+    profile_for,
+    read_profile,
+    read_profiles,
+)
 from companyos_gateway.chaos.sampling import Injection, draw_kinds
 
 __all__ = [
@@ -20,8 +28,10 @@ __all__ = [
     "Kind",
     "Mark",
     "Profile",
+    "builtin_levels",
     "draw_kinds",
     "levels",
     "profile_for",
+    "read_profile",
     "read_profiles",
 ]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from companyos_gateway.chaos.kinds import Group, Kind
-from companyos_gateway.chaos.profiles import MAX_CONSECUTIVE, SERVICES, Profile
+from companyos_gateway.chaos.profiles import MAX_CONSECUTIVE, Profile
 from companyos_gateway.chaos.sampling import split_overrides
+from companyos_gateway.services import service_names
 from companyos_shared.streams import Stream
 from companyos_shared.wire.context import Fault, FaultKind
 
@@ -47,7 +48,7 @@ class FaultPlan:
         """Return the plan of a profile with overrides. Raises ChaosError for overrides that do not fit."""
         by_kind, by_service = split_overrides(overrides)
         rates: dict[str, dict[Kind, float]] = {}
-        for service in SERVICES:
+        for service in service_names():
             default_rates = {kind: rate.in_service(service) for kind, rate in profile.rates.items()}
             service_rates = {kind: rate for (named, kind), rate in by_service.items() if named == service}
             merged = {**default_rates, **by_kind, **service_rates}

@@ -6,14 +6,20 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from companyos.contract import MAX_CHAOS
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
+from companyos_gateway.entry_points import EntryPointError, find_entry_points, load_entry_point
+from companyos_gateway.services import service_names
 
 PROFILE_FOLDER = Path(__file__).parent / "profiles"
-SERVICES = ("ticketdesk", "datahub", "approvalflow")
+PROFILES_GROUP = "companyos.chaos_profiles"
+"""Group of the entry points by which installed packages add profiles."""
+
 MAX_CONSECUTIVE = 3
 """Transient failures in a row that an agent has to outlast at most."""
 
@@ -72,14 +78,19 @@ class Profile:
 
 def profile_for(level: int) -> Profile:
     """Return the profile of a level. Raises ChaosError for a level without one."""
-    found = _builtin_profiles().get(level)
+    found = _profiles().get(level)
     if found is None:
         raise ChaosError(f"{PROFILE_FOLDER.name}: no profile has level {level}")
     return found
 
 
 def levels() -> tuple[int, ...]:
-    """Return the levels that there are: those of the profiles, lowest first."""
+    """Return the levels of all profiles in ascending order. Raises EntryPointError for an added one that is invalid."""
+    return tuple(sorted(_profiles()))
+
+
+def builtin_levels() -> tuple[int, ...]:
+    """Return the levels of the built-in profiles, of which the published task set consists, in ascending order."""
     return tuple(sorted(_builtin_profiles()))
 
 
@@ -94,8 +105,11 @@ def read_profiles(folder: Path) -> dict[int, Profile]:
     return profiles
 
 
-def read_profile(file: Path) -> Profile:
-    """Read one profile. Raises ChaosError with file and place of what does not fit."""
+def read_profile(file: Path | Traversable) -> Profile:
+    """Read a profile from a file or a package resource.
+
+    Raises ChaosError with file and place of what does not fit.
+    """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -139,6 +153,26 @@ def _builtin_profiles() -> dict[int, Profile]:
     return read_profiles(PROFILE_FOLDER)
 
 
+@cache
+def _profiles() -> Mapping[int, Profile]:
+    found = dict(_builtin_profiles())
+    for point in find_entry_points(PROFILES_GROUP).values():
+        profile = load_entry_point(point)
+        if not isinstance(profile, Profile):
+            raise EntryPointError(
+                point, f"must be a Profile, such as read_profile returns; got {type(profile).__name__}"
+            )
+        if profile.name != point.name:
+            raise EntryPointError(point, f"the profile is named {profile.name!r}")
+        if profile.name in {other.name for other in found.values()}:
+            raise EntryPointError(point, "another profile has this name")
+        if profile.level in found or not 0 <= profile.level <= MAX_CHAOS:
+            free = ", ".join(str(level) for level in range(MAX_CHAOS + 1) if level not in found)
+            raise EntryPointError(point, f"level must be one of {free or 'none'}; got {profile.level}")
+        found[profile.level] = profile
+    return MappingProxyType(found)
+
+
 def _kind_rate(entry: Any, location: str, group: Group) -> KindRate:
     if not isinstance(entry, dict):
         raise ChaosError(f"{location}: rate and mark are missing")
@@ -148,7 +182,7 @@ def _kind_rate(entry: Any, location: str, group: Group) -> KindRate:
     services = entry.get("services", {})
     if services and group is not Group.TRANSPORT:
         raise ChaosError(f"{location}.services: only transport kinds have rates per service")
-    _reject_unknown_names(services, set(SERVICES), f"{location}.services")
+    _reject_unknown_names(services, set(service_names()), f"{location}.services")
     return KindRate(
         rate=parse_rate(entry.get("rate"), f"{location}.rate"),
         mark=Mark(entry["mark"]),

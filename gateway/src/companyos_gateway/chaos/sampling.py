@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from companyos_gateway.chaos.kinds import EXCLUDES, REQUIRES, Group, Kind, Mark
-from companyos_gateway.chaos.profiles import SERVICES, ChaosError, Profile, parse_kind, parse_rate
+from companyos_gateway.chaos.profiles import ChaosError, Profile, parse_kind, parse_rate
+from companyos_gateway.services import service_names
 from companyos_shared.streams import Stream
 
 _LOCATION = "chaos_overrides"
@@ -37,7 +38,7 @@ def split_overrides(overrides: Mapping[str, float]) -> tuple[dict[Kind, float], 
         if not dot:
             by_kind[parse_kind(name, location)] = parse_rate(rate, location)
             continue
-        if service not in SERVICES:
+        if service not in service_names():
             raise ChaosError(f"{location}: unknown service {service!r}")
         by_service[service, parse_kind(kind, location, Group.TRANSPORT)] = parse_rate(rate, location)
     return by_kind, by_service

@@ -13,6 +13,7 @@ from companyos_gateway.evaluation.data_issues import is_true_issue
 from companyos_gateway.evaluation.evidence import Evidence, NetChange, RowKey
 from companyos_gateway.evaluation.mismatch import Mismatch, is_touched, list_names
 from companyos_gateway.evaluation.rubric import Check
+from companyos_gateway.services import service_rules
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Row
 
@@ -24,7 +25,7 @@ PROTECTED_TABLES = (
     (row_views.APPROVALFLOW, "delegations"),
 )
 """Bank details, contacts and statuses of vendors, and requests and delegations of others: a change of a row that the
-task is not about counts even if it is undone."""
+task is not about counts even if it is undone. Packages protect tables of their own services with ServiceRules."""
 
 ChangePredicate = Callable[[Evidence, NetChange], bool]
 """What says whether an allowance covers a change."""
@@ -94,7 +95,7 @@ class ChangePolicy:
             for change in evidence.agent_changes()
             if not evidence.memoize((self, change.row_key), partial(self._allows, evidence, change.row_key))
         ]
-        for service, table in PROTECTED_TABLES:
+        for service, table in _protected_tables():
             allowances = self._by_table.get((service, table), ())
             for change in evidence.restored_rows(service, table):
                 if not any(allowance.covers(evidence, change) for allowance in allowances):
@@ -138,8 +139,12 @@ def _first_step(evidence: Evidence, net: NetChange) -> int:
 
 def is_irreversible(change: NetChange) -> bool:
     """Say whether a row that was there before was brought to an end for good."""
-    row = change.after
-    if change.added or row is None:
+    row, rules = change.after, service_rules().get(change.service)
+    if change.added or change.before is None:
+        return False
+    if rules is not None:
+        return rules.is_irreversible(change.table, change.before, row)
+    if row is None:
         return False
     match change.service, change.table:
         case row_views.TICKETDESK, "tickets":
@@ -149,6 +154,11 @@ def is_irreversible(change: NetChange) -> bool:
         case row_views.APPROVALFLOW, "delegations":
             return "revoked_at" in change.columns and row["revoked_at"] is not None
     return False
+
+
+def _protected_tables() -> tuple[tuple[str, str], ...]:
+    added = ((name, table) for name, rules in service_rules().items() for table in sorted(rules.protected_tables))
+    return (*PROTECTED_TABLES, *added)
 
 
 TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW

@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
+from typing import NoReturn
 
+from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.process.environment import service_environment
+from companyos_gateway.services import SERVICE_GROUP, load_error_file, service_entry_points
 
 HOST_MODULE = "companyos_gateway.process.service_host"
-SERVICE_GROUP = "companyos.services"
 STOP_DEADLINE_S = 2.5
 """A little more than the host gives the services."""
 
@@ -31,13 +32,14 @@ class EmbeddedServices:
     """Processes of the installed services and of their host, which restarts them; a dead host is started again.
 
     Their sockets are in `folder`, their databases in `data_dir`, whose lock the caller holds: a process that still
-    uses a service's folder is an orphan of another gateway and is killed.
+    uses a service's folder is an orphan of another gateway and is killed. Raises EntryPointError for a service whose
+    name cannot be used.
     """
 
     def __init__(self, folder: Path, data_dir: Path) -> None:
         self._folder = folder
         self._data_dir = data_dir
-        self._apps = {entry.name: entry.value for entry in metadata.entry_points(group=SERVICE_GROUP)}
+        self._points = service_entry_points()
         self._key = secrets.token_hex(_KEY_BYTES)
         self._host: subprocess.Popen[bytes] | None = None
         self._supervisor: asyncio.Task[None] | None = None
@@ -50,11 +52,11 @@ class EmbeddedServices:
     @property
     def addresses(self) -> dict[str, str]:
         """The address of each service by name."""
-        return {name: f"unix:{self._folder / name}.sock" for name in self._apps}
+        return {name: f"unix:{self._folder / name}.sock" for name in self._points}
 
     def start(self) -> None:
         """Start the host without waiting for the services. Raises OSError, and RuntimeError without any service."""
-        if not self._apps:
+        if not self._points:
             raise RuntimeError(f"No service is installed: the entry-point group {SERVICE_GROUP} is empty.")
         self._host = subprocess.Popen(
             [
@@ -62,12 +64,21 @@ class EmbeddedServices:
                 "-m",
                 HOST_MODULE,
                 str(self._folder),
-                *(f"{name}={app}" for name, app in self._apps.items()),
+                *(f"{name}={point.value}" for name, point in self._points.items()),
             ],
             stdin=subprocess.PIPE,
             env=service_environment(COMPANYOS_SERVICE_KEY=self._key, COMPANYOS_DATA_DIR=str(self._data_dir)),
             start_new_session=True,
         )
+
+    async def wait_for_load_error(self) -> NoReturn:
+        """Wait until a service turns out to have no app that can be served. Raises EntryPointError for it."""
+        while True:
+            for name, point in self._points.items():
+                with suppress(FileNotFoundError):
+                    if reason := load_error_file(self._folder, name).read_text(encoding="utf-8"):
+                        raise EntryPointError(point, reason)
+            await asyncio.sleep(_POLL_S)
 
     def kill(self) -> None:
         """Kill host and services, for a gateway that does not get as far as stopping them."""

@@ -18,10 +18,12 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from companyos_gateway.process.lifetime import exit_when_stdin_closes
+from companyos_gateway.services import SERVICE_GROUP, load_error_file
 from companyos_shared.folder_lock import kill_orphan
 from companyos_shared.serving import serve, set_process_title
 from companyos_shared.telemetry.logs import configure_logging
@@ -55,7 +57,25 @@ def main(folder: str, *services: str) -> NoReturn:
     socket = Path(folder) / f"{name}.sock"
     socket.unlink(missing_ok=True)
     kill_orphan(Path(os.environ["COMPANYOS_DATA_DIR"]) / name, _MODULE)  # the gateway's folder is locked by its own
-    serve(apps[name], uds=str(socket), quiet=True)
+    serve(_load_app(Path(folder), name, apps[name]), name=name, uds=str(socket), quiet=True)
+
+
+def _load_app(folder: Path, name: str, location: str) -> Any:
+    """Return the app of a service. Exits if there is none, and leaves the reason in a file."""
+    file = load_error_file(folder, name)
+    try:
+        app = EntryPoint(name, location, SERVICE_GROUP).load()
+        service = getattr(getattr(getattr(app, "state", None), "episodes", None), "service", None)
+        if service is None:
+            raise TypeError(f"must be the app that create_app returns; got {type(app).__name__}")
+        if service.name != name:
+            raise ValueError(f"the service is named {service.name!r}")
+    except Exception as error:  # noqa: BLE001 - the module of another package may raise anything
+        _log.exception("the service %s cannot be served", name)
+        file.write_text(str(error) or type(error).__name__, encoding="utf-8")
+        sys.exit(1)
+    file.unlink(missing_ok=True)
+    return app
 
 
 def _keep_running(names: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.engine.tokens import InvalidSecretError, read_or_create_secret
+from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.validation import check_catalogue
 from companyos_gateway.settings import Settings
@@ -44,7 +45,7 @@ def load_checked_settings(gateway_folder: Path) -> Settings:
 def _check_scenarios() -> None:
     try:
         check_catalogue()
-    except (ScenarioError, ChaosError) as error:
+    except (ScenarioError, ChaosError, EntryPointError) as error:
         raise StartupError(str(error).replace("\n", " ")) from None
 
 

@@ -7,15 +7,15 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from companyos_gateway.entry_points import EntryPointError, find_entry_points, load_entry_point
 
+if TYPE_CHECKING:
     from companyos_gateway.scenarios.api import Scenario
 
 
@@ -28,8 +28,8 @@ _FOLDER = Path(__file__).parent
 def catalogue() -> dict[str, Scenario]:
     """Return every scenario by its name: the folders beside this file, then the entry points of other packages.
 
-    Raises ScenarioError for a folder that is not whole, with the file and the place, and for an entry point that cannot
-    be used.
+    Raises ScenarioError for a folder that is not whole, with the file and the place, and EntryPointError for an entry
+    point that cannot be used.
     """
     return dict(_discovered())
 
@@ -43,9 +43,9 @@ def builtin_names() -> frozenset[str]:
 @cache
 def _discovered() -> Mapping[str, Scenario]:
     found = {name: _scenario(name) for name in sorted(builtin_names())}
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+    for point in find_entry_points(ENTRY_POINTS).values():
         if point.name in found:
-            raise ScenarioError(f"{_describe(point)}: another scenario has this name")
+            raise EntryPointError(point, "another scenario has this name")
         found[point.name] = _load(point)
     return MappingProxyType(found)
 
@@ -56,22 +56,15 @@ def folder_of(scenario: Scenario) -> Path:
 
 
 def _load(point: EntryPoint) -> Scenario:
-    try:
-        scenario = cast("Scenario", point.load())
-        name = scenario.name
-    except Exception as error:  # whatever the module of another package raises, its entry point is named
-        raise ScenarioError(f"{_describe(point)}: {error}") from error
-    if name != point.name:
-        raise ScenarioError(f"{_describe(point)}: the scenario is named {name!r}")
+    scenario = load_entry_point(point)
+    if not callable(getattr(scenario, "plan", None)):
+        raise EntryPointError(point, f"must be a scenario, with a method plan; got {type(scenario).__name__}")
+    if scenario.name != point.name:
+        raise EntryPointError(point, f"the scenario is named {scenario.name!r}")
     folder = folder_of(scenario)
     for problem in _text_problems(folder):
-        raise ScenarioError(f"{_describe(point)}: {folder / 'texts.toml'}: {problem}")
-    return scenario
-
-
-def _describe(point: EntryPoint) -> str:
-    package = "" if point.dist is None else f" of {point.dist.name} {point.dist.version}"
-    return f"entry point {point.name} = {point.value}{package}"
+        raise EntryPointError(point, f"{folder / 'texts.toml'}: {problem}")
+    return cast("Scenario", scenario)
 
 
 def _scenario(name: str) -> Scenario:

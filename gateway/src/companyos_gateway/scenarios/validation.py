@@ -10,12 +10,14 @@ from functools import cache
 from pathlib import Path
 
 from companyos_gateway.chaos import ChaosError, profile_for
+from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.evaluation import RubricError
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.api import Scenario
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask, TicketScenario
 from companyos_gateway.scenarios.catalogue import ScenarioError, builtin_names, catalogue, folder_of
+from companyos_gateway.services import service_rules
 from companyos_gateway.world import WorldBuilder
 
 CHECK_SEED, CHECK_LEVEL = 0, 2
@@ -28,8 +30,12 @@ _FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 @cache
 def check_catalogue() -> None:
-    """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit."""
+    """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit.
+
+    Raises EntryPointError for what another package adds and cannot be used.
+    """
     profile_for(CHECK_LEVEL)
+    service_rules()
     scenarios = catalogue()
     check_brief_formats(_ROOT)
     for name in scenarios.keys() - builtin_names():
@@ -118,7 +124,7 @@ def _briefs(built_task: BuiltTask[TicketCase], folder: Path) -> Iterator[tuple[s
 def _build_task(name: str, scenario: TicketScenario[TicketCase]) -> BuiltTask[TicketCase]:
     try:
         return scenario.build(CHECK_SEED, profile_for(CHECK_LEVEL), {})
-    except ChaosError:
+    except (ChaosError, EntryPointError):
         raise
     except (ValueError, LookupError) as error:
         reason = f"{type(error).__name__}: {error}"

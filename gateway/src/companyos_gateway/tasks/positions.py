@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from companyos.contract import Split
-from companyos_gateway.chaos import levels
+from companyos_gateway.chaos import levels as chaos_levels
 from companyos_gateway.world.splits import SEEDS
 
 COPIES: Mapping[Split, int] = MappingProxyType({Split.TRAIN: 40, Split.VALIDATION: 4, Split.TEST: 8})
@@ -30,7 +30,10 @@ class TaskRef:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskPosition:
-    """One task's place: the scenarios take turns, then the levels, then the copies; so every beginning is balanced."""
+    """One task's place in a block of scenarios and levels.
+
+    The scenarios take turns, then the levels, then the copies; so every beginning is balanced.
+    """
 
     split: Split
     scenario: str
@@ -38,11 +41,11 @@ class TaskPosition:
     copy: int
 
     @classmethod
-    def at(cls, split: Split, index: int, scenarios: Sequence[str]) -> TaskPosition:
-        """Return the place with that number of a split, which has one."""
+    def at(cls, split: Split, index: int, scenarios: Sequence[str], levels: Sequence[int]) -> TaskPosition:
+        """Return the place with that number of a block, which has one."""
         turn, number = divmod(index, len(scenarios))
-        copy, level = divmod(turn, len(levels()))
-        return cls(split=split, scenario=scenarios[number], chaos=levels()[level], copy=copy)
+        copy, level = divmod(turn, len(levels))
+        return cls(split=split, scenario=scenarios[number], chaos=levels[level], copy=copy)
 
     @classmethod
     def parse_id(cls, task_id: str) -> TaskPosition | None:
@@ -61,7 +64,7 @@ class TaskPosition:
     @property
     def exists(self) -> bool:
         """Return whether the split has this position."""
-        return self.chaos in levels() and self.copy < COPIES[self.split]
+        return self.chaos in chaos_levels() and self.copy < COPIES[self.split]
 
     @property
     def id(self) -> str:
@@ -79,7 +82,7 @@ class TaskPosition:
         first = SEEDS[self.split].start + (self.chaos * COPIES[self.split] + self.copy) * SEEDS_PER_TASK
         return range(first, first + SEEDS_PER_TASK)
 
-    def index(self, scenarios: Sequence[str]) -> int:
-        """Return the number of the place in its split."""
-        turn = self.copy * len(levels()) + levels().index(self.chaos)
+    def index(self, scenarios: Sequence[str], levels: Sequence[int]) -> int:
+        """Return the number of the place in its block."""
+        turn = self.copy * len(levels) + levels.index(self.chaos)
         return turn * len(scenarios) + scenarios.index(self.scenario)

@@ -1,14 +1,16 @@
 """The tasks of all scenarios: listed by split and index, described without hidden facts, seeded.
 
-The tasks of scenarios that other packages add come after all of the published ones, whose indices stay as they are.
+The tasks of scenarios and levels that other packages add come after all of the published ones, whose indices stay as
+they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from companyos.contract import Split, SplitInfo, TaskInfo
-from companyos_gateway.chaos import levels, profile_for
+from companyos_gateway.chaos import builtin_levels, levels, profile_for
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
@@ -25,18 +27,36 @@ class TaskNotFoundError(LookupError):
     """Raised for a split, an index or an id that the task set does not have; the text says which."""
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Consecutive tasks of a split: all copies of these scenarios at these levels."""
+
+    scenarios: tuple[str, ...]
+    levels: tuple[int, ...]
+
+    def size(self, split: Split) -> int:
+        return COPIES[split] * len(self.levels) * len(self.scenarios)
+
+
 class TaskSet:
     """Every task of the given scenarios. A place costs nothing; its seed is found when it is first asked for.
 
-    `version` is the one of the published tasks, with that of added scenarios after a plus sign.
+    `version` is the one of the published tasks, with those of added scenarios and levels after plus signs.
     """
 
     def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
         self._scenarios = dict(scenarios)
-        self._published = tuple(sorted(scenarios.keys() & builtin_names()))
-        self._added = tuple(sorted(scenarios.keys() - builtin_names()))
+        published = tuple(sorted(scenarios.keys() & builtin_names()))
+        added = tuple(sorted(scenarios.keys() - builtin_names()))
+        added_levels = tuple(level for level in levels() if level not in builtin_levels())
+        blocks = (
+            _Block(published, builtin_levels()),
+            _Block(added, builtin_levels()),
+            _Block(published + added, added_levels),
+        )
+        self._blocks = tuple(block for block in blocks if block.scenarios and block.levels)
         self._seeds: dict[TaskPosition, int] = {}
-        self.version = "+".join(self._version(names) for names in (self._published, self._added) if names)
+        self.version = "+".join(map(self._version, self._blocks))
 
     def splits(self) -> list[SplitInfo]:
         """Return the splits with their sizes."""
@@ -47,7 +67,7 @@ class TaskSet:
 
     def size(self, split: str) -> int:
         """Return how many tasks a split has; raises TaskNotFoundError."""
-        return self._count(split, self._published) + self._count(split, self._added)
+        return sum(block.size(_parse_split(split)) for block in self._blocks)
 
     def position(self, split: str, index: int) -> TaskPosition:
         """Return the place with that number; raises TaskNotFoundError."""
@@ -87,19 +107,21 @@ class TaskSet:
             seed = self._seeds[position] = self._find_seed(position)
         return seed
 
-    def _count(self, split: str, names: Sequence[str]) -> int:
-        return COPIES[_parse_split(split)] * len(levels()) * len(names)
-
     def _position(self, split: Split, index: int) -> TaskPosition:
-        published = self._count(split, self._published)
-        if index < published:
-            return TaskPosition.at(split, index, self._published)
-        return TaskPosition.at(split, index - published, self._added)
+        """Return the place with that number, which the split has."""
+        for block in self._blocks:
+            if index < block.size(split):
+                return TaskPosition.at(split, index, block.scenarios, block.levels)
+            index -= block.size(split)
+        raise AssertionError
 
     def _index(self, position: TaskPosition) -> int:
-        if position.scenario in self._published:
-            return position.index(self._published)
-        return self._count(position.split, self._published) + position.index(self._added)
+        start = 0
+        for block in self._blocks:
+            if position.scenario in block.scenarios and position.chaos in block.levels:
+                return start + position.index(block.scenarios, block.levels)
+            start += block.size(position.split)
+        raise AssertionError
 
     def _find_seed(self, position: TaskPosition) -> int:
         scenario = self._scenarios[position.scenario]
@@ -127,9 +149,9 @@ class TaskSet:
             canary=CANARY,
         )
 
-    def _version(self, names: Sequence[str]) -> str:
-        held_out = {name: sorted(self._scenarios[name].held_out) for name in names}
-        return f"{TASK_SET_REVISION}.{len(held_out)}.{digest([held_out, dict(COPIES), levels()])[:8]}"
+    def _version(self, block: _Block) -> str:
+        held_out = {name: sorted(self._scenarios[name].held_out) for name in block.scenarios}
+        return f"{TASK_SET_REVISION}.{len(held_out)}.{digest([held_out, dict(COPIES), block.levels])[:8]}"
 
 
 def _parse_split(split: str) -> Split:

@@ -43,6 +43,8 @@ class WorldBuilder:
     approvalflow: ApprovalFlowDocument = field(default_factory=ApprovalFlowDocument)
     ticket_slots: dict[str, list[KeySlot]] = field(default_factory=dict)
     """Numbers left free in each team's sequence, oldest first."""
+    service_documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Seed documents, as JSON, of the services that other packages add; scenarios may add rows."""
     free_policy_id: str = ""
     """A policy id that nobody has."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class WorldBuilder:
             "ticketdesk": self.ticketdesk.as_json(),
             "datahub": self.datahub.as_json(),
             "approvalflow": self.approvalflow.as_json(),
+            **self.service_documents,
         }
         return {name: {**constants, **part} for name, part in parts.items()}
 

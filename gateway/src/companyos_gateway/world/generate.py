@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from companyos_gateway.services import service_rules, write_seed
 from companyos_gateway.world.approvals import draw_approvals, number_delegations
 from companyos_gateway.world.backlog import draw_backlog, number_rows
 from companyos_gateway.world.builder import WorldBuilder
@@ -29,6 +30,8 @@ def generate_world(stream: Stream) -> WorldBuilder:
     draw_policies(world, stream.child("policies"))
     draw_approvals(world, stream.child("approvals"))
     draw_backlog(world, stream.child("backlog"))
+    for service in service_rules():
+        world.service_documents[service] = write_seed(service, world, stream.child("service", service))
     return world
 
 

@@ -1,0 +1,32 @@
+"""Entry points by which installed packages add scenarios, chaos profiles, services and their rules."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+
+class EntryPointError(ValueError):
+    """Raised for an entry point that cannot be used; the text names it with its package."""
+
+    def __init__(self, point: EntryPoint, reason: object) -> None:
+        package = "" if point.dist is None else f" of {point.dist.name} {point.dist.version}"
+        super().__init__(f"entry point {point.name} = {point.value}{package}: {reason}")
+
+
+def find_entry_points(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group, sorted by name. Raises EntryPointError for a name that is there twice."""
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+        if point.name in found:
+            raise EntryPointError(point, f"{found[point.name].value} has the same name in {group}")
+        found[point.name] = point
+    return found
+
+
+def load_entry_point(point: EntryPoint) -> Any:
+    """Return the object of an entry point. Raises EntryPointError if it cannot be imported."""
+    try:
+        return point.load()
+    except Exception as error:  # the module of another package may raise anything
+        raise EntryPointError(point, str(error) or type(error).__name__) from error
