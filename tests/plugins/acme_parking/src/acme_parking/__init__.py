@@ -1,0 +1,1 @@
+"""Parking permits of a company."""
