@@ -178,8 +178,8 @@ async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its
 
 
 async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
-    monkeypatch.setattr(embedded_services, "SERVICE_GROUP", "companyos.nothing")
-    with pytest.raises(RuntimeError, match=r"companyos\.nothing"):
+    monkeypatch.setattr(embedded_services, "service_entry_points", dict)
+    with pytest.raises(RuntimeError, match=r"companyos\.services is empty"):
         async with alone(parent):
             pass
 
