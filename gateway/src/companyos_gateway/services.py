@@ -39,18 +39,18 @@ def _never(_table: str, _before: Row, _after: Row | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRules:
-    """How the gateway seeds a service of another package and judges changes of its rows."""
+    """Rules by which the gateway seeds a service of another package and judges changes of its rows."""
 
     seed: Callable[[Any, Stream], dict[str, Any]] = _no_rows
-    """Takes the WorldBuilder of a generated company and a stream; returns the members that the service's seed
+    """Function of the WorldBuilder of a generated company and a stream. It returns the members that the service's seed
     document has besides `company`, `draw_seed` and `started_at`, as JSON."""
 
     protected_tables: frozenset[str] = frozenset()
     """Tables in which a change that the task does not allow counts even if it is undone."""
 
     is_irreversible: Callable[[str, Row, Row | None], bool] = _never
-    """Takes a table and one of its rows before and after (None: deleted) a change that the task does not allow; says
-    whether the change is damage that cannot be undone."""
+    """Function of a table and one of its rows before and after (None: deleted) a change that the task does not allow.
+    It says whether the change is damage that cannot be undone."""
 
 
 def service_entry_points() -> dict[str, EntryPoint]:
