@@ -84,7 +84,7 @@ class EmployeeOffboardingWorker(Worker):
                 continue
             if fields["document_type"] == "legal_hold":
                 return Objection("policy_violation", document["id"], "A legal hold is in force.")
-            if fields["document_type"] == "exit_protocol":
+            if fields["document_type"] == "exit_record":
                 return Objection("duplicate", document["id"], "They were offboarded before.")
         return None
 

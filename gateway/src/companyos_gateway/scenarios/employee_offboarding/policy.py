@@ -87,8 +87,8 @@ def add_approvers(
     return add_approver_chain(world, stream, decision_spec, kinds)
 
 
-def add_hold_and_protocol(world: WorldBuilder, stream: Stream, leaver: Leaver) -> str | None:
-    """Add a hold and a protocol; return the id of the one that speaks against the offboarding, where one does."""
+def add_hold_and_exit_record(world: WorldBuilder, stream: Stream, leaver: Leaver) -> str | None:
+    """Add a hold and an exit record; return the id of the one that speaks against the offboarding, where one does."""
     words, person_id = texts()["papers"], leaver.person.id
     others = [one.id for one in world.staff.people if one.id != person_id and not one.roles]
     is_held, is_done = leaver.ground is RefusalGround.HELD, leaver.ground is RefusalGround.DONE_BEFORE
@@ -100,17 +100,17 @@ def add_hold_and_protocol(world: WorldBuilder, stream: Stream, leaver: Leaver) -
         state="archived" if is_over else "published",
         fields={"document_type": "legal_hold", "person_id": person_id if is_held or is_over else stream.choice(others)},
     )
-    protocol = add_document(
+    exit_record = add_document(
         world,
         stream,
-        title=words["protocol"],
+        title=words["exit_record"],
         state="published" if is_done else "draft",
-        fields={"document_type": "exit_protocol", "person_id": person_id},
+        fields={"document_type": "exit_record", "person_id": person_id},
         team_id="people",
     )
     if is_held:
         return hold.id
-    return protocol.id if is_done else None
+    return exit_record.id if is_done else None
 
 
 def _figures(

@@ -35,7 +35,7 @@ from companyos_gateway.scenarios.employee_offboarding.documents import (
 from companyos_gateway.scenarios.employee_offboarding.policy import (
     PolicyTerms,
     add_approvers,
-    add_hold_and_protocol,
+    add_hold_and_exit_record,
     add_policy,
 )
 from companyos_gateway.scenarios.employee_offboarding.rubric import build_rubric
@@ -101,7 +101,7 @@ class EmployeeOffboarding(TicketScenario[Case]):
         deciders = set(chain.approver_ids)
         duties = add_duties(world, stream.child("duties"), leaver, role, amounts, deciders)
         keep_colleagues(world, leaver)
-        ground_id = add_hold_and_protocol(world, stream.child("papers"), leaver)
+        ground_id = add_hold_and_exit_record(world, stream.child("papers"), leaver)
         plan = ticket_plan(world, leaver, kinds)
         task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
         finish_world(world)
