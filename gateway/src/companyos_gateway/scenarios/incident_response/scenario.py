@@ -184,17 +184,17 @@ def add_approval_type(world: WorldBuilder, policy: PolicyRow, rate: MetricSpec) 
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Emergency change",
-            description="A change is taken back outside the calendar. The subject is the key of the incident ticket.",
+            description="Rollback of the change that caused an incident. The subject is the incident ticket key.",
             policy_ref=policy.policy_id,
             fields=[
-                field_spec("service", "text", "The service that fails."),
-                field_spec("cause_key", "text", "Key of the change that caused it."),
-                field_spec(METRIC_KEY, "number", "Error rate of the service in percent, by the authoritative source."),
+                field_spec("service", "text", "Name of the failing service."),
+                field_spec("cause_key", "text", "Ticket key of the change that caused the incident."),
+                field_spec(METRIC_KEY, "number", "Error rate of the service in percent from the authoritative source."),
                 FieldSpecRow(
                     name="measured_at",
                     type="datetime",
                     required=True,
-                    description="When the rate was true.",
+                    description="Timestamp (`as_of`) of the error rate.",
                     max_age_minutes=int(rate.max_age.total_seconds()) // 60,
                 ),
             ],
