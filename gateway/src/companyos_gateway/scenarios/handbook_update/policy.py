@@ -11,7 +11,6 @@ from companyos_gateway.scenarios.blocks.approvers import (
     DecisionSpec,
     add_approver_chain,
     field_spec,
-    leads_and_finance,
     replace_approval_type,
 )
 from companyos_gateway.scenarios.blocks.policy_versions import (
@@ -25,6 +24,7 @@ from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, RefusalGr
 from companyos_gateway.scenarios.handbook_update.documents import CLASSES, READERS, PageDraft, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
 from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.people import EXECUTIVE
 from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
@@ -85,14 +85,15 @@ def add_approval_type(world: WorldBuilder, policy: PolicyRow) -> None:
     )
 
 
-def add_hr_lead(world: WorldBuilder, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> ApproverChain:
-    """Add who stands in for the HR lead."""
+def add_hr_lead(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> ApproverChain:
+    """Add who stands in for the HR lead: heads of other departments."""
+    heads = {world.staff.lead(team.id).id for team in world.staff.teams if team.id != EXECUTIVE}
     decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=Role.HR_LEAD,
         holder_ids=[world.staff.holders(Role.HR_LEAD)[0].id],
         amount_cents=0,
-        deputy_candidates=leads_and_finance(world) - {page.owner.id},
+        deputy_candidates=heads,
         other_types=["access_grant", "contract_renewal"],
     )
     return add_approver_chain(world, stream, decision_spec, kinds)

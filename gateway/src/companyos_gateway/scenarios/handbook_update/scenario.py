@@ -74,7 +74,7 @@ class HandbookUpdate(TicketScenario[Case]):
         page = add_page(world, stream.child("page"), kinds, must_refuse=context.must_refuse)
         policy_terms = add_policy(world, stream.child("rules"), page, kinds)
         add_approval_type(world, policy_terms.policy)
-        chain = add_hr_lead(world, stream.child("chain"), page, kinds)
+        chain = add_hr_lead(world, stream.child("chain"), kinds)
         subject, words = page.draft.id, texts()["decisions"]
         plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
         plan = ticket_plan(world, page, kinds)

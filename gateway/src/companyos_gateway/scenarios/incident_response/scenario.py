@@ -13,7 +13,7 @@ from companyos_gateway.scenarios.blocks.approvers import (
     DecisionSpec,
     add_approver_chain,
     field_spec,
-    leads_and_finance,
+    members_without_role,
     plan_reactions,
     replace_approval_type,
     struck_people,
@@ -206,13 +206,14 @@ def add_approval_type(world: WorldBuilder, policy: PolicyRow, rate: MetricSpec) 
 
 
 def add_cto(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> ApproverChain:
-    """Add who stands in for the CTO."""
+    """Add who stands in for the CTO: leads of technical teams, and members of two of them."""
+    leads = {world.staff.lead(team_id).id for team_id in ("platform", "data", "security", "workplace")}
     decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=Role.CTO,
         holder_ids=[world.staff.holders(Role.CTO)[0].id],
         amount_cents=0,
-        deputy_candidates=leads_and_finance(world),
+        deputy_candidates=leads | members_without_role(world, "data", "security"),
         other_types=["access_grant", "purchase_order"],
     )
     return add_approver_chain(world, stream, decision_spec, kinds)
