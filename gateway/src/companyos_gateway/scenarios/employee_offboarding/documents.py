@@ -127,8 +127,8 @@ def _grant(
     world: WorldBuilder, stream: Stream, person: Person, level: str, *, ends_on: date, state: str = "active"
 ) -> RecordRow:
     system = stream.choice(pool("data")["slots"]["service"])
-    starts_on = min(world.today, ends_on) - timedelta(days=stream.integer(30, 200))
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(20, 60)))
+    starts_on = max(min(world.today, ends_on) - timedelta(days=stream.integer(30, 200)), person.employed_from)
+    filed_at = draw_office_time(stream, working_days_from(starts_on, -stream.integer(1, 10)))
     record = RecordRow(
         id=world.ids.take("ACG"),
         kind="access_grant",

@@ -135,9 +135,19 @@ def _quote_old_version(world: WorldBuilder, stream: Stream, draft: RecordRow, ru
 
 
 def _add_published(world: WorldBuilder, stream: Stream, draft: RecordRow, revision: int) -> RecordRow:
-    published_on = working_days_from(world.today, -stream.integer(30, 200)).isoformat()
-    fields = {**draft.fields, "revision": revision, "published_on": published_on, "classification": "internal"}
-    published = replace(draft, id=world.ids.take("DOC"), state="published", fields=fields, version=2)
+    published_on = working_days_from(world.today, -stream.integer(30, 200))
+    filed_at = draw_office_time(stream, working_days_from(published_on, -stream.integer(1, 20)))
+    published_at = draw_office_time(stream, published_on)
+    fields = {**draft.fields, "revision": revision, "published_on": published_on.isoformat()}
+    published = replace(
+        draft,
+        id=world.ids.take("DOC"),
+        state="published",
+        fields={**fields, "classification": "internal"},
+        version=2,
+        created_at=filed_at,
+        updated_at=published_at,
+    )
     world.datahub.records.append(published)
     return published
 

@@ -330,7 +330,9 @@ def add_rota(world: WorldBuilder, stream: Stream) -> dict[date, tuple[str, str]]
     rota = {monday + number * WEEK: _pair(world, stream) for number in range(-2, 3)}
     for first_day, (first, second) in rota.items():
         fields = {"document_type": "rota", "first": first, "second": second}
-        record = _file(world, stream, f"On-call rota of Platform Engineering, week of {first_day}", fields)
+        title = f"Platform Engineering on-call rota, week of {first_day}"
+        left_on = world.staff.person(first).employed_to or world.today
+        record = _file(world, stream, title, fields, before=min(first_day, left_on, world.today))
         record.starts_on, record.ends_on = first_day, first_day + WEEK - timedelta(days=1)
     return rota
 
@@ -356,7 +358,7 @@ def add_notice(world: WorldBuilder, stream: Stream, outage: Outage) -> str:
     if not is_now and not is_other:
         first_day -= timedelta(days=stream.integer(30, 60))
     fields = {"document_type": "maintenance_notice", "service": service}
-    record = _file(world, stream, f"Maintenance notice: {service}", fields)
+    record = _file(world, stream, f"Maintenance notice: {service}", fields, before=first_day)
     record.starts_on, record.ends_on = first_day, first_day + timedelta(days=stream.integer(14, 20))
     return record.id
 
@@ -368,8 +370,11 @@ def _pair(world: WorldBuilder, stream: Stream) -> tuple[str, str]:
     return (gone[0].id if gone and stream.chance(HAS_LEFT) else first), second
 
 
-def _file(world: WorldBuilder, stream: Stream, title: str, fields: dict[str, Any]) -> RecordRow:
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 55)))
+def _file(
+    world: WorldBuilder, stream: Stream, title: str, fields: dict[str, Any], *, before: date | None = None
+) -> RecordRow:
+    """File a document of some days before a day, which is the start unless another one is given."""
+    filed_at = draw_office_time(stream, working_days_from(before or world.today, -stream.integer(10, 55)))
     record = RecordRow(
         id=world.ids.take("DOC"),
         kind="document",

@@ -1,0 +1,60 @@
+"""Records are filed before what they announce has begun, and people have access only while they are employed."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
+from companyos_gateway.world.seed_documents.datahub import RecordRow
+
+SEEDS = range(30)
+HARD = 4
+
+
+@cache
+def _build(name: str, seed: int) -> BuiltTask[Any]:
+    module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
+    built: BuiltTask[Any] = module.SCENARIO.build(seed, profile_for(HARD), {})
+    return built
+
+
+def _documents(built: BuiltTask[Any], document_type: str) -> list[RecordRow]:
+    records = [one for one in built.world.datahub.records if one.kind == "document"]
+    return [one for one in records if one.fields.get("document_type") == document_type]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_handbook_page_is_not_filed_after_it_was_published(seed: int) -> None:
+    built = _build("handbook_update", seed)
+    for page in _documents(built, "handbook"):
+        if page.id == built.case.predecessor_id:
+            assert page.created_at.date() <= date.fromisoformat(page.fields["published_on"])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_employed(seed: int) -> None:
+    built = _build("employee_offboarding", seed)
+    person = built.world.staff.person(built.case.person_id)
+    grants = [one for one in built.world.datahub.records if one.fields.get("person_id") == person.id]
+    grants = [one for one in grants if one.kind == "access_grant"]
+    assert grants
+    for grant in grants:
+        assert grant.starts_on is not None
+        assert grant.created_at.date() <= grant.starts_on
+        assert grant.starts_on >= person.employed_from
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("document_type", ["rota", "maintenance_notice"])
+def test_a_rota_and_a_maintenance_notice_are_filed_before_their_first_day(document_type: str, seed: int) -> None:
+    documents = _documents(_build("incident_response", seed), document_type)
+    assert documents
+    for document in documents:
+        assert document.starts_on is not None
+        assert document.created_at.date() < document.starts_on
