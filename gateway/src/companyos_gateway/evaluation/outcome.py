@@ -156,7 +156,7 @@ class Request:
 
 
 class RefusalAct(Protocol):
-    """What has to be done before the ticket is cancelled."""
+    """An act that has to precede the cancellation of the ticket."""
 
     @property
     def check_id(self) -> str:
@@ -254,7 +254,7 @@ class FraudReported:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What the right end of a task consists of, besides its ticket.
+    """The right end of a task, besides that of its ticket.
 
     `prepared` are ends of other entities, reached before the last request is made. `requests` are made in this order,
     by different approvers; the last one is linked to the ticket. `goals` hold once it is approved. A refusal needs

@@ -61,7 +61,7 @@ def allowances_of(case: DeclaredCase) -> Iterable[Allowance]:
 
 
 class _Declared(TicketRubric):
-    """What both ends have in common: metrics to refresh, entities to settle, and damage."""
+    """Base of both ends: metrics to refresh, entities to settle, and damage."""
 
     ticket_case: DeclaredCase
 

@@ -38,7 +38,7 @@ LEVELS = tuple(Level)
 
 
 class Variant(StrEnum):
-    """How the grant differs from the request."""
+    """Variant of the case: how the grant differs from the request."""
 
     AS_ASKED = "as_asked"
     TRIMMED = "trimmed"
