@@ -1,0 +1,6 @@
+"""Plausibility linter: checks that what an instance plans could have happened in a real company."""
+
+from verification.plausibility.facts import Facts, Finding
+from verification.plausibility.rules import RULES, find_implausible
+
+__all__ = ["RULES", "Facts", "Finding", "find_implausible"]

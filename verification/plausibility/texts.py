@@ -1,0 +1,97 @@
+"""Texts are complete: no open slots, no doubled spaces, capital letters, and only people of the company."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from companyos_gateway.world.pools import pool
+from verification.plausibility.facts import Facts
+
+Found = Iterator[tuple[str, str]]
+
+_SLOT = re.compile(r"\{[^{}\n]*\}")
+_DOUBLED = re.compile(r"\S {2,}\S|\s,|\(\s| \.(?!\w)")
+_SENTENCE = re.compile(r"(?:^|(?<=[.!?])[ \n]+|\n+)(?:[-*] |\(\d+\) |\d+\. )?([a-z][\w-]*)")
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|approx|incl|excl|vs|no|nos|p\.m|a\.m)\. ?$", re.IGNORECASE)
+
+
+def texts(facts: Facts) -> Found:
+    """Yield texts with open slots, doubled spaces, sentences in lower case, or people whom nobody knows."""
+    known = {row["name"] for row in facts.people.values()} | {row["contact_name"] for row in facts.vendors.values()}
+    names = re.compile("|".join(re.escape(form) for form in sorted(_forms(), key=len, reverse=True)))
+    for entity, text, is_prose in _texts(facts):
+        for slot in _SLOT.findall(text):
+            yield entity, f"The slot {slot} is open in: {text[:90]}"
+        if _DOUBLED.search(text):
+            yield entity, f"Spaces are doubled or misplaced in: {text[:90]}"
+        prose = names.sub("Ltd", text) if is_prose else text.partition(". ")[0]
+        for match in _SENTENCE.finditer(prose):
+            word, before = match.group(1), prose[: match.start(1)]
+            if word not in _lower_names() and not _ABBREVIATION.search(before):
+                yield entity, f"A sentence starts with {word!r} in: {text[:90]}"
+        for name in _person_names().findall(text):
+            if name not in known:
+                yield entity, f"Nobody is called {name}, in: {text[:90]}"
+
+
+_TITLE, _PROSE = False, True
+_TEXTS = (
+    ("ticketdesk", "tickets", "key", "title", _TITLE),
+    ("ticketdesk", "tickets", "key", "description", _PROSE),
+    ("ticketdesk", "comments", "ticket_key", "body", _PROSE),
+    ("ticketdesk", "checklist_items", "ticket_key", "text", _TITLE),
+    ("datahub", "records", "id", "title", _TITLE),
+    ("datahub", "vendors", "id", "name", _TITLE),
+    ("datahub", "vendors", "id", "notes", _PROSE),
+    ("datahub", "sources", "id", "name", _TITLE),
+    ("datahub", "metrics", "id", "title", _TITLE),
+    ("datahub", "policies", "id", "title", _TITLE),
+    ("datahub", "policies", "id", "body", _PROSE),
+    ("datahub", "data_issues", "id", "description", _PROSE),
+    ("datahub", "refresh_plans", "id", "error", _PROSE),
+    ("approvalflow", "approval_types", "key", "title", _TITLE),
+    ("approvalflow", "approval_types", "key", "description", _PROSE),
+    ("approvalflow", "requests", "id", "justification", _PROSE),
+    ("approvalflow", "decisions", "id", "reason", _PROSE),
+    ("approvalflow", "notes", "id", "body", _PROSE),
+    ("approvalflow", "reactions", "id", "reason", _PROSE),
+)
+"""Service, table, column of the entity and column of the text; prose consists of sentences."""
+
+
+def _texts(facts: Facts) -> Iterator[tuple[str, str, bool]]:
+    """Yield each text with its entity, and whether it consists of sentences."""
+    yield "brief", facts.brief, _PROSE
+    for service, table, key, name, is_prose in _TEXTS:
+        for row in facts.documents[service][table]:
+            if row[name]:
+                yield row[key], row[name], is_prose
+    for event in facts.ticketdesk["scheduled_events"]:
+        for name in event["data"].keys() & {"title", "description", "body"}:
+            yield f"planned {event['kind']}", event["data"][name], name != "title"
+    for row in facts.approval_types.values():
+        for spec in row["fields"]:
+            yield row["key"], spec["description"], _PROSE
+
+
+@cache
+def _person_names() -> re.Pattern[str]:
+    words = pool("people")
+    given, family = set(words["given"]), set(words["family"])
+    for own in pool("held_out").values():
+        given |= set(own.get("given", ()))
+        family |= set(own.get("family", ()))
+    return re.compile(rf"\b(?:{'|'.join(sorted(given))}) (?:{'|'.join(sorted(family))})\b")
+
+
+@cache
+def _forms() -> frozenset[str]:
+    return frozenset(form for entry in pool("vendors")["country"] for form in entry["forms"])
+
+
+@cache
+def _lower_names() -> frozenset[str]:
+    """Return names that are written in lower case: services."""
+    return frozenset(pool("data")["slots"]["service"])
