@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, draw_office_time, to_office_hours, working_days_from
+from companyos_gateway.world.calendar import closing_time, draw_office_moments, draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.ticketdesk import (
     ChecklistRow,
@@ -25,6 +25,9 @@ FREE_SLOTS = 4
 """Numbers that each team's sequence keeps free; unused ones are gaps, as in any real sequence."""
 
 OLDEST_DAYS = 90
+LONGEST_STEP = timedelta(days=3)
+"""How long a ticket stays at a status before the last, at most on average."""
+
 LINKS = (9, 13)
 _STATUSES: list[tuple[Status | None, int]] = [
     (None, 6),
@@ -79,9 +82,9 @@ def draw_ticket(
     """Add a ticket made of a template, at the given status or at a drawn one."""
     words = TextTemplate(stream, world.slot_sources())
     status = status or stream.weighted(_STATUSES)
-    team = world.staff.active(team_id)
+    team = world.present(slot.created_at.date(), team_id=team_id)
     assignee = stream.choice(team) if status not in (None, "cancelled") and stream.chance(0.85) else None
-    reporter = stream.choice(world.staff.active())
+    reporter = stream.choice(world.present(slot.created_at.date()))
     if status in _DONE_STATUSES and assignee is None:
         assignee = stream.choice(team)
     ticket = TicketRow(
@@ -97,7 +100,7 @@ def draw_ticket(
         tags=list(template["tags"]),
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_time(working_days_from(world.today, stream.integer(-10, 25))) if stream.chance(0.6) else None,
+        due_at=_draw_due_time(world, stream, slot.created_at),
     )
     if status in ("closed", "cancelled"):
         ticket.reason_code = "completed" if status == "closed" else stream.choice(["duplicate", "withdrawn"])
@@ -111,6 +114,13 @@ def draw_ticket(
     _draw_verification(stream, ticket, worker.id)
     _draw_comments(world, stream, ticket, words, [worker.id, reporter.id])
     return ticket
+
+
+def _draw_due_time(world: WorldBuilder, stream: Stream, created_at: datetime) -> datetime | None:
+    """Draw when a ticket is due, if it is: some days around the start, and at least a day after its creation."""
+    due_on = working_days_from(world.today, stream.integer(-10, 25))
+    earliest = working_days_from(created_at.date(), stream.integer(1, 5))
+    return closing_time(max(due_on, earliest)) if stream.chance(0.6) else None
 
 
 def number_rows(world: WorldBuilder) -> None:
@@ -158,11 +168,11 @@ def add_checklist(
 
 def add_history(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str) -> None:
     """Add the moves that led a ticket to its status, the reason of its end included."""
-    moment = ticket.created_at
     before: Status | None = None
-    for status in _STATUS_PATHS[ticket.status]:
-        moment = to_office_hours(moment + timedelta(minutes=stream.integer(20, 2400)))
-        moment = min(moment, world.started_at - timedelta(minutes=5))
+    path = _STATUS_PATHS[ticket.status]
+    latest = min(ticket.created_at + len(path) * LONGEST_STEP, world.latest_after(ticket.created_at))
+    moments = draw_office_moments(stream, ticket.created_at, latest, len(path))
+    for status, moment in zip(path, moments, strict=True):
         is_last = status == ticket.status
         world.ticketdesk.transitions.append(
             TransitionRow(
@@ -177,8 +187,8 @@ def add_history(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str)
             )
         )
         before = status
-    ticket.updated_at = max(ticket.updated_at, moment)
-    ticket.version = 1 + len(_STATUS_PATHS[ticket.status])
+    ticket.updated_at = max([ticket.updated_at, *moments])
+    ticket.version = 1 + len(path)
 
 
 def add_comment(world: WorldBuilder, ticket: TicketRow, *, author_id: str, at: datetime, body: str) -> None:
@@ -186,6 +196,12 @@ def add_comment(world: WorldBuilder, ticket: TicketRow, *, author_id: str, at: d
     world.ticketdesk.comments.append(
         CommentRow(id="", ticket_key=ticket.key, author_id=author_id, created_at=at, body=body)
     )
+
+
+def add_later_comment(world: WorldBuilder, stream: Stream, ticket: TicketRow, *, author_id: str, body: str) -> None:
+    """Add a comment of some time between the last change of a ticket and the start."""
+    [at] = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at))
+    add_comment(world, ticket, author_id=author_id, at=at, body=body)
 
 
 def _draw_key_slots(stream: Stream, world: WorldBuilder, prefix: str, count: int) -> list[KeySlot]:
@@ -210,10 +226,9 @@ def _draw_comments(
     world: WorldBuilder, stream: Stream, ticket: TicketRow, words: TextTemplate, authors: Sequence[str]
 ) -> None:
     lines = pool("tickets")["comments"][_COMMENT_GROUPS.get(ticket.status, ticket.status)]
-    for line in stream.sample(lines, stream.integer(0, min(2, len(lines)))):
-        age = world.started_at - ticket.created_at
-        at = to_office_hours((ticket.created_at + age * stream.fraction()).replace(second=0, microsecond=0))
-        moment = min(at, world.started_at - timedelta(minutes=5))
+    count = stream.integer(0, min(2, len(lines)))
+    moments = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at), count)
+    for line, moment in zip(stream.sample(lines, count), moments, strict=True):
         add_comment(world, ticket, author_id=stream.choice(authors), at=moment, body=words.fill(line))
 
 

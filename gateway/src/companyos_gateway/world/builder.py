@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
+from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.people import Staff
 from companyos_gateway.world.pools import pool
@@ -14,7 +15,10 @@ from companyos_gateway.world.seed_documents import ApprovalFlowDocument, DataHub
 from companyos_gateway.world.seed_documents.serialization import format_time
 from companyos_gateway.world.text_templates import choose_from, draw_number, draw_weekday
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday
+from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person
+
+LAST_MINUTES = timedelta(minutes=5)
+"""How long before the story starts the last things happened."""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,21 @@ class WorldBuilder:
         """The day on which the story starts."""
         return self.started_at.date()
 
+    @property
+    def last_evening(self) -> datetime:
+        """When the office closed on the last working day before the story starts."""
+        return closing_time(working_days_from(self.today, -1))
+
+    def latest_after(self, moment: datetime) -> datetime:
+        """Return up to when colleagues have gone on with something: the last evening, the start if it is of today."""
+        return self.last_evening if moment < self.last_evening else self.started_at - LAST_MINUTES
+
+    def present(self, first_day: date, last_day: date | None = None, *, team_id: str | None = None) -> list[Person]:
+        """Return who is at work on a day or up to another, in a team or anywhere; everybody where nobody is."""
+        last_day, employed = last_day or first_day, self.staff.active(team_id)
+        away = {one.person_id for one in self.absences if one.first_day <= last_day and first_day <= one.last_day}
+        return [one for one in employed if one.id not in away and one.is_employed(first_day)] or employed
+
     def slot_sources(self) -> Mapping[str, Callable[[Stream], Any]]:
         """Return what the slots of texts may draw: people, vendors and the pools' own words."""
         if not self._sources:
@@ -64,9 +83,25 @@ class WorldBuilder:
             self._sources["vendor"] = choose_from([vendor.name for vendor in self.datahub.vendors])
         return self._sources
 
+    def rename_in_texts(self, old: str, new: str) -> None:
+        """Replace a person's name in what was written, and in what will be."""
+        self._sources.clear()
+        for ticket in self.ticketdesk.tickets:
+            ticket.title, ticket.description = ticket.title.replace(old, new), ticket.description.replace(old, new)
+        for comment in self.ticketdesk.comments:
+            comment.body = comment.body.replace(old, new)
+
     def remove_absences(self, person_id: str) -> None:
         """Strike every absence of a person."""
         self.absences = [absence for absence in self.absences if absence.person_id != person_id]
+
+    def postpone_departure(self, stream: Stream, person_id: str, moment: datetime) -> None:
+        """Let a former employee have left between a moment and the start, not earlier."""
+        person = self.staff.person(person_id)
+        days = (self.last_evening.date() - moment.date()).days
+        last_day = moment.date() + timedelta(days=stream.integer(0, max(0, days)))
+        if person.employed_to is not None and person.employed_to < last_day:
+            self.staff.replace(person.model_copy(update={"employed_to": last_day}))
 
     def set_absence(self, person_id: str, *, first_day: date, last_day: date, kind: AbsenceKind) -> None:
         """Let a person be absent in that period, and in no other."""

@@ -59,19 +59,37 @@ def draw_office_time(stream: Stream, day: date) -> datetime:
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
 
 
-def to_office_hours(moment: datetime) -> datetime:
-    """Return the moment if the office is open then, else one in the first hour of the next working day."""
-    minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute
-    if is_working_day(moment.date()) and 0 <= minutes < OFFICE_MINUTES:
-        return moment
-    is_early = is_working_day(moment.date()) and minutes < 0
-    day = moment.date() if is_early else working_days_from(moment.date(), 1)
-    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=moment.minute)
+def is_office_time(moment: datetime) -> bool:
+    """Say whether the office is open at that moment."""
+    return is_working_day(moment.date()) and OFFICE_OPENS <= moment.time() < closing_time(moment.date()).time()
+
+
+def draw_office_moments(stream: Stream, after: datetime, before: datetime, count: int = 1) -> list[datetime]:
+    """Draw different minutes of the office hours after one moment and not after another, in the order of time.
+
+    Where the office is not open for long enough between them, they are the minutes that follow the first moment.
+    """
+    first, last = _office_minute(after) + 1, _office_minute(before - timedelta(minutes=1))
+    if last - first + 1 < count:
+        return [after + timedelta(minutes=number) for number in range(1, count + 1)]
+    return [_at_office_minute(minute) for minute in sorted(stream.distinct(first, last, count))]
 
 
 def closing_time(day: date) -> datetime:
     """Return when the office closes on that day."""
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=OFFICE_MINUTES)
+
+
+def _office_minute(moment: datetime) -> int:
+    """Return how many minutes the office was open before the end of a moment's minute; only differences matter."""
+    index = bisect_left(_WORKING_DAYS, moment.date())
+    minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute if is_working_day(moment.date()) else -1
+    return index * OFFICE_MINUTES + max(-1, min(minutes, OFFICE_MINUTES - 1))
+
+
+def _at_office_minute(minute: int) -> datetime:
+    day, minutes = _WORKING_DAYS[minute // OFFICE_MINUTES], minute % OFFICE_MINUTES
+    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
 
 
 _HOLIDAYS = frozenset((entry["month"], entry["day"]) for entry in pool("people")["holidays"])

@@ -7,7 +7,7 @@ from datetime import timedelta
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.world.backlog import draw_ticket
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, to_office_hours, working_days_from
+from companyos_gateway.world.calendar import closing_time, draw_office_moments, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_shared.streams import Stream
 
@@ -32,18 +32,14 @@ def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int)
     last = max(int(one.key.removeprefix(prefix)) for one in world.ticketdesk.tickets if one.key.startswith(prefix))
     newest = max(one.created_at for one in world.ticketdesk.tickets if one.key.startswith(prefix))
     first = max(newest, closing_time(working_days_from(world.today, -2)))
-    minutes = int((world.started_at - timedelta(minutes=30) - first).total_seconds()) // 60
-    moments = sorted(
-        to_office_hours(first + timedelta(minutes=stream.integer(1, max(2, minutes)))) for _ in range(count)
-    )
     slots = []
-    for moment in moments:
+    for moment in draw_office_moments(stream, first, world.started_at - MIN_AGE, count):
         last += stream.integer(1, 3)
-        slots.append(KeySlot(f"{prefix}{last}", min(moment, world.started_at - timedelta(minutes=20))))
+        slots.append(KeySlot(f"{prefix}{last}", moment))
     return slots
 
 
-MIN_AGE_MINUTES = 5
+MIN_AGE = timedelta(minutes=20)
 """How long before the story starts the last of them may have come in."""
 
 MAX_AGE = timedelta(days=3)
@@ -56,12 +52,11 @@ def recent_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: i
     known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
     last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))
     since = max(last_at, world.started_at - MAX_AGE)
-    minutes = int((world.started_at - since).total_seconds()) // 60 - MIN_AGE_MINUTES
     prefix, number = last_key.rpartition("-")[0], _number(last_key)
     slots = []
-    for offset in sorted(stream.distinct(1, minutes - 1, count)):
+    for moment in draw_office_moments(stream, since, world.started_at - MIN_AGE, count):
         number += stream.integer(1, 2)
-        slots.append(KeySlot(f"{prefix}-{number}", since + timedelta(minutes=offset)))
+        slots.append(KeySlot(f"{prefix}-{number}", moment))
     return slots
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,8 @@ from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.injection_checks import InjectedInstruction
-from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.seed_documents.datahub import VendorRow
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_gateway.world.vendors import draw_iban
@@ -63,10 +61,7 @@ class _InjectionSite:
 
     def comment(self, stream: Stream, author: Person, body: str) -> None:
         """Let somebody have written under the ticket some time before the story starts."""
-        age = self.world.started_at - self.ticket.created_at
-        written_at = to_office_hours(self.ticket.created_at + age * stream.fraction())
-        at = min(written_at, self.world.started_at - timedelta(minutes=5)).replace(second=0, microsecond=0)
-        add_comment(self.world, self.ticket, author_id=author.id, at=at, body=body)
+        add_later_comment(self.world, stream, self.ticket, author_id=author.id, body=body)
 
 
 def inject(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) -> PromptInjection:

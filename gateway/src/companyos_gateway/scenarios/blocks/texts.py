@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -10,11 +11,18 @@ from typing import Any
 from companyos_gateway.world.splits import texts_for_split
 from companyos_shared.streams import Stream
 
+_FIRST_LETTER = re.compile(r"^[a-z]|(?<=\? )[a-z]")
+
 
 @cache
 def load_texts(module_file: str) -> dict[str, Any]:
     """Return the words of the folder that a module lies in; they are shared and not to be changed."""
     return tomllib.loads((Path(module_file).parent / "texts.toml").read_text(encoding="utf-8"))
+
+
+def capitalize_first(text: str) -> str:
+    """Return a text whose first letter, and that after a question, is a capital one."""
+    return _FIRST_LETTER.sub(lambda match: match.group().upper(), text)
 
 
 def draw_brief(words: dict[str, Any], stream: Stream, key: str) -> str:

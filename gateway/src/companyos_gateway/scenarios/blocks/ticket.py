@@ -9,15 +9,19 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import Blocker, BlockerResolution
-from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
+from companyos_gateway.scenarios.blocks.texts import capitalize_first
+from companyos_gateway.world.backlog import add_checklist, add_comment, add_history, add_later_comment
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, to_office_hours, working_days_from
+from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, Status, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 
 DUE_IN_WORKING_DAYS = (12, 18)
 WAIT_MINUTES = (120, 960)
 """Office minutes until a colleague resolves what blocks the ticket."""
+
+WAIT_DAYS = timedelta(days=5)
+"""Days within which those office minutes lie."""
 
 WRONG_STATUSES: tuple[Status, ...] = ("blocked", "in_review")
 """What a ticket may claim to be at though nothing blocks it and nothing was done."""
@@ -147,16 +151,16 @@ def _new_ticket(
 ) -> TicketRow:
     slot = plan.slot or take_key_slot(world, stream, plan.team_id)
     status = _first_status(stream, plan, kinds)
+    reporters = world.present(slot.created_at.date())
     ticket = TicketRow(
         key=slot.key,
         type=plan.type,
-        title=stream.choice(plan.titles),
-        description=plan.describe(stream),
+        title=capitalize_first(stream.choice(plan.titles)),
+        description=capitalize_first(plan.describe(stream)),
         status=status,
         priority=None,
         assignee_id=None,
-        reporter_id=plan.reporter_id
-        or stream.choice([one for one in world.staff.active() if one.id != world.agent_id]).id,
+        reporter_id=plan.reporter_id or stream.choice([one for one in reporters if one.id != world.agent_id]).id,
         team_id=plan.team_id,
         tags=list(plan.tags),
         created_at=slot.created_at,
@@ -194,8 +198,10 @@ def _assignee(
         return world.ids.take("E")
     if Kind.DEPARTED_ASSIGNEE not in kinds:
         return usual
-    former_employees = [one for one in world.staff.people if not one.is_employed(world.today)]
-    return stream.choice(world.staff.departed(ticket.team_id) or former_employees).id
+    former_employees = [one for one in world.staff.people if not one.is_employed(world.today) and not one.roles]
+    leaver = stream.choice([one for one in former_employees if one.team_id == ticket.team_id] or former_employees)
+    world.postpone_departure(stream, leaver.id, ticket.created_at)
+    return leaver.id
 
 
 def _add_blocker(
@@ -204,7 +210,7 @@ def _add_blocker(
     entry = stream.choice([one for one in plan.words["blocker"] if one["way"] == resolution])
     team_id = entry["team"]
     slot = world.ticket_slots[team_id].pop()
-    worker = stream.choice(world.staff.active(team_id))
+    worker = stream.choice(world.present(world.today, world.today + WAIT_DAYS, team_id=team_id))
     blocker = TicketRow(
         key=slot.key,
         type="task",
@@ -213,7 +219,7 @@ def _add_blocker(
         status=entry["status"],
         priority="medium",
         assignee_id=worker.id,
-        reporter_id=stream.choice(world.staff.active(team_id)).id,
+        reporter_id=stream.choice(world.present(slot.created_at.date(), team_id=team_id)).id,
         team_id=team_id,
         tags=[],
         created_at=slot.created_at,
@@ -249,12 +255,12 @@ def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket
     duplicate = TicketRow(
         key=slot.key,
         type="request",
-        title=stream.choice([title for title in plan.titles if title != ticket.title]),
-        description=plan.fill(stream, stream.choice(plan.duplicate_texts)),
+        title=stream.choice([title for title in map(capitalize_first, plan.titles) if title != ticket.title]),
+        description=capitalize_first(plan.fill(stream, stream.choice(plan.duplicate_texts))),
         status=stream.choice(["open", None]),
         priority=None,
         assignee_id=None,
-        reporter_id=stream.choice(world.staff.active()).id,
+        reporter_id=stream.choice(world.present(slot.created_at.date())).id,
         team_id=plan.team_id,
         tags=list(plan.duplicate_tags),
         created_at=slot.created_at,
@@ -262,7 +268,5 @@ def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket
     )
     world.ticketdesk.tickets.append(duplicate)
     add_history(world, stream, duplicate, duplicate.reporter_id)
-    age: timedelta = world.started_at - slot.created_at
-    moment = to_office_hours((slot.created_at + age / 2).replace(second=0, microsecond=0))
     body = plan.words["double"]["comment"]
-    add_comment(world, duplicate, author_id=ticket.reporter_id, at=moment, body=body)
+    add_later_comment(world, stream, duplicate, author_id=ticket.reporter_id, body=body)

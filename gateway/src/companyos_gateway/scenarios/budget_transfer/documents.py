@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
@@ -12,7 +12,7 @@ from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, RefusalGround, Variant
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, is_working_day, to_office_hours, working_days_from
+from companyos_gateway.world.calendar import draw_office_moments, draw_office_time, is_working_day, working_days_from
 from companyos_gateway.world.people import EXECUTIVE, FINANCE
 from companyos_gateway.world.records import CURRENCY
 from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, RequestRow
@@ -231,7 +231,7 @@ def _unrelated_requests(
 def _add(world: WorldBuilder, stream: Stream, ask: _TransferRequest) -> RequestRow:
     """Add a request that waits for an answer of whoever made it."""
     words = texts()["requests"]
-    submitted_at = min(draw_office_time(stream, ask.day), world.started_at - timedelta(hours=20))
+    submitted_at = min(draw_office_time(stream, ask.day), world.last_evening - timedelta(hours=2))
     controller = stream.choice(world.staff.holders(Role.FINANCE_CONTROLLER))
     request = RequestRow(
         id="",
@@ -254,16 +254,12 @@ def _add(world: WorldBuilder, stream: Stream, ask: _TransferRequest) -> RequestR
             request_id="",
             kind="info_requested",
             by=controller.id,
-            at=min(to_office_hours(submitted_at + timedelta(minutes=stream.integer(60, 300))), _latest_request(world)),
+            at=draw_office_moments(stream, submitted_at, world.latest_after(submitted_at))[0],
             reason_code="more_information",
             reason=stream.choice(words["questions"]),
         )
     )
     return request
-
-
-def _latest_request(world: WorldBuilder) -> datetime:
-    return world.started_at - timedelta(minutes=30)
 
 
 def _renumber(world: WorldBuilder) -> None:

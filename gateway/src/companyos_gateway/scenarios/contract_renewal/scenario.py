@@ -40,9 +40,8 @@ from companyos_gateway.scenarios.contract_renewal.policy import (
 )
 from companyos_gateway.scenarios.contract_renewal.rubric import build_rubric
 from companyos_gateway.world import finish_world
-from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
@@ -181,7 +180,5 @@ def add_certificate_notice(world: WorldBuilder, stream: Stream, contract: Contra
     document = contract.certified.document
     if contract.variant is not Variant.AWAITED or document is None:
         return
-    age = world.started_at - ticket.created_at
-    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     assert document.owner_id is not None
-    add_comment(world, ticket, author_id=document.owner_id, at=moment, body=stream.choice(texts()["promises"]))
+    add_later_comment(world, stream, ticket, author_id=document.owner_id, body=stream.choice(texts()["promises"]))

@@ -27,9 +27,8 @@ from companyos_gateway.scenarios.expense_report.documents import Report, add_rep
 from companyos_gateway.scenarios.expense_report.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.expense_report.rubric import build_rubric
 from companyos_gateway.world import finish_world
-from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
@@ -151,6 +150,4 @@ def add_receipt_notice(world: WorldBuilder, stream: Stream, report: Report, tick
     if report.papers is not Variant.COMES:
         return
     body = stream.choice(texts()["receipts"]["comes"])
-    age = world.started_at - ticket.created_at
-    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
-    add_comment(world, ticket, author_id=report.owner.id, at=moment, body=body)
+    add_later_comment(world, stream, ticket, author_id=report.owner.id, body=body)

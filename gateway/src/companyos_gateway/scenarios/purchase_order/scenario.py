@@ -31,9 +31,8 @@ from companyos_gateway.scenarios.purchase_order.documents import (
 from companyos_gateway.scenarios.purchase_order.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.purchase_order.rubric import build_rubric
 from companyos_gateway.world import finish_world
-from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
@@ -76,10 +75,10 @@ class PurchaseOrder(TicketScenario[Case]):
         """Put one invoice and the obstacles drawn for it into the company."""
         world, stream, kinds = context.world, context.stream, context.kinds
         documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=context.must_refuse)
-        schedule_inspection(world, stream.child("inspection"), documents)
         policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
         add_approval_type(world, stream.child("type"), documents, policy_terms.policy)
         chain = add_approvers(world, stream.child("chain"), documents, kinds)
+        schedule_inspection(world, stream.child("inspection"), documents)
         subject, words = documents.invoice.id, texts()["decisions"]
         plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
         plan = ticket_plan(world, documents, kinds)
@@ -167,7 +166,5 @@ def add_inspection_notice(world: WorldBuilder, stream: Stream, documents: Purcha
     if documents.variant is not Variant.INSPECTED:
         return
     receipt = documents.receipts[-1]
-    age = world.started_at - ticket.created_at
-    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     assert receipt.owner_id is not None
-    add_comment(world, ticket, author_id=receipt.owner_id, at=moment, body=stream.choice(texts()["inspections"]))
+    add_later_comment(world, stream, ticket, author_id=receipt.owner_id, body=stream.choice(texts()["inspections"]))

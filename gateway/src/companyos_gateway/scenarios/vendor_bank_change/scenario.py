@@ -31,9 +31,8 @@ from companyos_gateway.scenarios.vendor_bank_change.policy import (
 )
 from companyos_gateway.scenarios.vendor_bank_change.rubric import build_rubric
 from companyos_gateway.world import finish_world
-from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.people import VENDOR_OPERATIONS
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
@@ -77,10 +76,10 @@ class VendorBankChange(TicketScenario[Case]):
         """Put one change of bank details and the obstacles drawn for it into the company."""
         world, stream, kinds = context.world, context.stream, context.kinds
         letter = add_letter(world, stream.child("letter"), kinds, must_refuse=context.must_refuse)
-        schedule_call(world, stream.child("call"), letter)
         policy_terms = add_policy(world, stream.child("rules"), letter, kinds)
         add_approval_types(world, stream.child("types"), letter, policy_terms.policy)
         checker_id, chain = add_approvers(world, stream.child("chain"), letter, kinds)
+        schedule_call(world, stream.child("call"), letter)
         subject, words = letter.vendor.id, texts()["decisions"]
         plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
         plan = ticket_plan(world, letter, kinds)
@@ -162,7 +161,5 @@ def add_call_notice(world: WorldBuilder, stream: Stream, letter: Letter, ticket:
     """Let a colleague say on the ticket that the call is still to come."""
     if letter.variant is not Variant.CALL_COMES or letter.note is None:
         return
-    age = world.started_at - ticket.created_at
-    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     assert letter.note.owner_id is not None
-    add_comment(world, ticket, author_id=letter.note.owner_id, at=moment, body=stream.choice(texts()["calls"]))
+    add_later_comment(world, stream, ticket, author_id=letter.note.owner_id, body=stream.choice(texts()["calls"]))
