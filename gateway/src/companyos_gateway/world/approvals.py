@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, to_office_hours, working_days_from
+from companyos_gateway.world.calendar import draw_office_moments, draw_office_time, working_days_from
 from companyos_gateway.world.policies import policy_in_force
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
@@ -32,6 +32,8 @@ DELEGATIONS = (3, 5)
 EXPIRES_AFTER_MINUTES = 20 * 24 * 60
 RECENT = timedelta(days=12)
 """Younger requests may still wait for their decision."""
+LONGEST_DECISION = timedelta(days=4)
+
 
 _STATUSES: list[tuple[RequestStatus, int]] = [("approved", 12), ("rejected", 3), ("withdrawn", 2)]
 _RECENT_STATUSES: list[tuple[RequestStatus, int]] = [("pending", 4), ("approved", 3), ("rejected", 1)]
@@ -95,6 +97,15 @@ def add_delegation(
     return row
 
 
+def remove_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
+    """Take away requests with their decisions and notes."""
+    approvalflow = world.approvalflow
+    ids = {row.id for row in approvalflow.requests if is_selected(row)}
+    approvalflow.requests = [row for row in approvalflow.requests if row.id not in ids]
+    approvalflow.decisions = [row for row in approvalflow.decisions if row.request_id not in ids]
+    approvalflow.notes = [row for row in approvalflow.notes if row.request_id not in ids]
+
+
 def _approval_type(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> ApprovalTypeRow:
     return ApprovalTypeRow(
         key=entry["key"],
@@ -125,8 +136,10 @@ def _draw_requests(world: WorldBuilder, stream: Stream) -> None:
         slot = KeySlot(f"APR-{number}", draw_office_time(stream, working_days_from(world.today, -days_ago)))
         approval_type = stream.choice(world.approvalflow.approval_types)
         candidates = records[_RECORD_OF[approval_type.key]]
-        if candidates:
-            record = candidates.pop(stream.integer(0, len(candidates) - 1))
+        filed = [record for record in candidates if record.created_at < slot.created_at]
+        if filed:
+            record = stream.choice(filed)
+            candidates.remove(record)
             _draw_request(world, stream, slot, approval_type, record)
 
 
@@ -135,11 +148,13 @@ def _draw_request(
 ) -> None:
     fields = {spec.name: _field(spec, record) for spec in approval_type.fields}
     approver = _pick_approver(world, stream, approval_type, record)
-    requester = stream.choice([one for one in world.staff.active() if one.id not in (approver.id, world.agent_id)])
+    others = [one for one in world.present(slot.created_at.date()) if one.id not in (approver.id, world.agent_id)]
+    claimant_id = _claimant_id(record)
+    requester = world.staff.person(claimant_id) if claimant_id else stream.choice(others)
     is_recent = world.started_at - slot.created_at < RECENT
     status = stream.weighted(_RECENT_STATUSES if is_recent else _STATUSES)
-    decided_at = to_office_hours(slot.created_at + timedelta(minutes=stream.integer(30, 900)))
-    decided_at = min(decided_at, world.started_at - timedelta(hours=1))
+    latest = min(slot.created_at + LONGEST_DECISION, world.latest_after(slot.created_at))
+    [decided_at] = draw_office_moments(stream, slot.created_at, latest)
     request = RequestRow(
         id=slot.key,
         type_key=approval_type.key,
@@ -186,7 +201,12 @@ def _field(spec: FieldSpecRow, record: RecordRow) -> FieldValue:
 def _pick_approver(world: WorldBuilder, stream: Stream, approval_type: ApprovalTypeRow, record: RecordRow) -> Person:
     amount = record.amount_cents or 0
     role = next(one.role for one in approval_type.thresholds if one.up_to_cents is None or amount <= one.up_to_cents)
-    return stream.choice(world.staff.holders(Role(role)))
+    return stream.choice([one for one in world.staff.holders(Role(role)) if one.id != _claimant_id(record)])
+
+
+def _claimant_id(record: RecordRow) -> str | None:
+    """Return who alone asks for the approval of a record: the owner of an expense."""
+    return record.owner_id if record.kind == "expense" else None
 
 
 def _draw_delegations(world: WorldBuilder, stream: Stream) -> None:

@@ -140,7 +140,7 @@ class _Requesters:
         self.role = role
         staff = world.staff
         self.askers = [one.id for one in staff.active() if not one.roles and one.id != world.agent_id]
-        self.gone = [one.id for one in staff.people if not one.is_employed(world.today)]
+        self.gone = [one.id for one in staff.people if not one.is_employed(world.today) and not one.roles]
         self.lead_id = staff.holders(Role.PROCUREMENT_LEAD)[0].id
         self.cfo_id = staff.holders(Role.CFO)[0].id
         self.wrong_ids: set[str] = set()
@@ -219,6 +219,8 @@ def _row(
     world: WorldBuilder, stream: Stream, audited: ApprovalSubject, one: RequestDraft, first_day: date
 ) -> RequestRow:
     submitted_at = _submitted_at(world, stream, first_day, is_early=one.is_early)
+    for person_id in (one.requester_id, one.approver_id):
+        world.postpone_departure(stream, person_id, submitted_at)
     subject = add_subject_record(world, stream, audited, one.amount_cents, owner_id=one.requester_id)
     keys = [ticket.key for ticket in world.ticketdesk.tickets]
     expected = PendingRequest(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.world.approvals import add_delegation
+from companyos_gateway.world.approvals import add_delegation, remove_requests
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.people import FINANCE
@@ -142,7 +142,8 @@ def plan_reactions(
 
 
 def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow) -> None:
-    """Add an approval type, in the place of the company's usual one of that key where there is one."""
+    """Add an approval type, in the place of the company's usual one of that key and its requests."""
+    remove_requests(world, lambda request: request.type_key == row.key)
     types = world.approvalflow.approval_types
     index = next((number for number, one in enumerate(types) if one.key == row.key), len(types))
     types[index : index + 1] = [row]

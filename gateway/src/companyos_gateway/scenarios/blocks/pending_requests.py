@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from companyos_gateway.world.approvals import remove_requests
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import to_office_hours
+from companyos_gateway.world.calendar import draw_office_moments
 from companyos_gateway.world.seed_documents.approvalflow import (
     DecisionRow,
     FieldValue,
@@ -20,6 +21,7 @@ from companyos_gateway.world.seed_documents.approvalflow import (
 from companyos_shared.streams import Stream
 
 EXPIRES_AFTER_MINUTES = 60 * 24 * 60
+LONGEST_REPLY = timedelta(days=2)
 SLOW_MINUTES = 14_000
 """Office minutes for which nobody decides: longer than a task has time."""
 
@@ -77,10 +79,7 @@ def add_request(world: WorldBuilder, stream: Stream, request: PendingRequest) ->
 
 def remove_pending_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
     """Take away what waits already of the requests that are meant."""
-    approvalflow = world.approvalflow
-    open_ids = {row.id for row in approvalflow.requests if row.status == "pending" and is_selected(row)}
-    approvalflow.requests = [row for row in approvalflow.requests if row.id not in open_ids]
-    approvalflow.notes = [row for row in approvalflow.notes if row.request_id not in open_ids]
+    remove_requests(world, lambda row: row.status == "pending" and is_selected(row))
 
 
 def number_requests(world: WorldBuilder, stream: Stream) -> None:
@@ -101,7 +100,8 @@ def number_requests(world: WorldBuilder, stream: Stream) -> None:
 
 
 def _add_decision(world: WorldBuilder, stream: Stream, row: RequestRow, approver_reply: str) -> None:
-    at = min(to_office_hours(row.submitted_at + timedelta(minutes=stream.integer(30, 300))), world.started_at)
+    latest = min(row.submitted_at + LONGEST_REPLY, world.latest_after(row.submitted_at))
+    [at] = draw_office_moments(stream, row.submitted_at, latest)
     row.decided_at = None if row.status == "info_requested" else at
     kind: Any = row.status
     world.approvalflow.decisions.append(
