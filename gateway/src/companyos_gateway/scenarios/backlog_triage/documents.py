@@ -159,7 +159,7 @@ class _QueueDrawer:
 
 
 def _write(world: WorldBuilder, stream: Stream, item: Item, slot: KeySlot, *, team_id: str, tag: str) -> TicketRow:
-    words = texts()
+    words, reporters = texts(), world.present(slot.created_at.date())
     fill = {"asset": item.asset, "fault": item.fault, "people": item.people}
     ticket = TicketRow(
         key=slot.key,
@@ -169,7 +169,7 @@ def _write(world: WorldBuilder, stream: Stream, item: Item, slot: KeySlot, *, te
         status=item.status,
         priority=None,
         assignee_id=None,
-        reporter_id=stream.choice([one for one in world.staff.active() if one.id != world.agent_id]).id,
+        reporter_id=stream.choice([one for one in reporters if one.id != world.agent_id]).id,
         team_id=team_id,
         tags=[tag],
         created_at=slot.created_at,
@@ -184,14 +184,17 @@ def _set_history(
     world: WorldBuilder, stream: Stream, item: Item, scale: PolicyParameters, *, kinds: Collection[Kind]
 ) -> None:
     """Give a ticket the priority and the assignee that it has so far, and the moves that led to its status."""
-    ticket, team = item.ticket, world.staff.active(item.ticket.team_id)
+    ticket = item.ticket
+    team = world.present(ticket.created_at.date(), team_id=ticket.team_id)
     if ticket.status is not None:
         ticket.priority = stream.choice([None, draw_other_priority(stream, item.level(scale))])
         ticket.assignee_id = stream.choice([None, stream.choice(team).id])
-        gone = [one for one in world.staff.people if not one.is_employed(world.today)]
-        leaver = stream.choice(world.staff.departed(ticket.team_id) or gone)
-        if Kind.DEPARTED_ASSIGNEE in kinds and stream.chance(0.5):
+        gone = [one for one in world.staff.people if not one.is_employed(world.today) and not one.roles]
+        leaver = stream.choice([one for one in gone if one.team_id == ticket.team_id] or gone)
+        is_old = ticket.created_at < world.last_evening
+        if Kind.DEPARTED_ASSIGNEE in kinds and stream.chance(0.5) and is_old:
             ticket.assignee_id = leaver.id
+            world.postpone_departure(stream, leaver.id, world.last_evening)
     if not item.is_ours:
         ticket.assignee_id = stream.choice(team).id
     add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)

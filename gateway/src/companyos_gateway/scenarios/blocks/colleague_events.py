@@ -63,16 +63,17 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
         template = own.choice([one for one in templates if case.team_id in one["teams"]] if n == 0 else templates)
         team_id = case.team_id if n == 0 else own.choice(template["teams"])
         words = TextTemplate(own, world.slot_sources())
+        at = _draw_time(world, own, EVENT_MINUTES)
         data = {
             "key": _next_key(world, team_id),
             "type": template["type"],
             "title": words.fill(template["title"]),
             "description": words.fill(own.choice(template["texts"])),
-            "reporter_id": own.choice(world.staff.active()).id,
+            "reporter_id": own.choice(_colleagues_present(world, at)),
             "team_id": team_id,
             "tags": list(template["tags"]),
         }
-        _schedule(world, "ticket", _draw_time(world, own, EVENT_MINUTES), data)
+        _schedule(world, "ticket", at, data)
         keys.append(data["key"])
     return PlannedEvent(keys[0], {"tickets": ", ".join(keys)})
 
@@ -99,15 +100,20 @@ def _plan_comment(
     world: WorldBuilder, stream: Stream, key: str, about: str, at: datetime, *, once_verified: str | None = None
 ) -> str:
     """Let a colleague write under a ticket; return who."""
-    author = stream.choice([one for one in world.staff.active() if one.id != world.agent_id])
+    author_id = stream.choice(_colleagues_present(world, at))
     text: str = stream.choice(_texts()[about])
     number = (
         len(world.ticketdesk.comments) + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events) + 1
     )
     body = text.format(person=stream.choice(world.staff.active()).name, key=key)
-    data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author.id, "body": body}
+    data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author_id, "body": body}
     _schedule(world, "comment", at, data, once_verified=once_verified)
-    return author.id
+    return author_id
+
+
+def _colleagues_present(world: WorldBuilder, at: datetime) -> list[str]:
+    """Return who is at work at a moment and is not the one that the agent acts for."""
+    return [one.id for one in world.present(at.date()) if one.id != world.agent_id]
 
 
 def _schedule(

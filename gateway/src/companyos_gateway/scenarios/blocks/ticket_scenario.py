@@ -17,6 +17,7 @@ from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
 from companyos_gateway.scenarios.blocks.texts import draw_brief
 from companyos_gateway.world import WorldBuilder, generate_world
+from companyos_gateway.world.absences import shorten_absences
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.company import Company
 
@@ -127,6 +128,7 @@ class TicketScenario(ABC, Generic[CaseT]):
         perturbations = add_perturbations(
             world, stream, case, profile, overrides, exclude=self.excluded_perturbations, opt_in=self.opt_in_kinds
         )
+        shorten_absences(world)
         build_rubric = RubricFactory(
             self.rubric, case, world.company(), perturbations.instructions, confidential_values(world)
         )

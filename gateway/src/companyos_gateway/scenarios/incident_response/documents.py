@@ -229,7 +229,7 @@ def _add_report(
     world: WorldBuilder, stream: Stream, outage: Outage, slot: KeySlot, *, status: Status | None
 ) -> TicketRow:
     words = texts()
-    people = [one for one in world.staff.active() if one.id != world.agent_id]
+    people = [one for one in world.present(slot.created_at.date()) if one.id != world.agent_id]
     ticket = TicketRow(
         key=slot.key,
         type="incident",
@@ -237,7 +237,9 @@ def _add_report(
         description=report_text(world, stream, outage),
         status=status,
         priority=stream.choice(("medium", "high")) if status else None,
-        assignee_id=stream.choice(world.staff.active(TEAM)).id if status == "in_progress" else None,
+        assignee_id=stream.choice(world.present(slot.created_at.date(), team_id=TEAM)).id
+        if status == "in_progress"
+        else None,
         reporter_id=stream.choice(people).id,
         team_id=TEAM,
         tags=list(TAGS),
@@ -284,6 +286,7 @@ def _add_changes(
 def _change(world: WorldBuilder, stream: Stream, service: str, release: str, slot: KeySlot) -> TicketRow:
     words = texts()["changes"]
     fill = {"service": service, "release": release}
+    team = world.present(slot.created_at.date(), team_id=TEAM)
     ticket = TicketRow(
         key=slot.key,
         type="change",
@@ -291,8 +294,8 @@ def _change(world: WorldBuilder, stream: Stream, service: str, release: str, slo
         description=stream.choice(words["texts"]).format(**fill),
         status="in_review",
         priority="medium",
-        assignee_id=stream.choice([one for one in world.staff.active(TEAM) if one.id != world.agent_id]).id,
-        reporter_id=stream.choice(world.staff.active(TEAM)).id,
+        assignee_id=stream.choice([one for one in team if one.id != world.agent_id]).id,
+        reporter_id=stream.choice(team).id,
         team_id=TEAM,
         tags=["release"],
         created_at=slot.created_at,
