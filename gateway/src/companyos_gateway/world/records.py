@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.world.builder import WorldBuilder
@@ -10,6 +10,7 @@ from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
 from companyos_gateway.world.text_templates import TextTemplate
+from companyos_gateway.world.vendors import supplier_of
 from companyos_shared.streams import Stream
 
 CURRENCY = "EUR"
@@ -25,7 +26,16 @@ PREFIXES = {
     "access_grant": "ACG",
     "document": "DOC",
 }
+FOLLOWS_ORDER = ("goods_receipt", "invoice")
+RECORD_WORKING_DAYS = (5, 80)
+"""How many working days ago records were filed."""
+
+PAYMENT_DAYS = 30
 _TERM_DAYS = 365
+
+
+_CONTRACT_STARTS: dict[str | None, tuple[int, int]] = {None: (-300, -20), "expired": (-600, -370), "draft": (10, 60)}
+"""In how many days a contract starts, by its state."""
 
 
 def draw_records(world: WorldBuilder, stream: Stream) -> None:
@@ -45,25 +55,31 @@ def draw_contract(
 ) -> RecordRow:
     """Add a contract with a vendor and return it."""
     entry = pool("data")["contract"]
-    starts_on = world.today + timedelta(days=stream.integer(-300, -20))
+    state = state or stream.choice(entry["states"])
+    starts_on = world.today + timedelta(days=stream.integer(*_CONTRACT_STARTS.get(state, _CONTRACT_STARTS[None])))
+    signed_on = starts_on - timedelta(days=stream.integer(3, 40))
+    filed_on = working_days_from(signed_on, 1)
+    if state == "draft":
+        filed_on = working_days_from(world.today, -stream.integer(5, 20))
     title = TextTemplate(stream, world.slot_sources(), vendor=vendor.legal_name).fill(stream.choice(entry["titles"]))
     fields = {
         "contract_type": stream.choice(entry["types"]),
         "notice_days": stream.choice(entry["notice_days"]),
         "auto_renews": stream.chance(0.5),
-        "signed_on": (starts_on - timedelta(days=stream.integer(3, 40))).isoformat(),
+        "signed_on": "" if state == "draft" else signed_on.isoformat(),
     }
     record = _record(
         world,
         stream,
         kind="contract",
         title=title,
-        state=state or stream.choice(entry["states"]),
+        state=state,
         vendor_id=vendor.id,
         amount_cents=amount_cents or rounded_amount(stream, *entry["amount"]),
         starts_on=starts_on,
         ends_on=starts_on + timedelta(days=_TERM_DAYS),
         fields=fields,
+        filed_at=draw_office_time(stream, filed_on),
     )
     world.datahub.records.append(record)
     return record
@@ -75,29 +91,47 @@ def rounded_amount(stream: Stream, low: int, high: int) -> int:
 
 
 def _draw_record(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> None:
-    orders = [record.id for record in world.datahub.records if record.kind == "purchase_order"]
-    past = world.today - timedelta(days=stream.integer(4, 200))
+    """Add a record; a receipt or an invoice comes from the vendor of an order, after it."""
+    order = _pick_order(world, stream) if entry["kind"] in FOLLOWS_ORDER else None
+    past = working_days_from(world.today, -stream.integer(*RECORD_WORKING_DAYS))
+    if order is not None:
+        past = min(working_days_from(order.created_at.date(), stream.integer(1, 9)), working_days_from(world.today, -1))
+    filed_on = working_days_from(past, stream.integer(0, 3)) if entry["kind"] == "expense" else past
+    filed_at = draw_office_time(stream, filed_on)
+    slots = world.slot_sources()
     words = TextTemplate(
         stream,
-        {**world.slot_sources(), "person_id": lambda own: own.choice(world.staff.active()).id},
-        date=past.isoformat(),
-        order=stream.choice(orders) if orders else "",
+        {**slots, "person_id": lambda own: own.choice(world.present(past)).id},
+        date=(past + timedelta(days=PAYMENT_DAYS) if entry["kind"] == "invoice" else past).isoformat(),
+        order=order.id if order else "",
     )
+    title, state = words.fill(stream.choice(entry["titles"])), stream.choice(entry["states"])
+    vendor_id = order.vendor_id if order else supplier_of(world, stream, title).id if entry["vendor"] else None
     low, high = entry["amount"]
-    world.datahub.records.append(
-        _record(
-            world,
-            stream,
-            kind=entry["kind"],
-            title=words.fill(stream.choice(entry["titles"])),
-            state=stream.choice(entry["states"]),
-            vendor_id=stream.choice(world.datahub.vendors).id if entry["vendor"] else None,
-            amount_cents=rounded_amount(stream, low, high) if high else None,
-            starts_on=past,
-            ends_on=past + timedelta(days=_TERM_DAYS),
-            fields={name: _field(stream, words, value) for name, value in entry["fields"].items()},
-        )
+    amount_cents = rounded_amount(stream, low, high) if high else None
+    fields = {name: _field(stream, words, value) for name, value in entry["fields"].items()}
+    if order is not None:
+        fields["quantity"] = order.fields["quantity"]
+        amount_cents = order.amount_cents if high else None
+    is_over = state == "expired"
+    record = _record(
+        world,
+        stream,
+        kind=entry["kind"],
+        title=title,
+        state=state,
+        vendor_id=vendor_id,
+        amount_cents=amount_cents,
+        starts_on=past,
+        ends_on=world.today - timedelta(days=1) if is_over else past + timedelta(days=_TERM_DAYS),
+        fields=fields,
+        filed_at=filed_at,
     )
+    world.datahub.records.append(record)
+
+
+def _pick_order(world: WorldBuilder, stream: Stream) -> RecordRow:
+    return stream.choice([record for record in world.datahub.records if record.kind == "purchase_order"])
 
 
 def _field(stream: Stream, words: TextTemplate, value: Any) -> Any:
@@ -118,14 +152,14 @@ def _record(
     starts_on: date,
     ends_on: date,
     fields: dict[str, Any],
+    filed_at: datetime,
 ) -> RecordRow:
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(2, 60)))
     return RecordRow(
         id=world.ids.take(PREFIXES[kind]),
         kind=kind,
         title=title,
         state=state,
-        owner_id=stream.choice(world.staff.active()).id,
+        owner_id=stream.choice(world.present(filed_at.date())).id,
         vendor_id=vendor_id,
         amount_cents=amount_cents,
         currency=CURRENCY if amount_cents is not None else None,

@@ -26,6 +26,20 @@ _IBAN_DIGITS = 18
 _TAX_DIGITS = 9
 _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
+_SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("licence", "license", "software"), ("software", "cloud", "analytics")),
+    (
+        ("clean", "chair", "desk lamp", "whiteboard", "first aid", "shelving", "storage rack", "safety shoe"),
+        ("facilities",),
+    ),
+    (("elevator", "waste", "plant care", "cooler", "extinguisher"), ("facilities",)),
+    (("packaging", "crate", "pallet", "courier", "labels", "work glove"), ("logistics",)),
+    (("training day",), ("staffing",)),
+    (("translation", "payslip"), ("consulting", "staffing")),
+    (("cafeteria", "catering"), ("catering",)),
+    (("switches", "scanners", "headset", "docking", "printers", "monitors", "batteries"), ("software",)),
+)
+"""The categories of vendors that sell something, by words in its name. The first that fits counts."""
 
 
 def draw_vendors(world: WorldBuilder, stream: Stream) -> None:
@@ -37,10 +51,13 @@ def draw_vendors(world: WorldBuilder, stream: Stream) -> None:
             draw_bank_change(world, stream, vendor)
 
 
-def draw_vendor(world: WorldBuilder, stream: Stream, *, status: VendorStatus | None = None) -> VendorRow:
-    """Add a vendor to the world and return it."""
+def draw_vendor(
+    world: WorldBuilder, stream: Stream, *, status: VendorStatus | None = None, goods: str = ""
+) -> VendorRow:
+    """Add a vendor to the world and return it; where goods are named, it is one that sells them."""
     names = pool("vendors")
-    trade = stream.choice(names["trade"])
+    categories = categories_of(goods)
+    trade = stream.choice([one for one in names["trade"] if not categories or one["category"] in categories])
     country = stream.choice(names["country"])
     name = f"{world.vendor_words.pop()} {stream.choice(trade['names'])}"
     contact = _person_name(stream)
@@ -55,7 +72,7 @@ def draw_vendor(world: WorldBuilder, stream: Stream, *, status: VendorStatus | N
         status=stream.weighted(_STATUSES) if status is None else status,
         risk_tier=stream.weighted(_TIERS),
         contact_name=contact,
-        contact_email=f"{contact.lower().replace(' ', '.')}@{_slug(name)}.example",
+        contact_email=_address(contact, name),
         bank_iban=draw_iban(stream, code),
         notes=stream.choice(names["wording"]["notes"]),
     )
@@ -64,14 +81,38 @@ def draw_vendor(world: WorldBuilder, stream: Stream, *, status: VendorStatus | N
 
 
 def draw_namesake(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> VendorRow:
-    """Add a vendor whose name differs from another's only in the legal form or the trade."""
-    lookalike = draw_vendor(world, stream)
+    """Add a vendor of the same country and category whose name differs from another's only in the legal form."""
     country = next(entry for entry in pool("vendors")["country"] if entry["code"] == vendor.country)
     form = next(form for form in country["forms"] if not vendor.legal_name.endswith(form))
-    position = len(world.datahub.vendors) - 1
-    lookalike = replace(lookalike, name=vendor.name, legal_name=f"{vendor.name} {form}", category=vendor.category)
-    world.datahub.vendors[position] = lookalike
+    contact = _person_name(stream)
+    lookalike = replace(
+        vendor,
+        id=world.ids.take("VEN"),
+        legal_name=f"{vendor.name} {form}",
+        tax_id=f"{vendor.country}{_digits(stream, _TAX_DIGITS)}",
+        status=stream.weighted(_STATUSES),
+        risk_tier=stream.weighted(_TIERS),
+        contact_name=contact,
+        contact_email=_address(contact, f"{vendor.name} {form}"),
+        bank_iban=draw_iban(stream, vendor.country),
+        notes=stream.choice(pool("vendors")["wording"]["notes"]),
+        version=1,
+    )
+    world.datahub.vendors.append(lookalike)
     return lookalike
+
+
+def categories_of(goods: str) -> tuple[str, ...]:
+    """Return the categories of vendors that sell goods or services; none where any may."""
+    words = goods.lower()
+    return next((categories for names, categories in _SOLD_BY if any(name in words for name in names)), ())
+
+
+def supplier_of(world: WorldBuilder, stream: Stream, goods: str) -> VendorRow:
+    """Return a vendor that sells the goods; a new one where the company has none."""
+    categories = categories_of(goods)
+    known = [one for one in world.datahub.vendors if not categories or one.category in categories]
+    return stream.choice(known) if known else draw_vendor(world, stream, goods=goods)
 
 
 def draw_certificates(world: WorldBuilder, stream: Stream, vendor: VendorRow, *, expired: bool = False) -> None:
@@ -119,5 +160,7 @@ def _digits(stream: Stream, count: int) -> str:
     return str(stream.integer(10 ** (count - 1), 10**count - 1))
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower())
+def _address(contact: str, name: str) -> str:
+    """Return the mail address of a person at a vendor."""
+    domain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"{contact.lower().replace(' ', '.')}@{domain}.example"

@@ -17,8 +17,21 @@ from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import PREFIXES
-from companyos_gateway.world.seed_documents.datahub import CertificateRow, DataHubEvent, RecordRow, RiskTier, VendorRow
-from companyos_gateway.world.vendors import CERTIFICATE_DAYS, draw_certificates, draw_namesake, draw_vendor
+from companyos_gateway.world.seed_documents.datahub import (
+    CertificateRow,
+    DataHubEvent,
+    RecordRow,
+    RiskTier,
+    VendorRow,
+    VendorStatus,
+)
+from companyos_gateway.world.vendors import (
+    CERTIFICATE_DAYS,
+    categories_of,
+    draw_certificates,
+    draw_namesake,
+    draw_vendor,
+)
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -199,6 +212,7 @@ def _add_pending(world: WorldBuilder, stream: Stream, document: RecordRow) -> No
     document.fields |= dict.fromkeys(shown, "")
     document.state = "draft"
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*PAPER_MINUTES))
+    document.owner_id = stream.choice(world.present(document.created_at.date(), due_at.date())).id
     data = {"record_id": document.id, "state": "published", "fields": shown}
     world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
@@ -273,7 +287,9 @@ def add_contract(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *
         variant = Variant.STEADY
     role = stream.choice(list(PRICES_CENTS))
     risk = draw_risk(stream.child("risk"), ground)
-    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    service = stream.choice(texts()["services"])
+    status: VendorStatus = "suspended" if ground is RefusalGround.SUSPENDED else "active"
+    vendor = draw_vendor(world, stream, status=status, goods=service)
     other = stream.choice([tier for tier in TIERS if tier != risk.tier])
     vendor.risk_tier = other if variant.is_retiered else risk.tier
     certified = add_certificates(
@@ -285,7 +301,7 @@ def add_contract(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *
         is_lacking=ground is RefusalGround.CERTIFICATE,
         words=texts(),
     )
-    record = _record(world, stream, vendor, role)
+    record = _record(world, stream, vendor, role, subject=service)
     lookalike, covering = (
         None,
         _add_renewed(world, stream.child("renewed"), record, is_same=ground is RefusalGround.COVERED),
@@ -307,14 +323,13 @@ def add_contract(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *
     )
 
 
-def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role) -> RecordRow:
+def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, *, subject: str) -> RecordRow:
     years = stream.choice(TERMS_YEARS)
     low, high = PRICES_CENTS[role]
     yearly = 500 * stream.integer(low // 500, high // 500)
     ends_on = world.today + timedelta(days=stream.integer(*DAYS_LEFT))
     ends_on = ends_on.replace(day=min(ends_on.day, 28))
     starts_on = ends_on.replace(year=ends_on.year - years)
-    subject = stream.choice(texts()["services"])
     return file_record(
         world,
         stream,
@@ -341,13 +356,15 @@ def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role) 
 
 def _add_renewed(world: WorldBuilder, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow | None:
     """Add a contract with the vendor that was renewed already: about the same service, or about another one."""
-    if not is_same and stream.chance(0.5):
+    service, supplied = record.fields["service"], categories_of(record.fields["service"])
+    others = [one for one in texts()["services"] if one != service and categories_of(one) == supplied]
+    if not is_same and (not others or stream.chance(0.5)):
         return None
     other = _similar_contract(world, record, record.vendor_id, state="renewed")
     assert record.ends_on is not None
     other.ends_on = record.ends_on.replace(year=record.ends_on.year + 1)
     if not is_same:
-        service = stream.choice([one for one in texts()["services"] if one != record.fields["service"]])
+        service = stream.choice(others)
         other.title, other.fields["service"] = f"Contract: {service}", service
     return other if is_same else None
 

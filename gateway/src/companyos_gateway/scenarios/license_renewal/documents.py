@@ -22,7 +22,7 @@ from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import CURRENCY
-from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow, VendorStatus
 from companyos_gateway.world.vendors import draw_certificates, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -91,7 +91,8 @@ def add_licence(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *,
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
     role = stream.choice(list(PRICES_CENTS))
-    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    status: VendorStatus = "suspended" if ground is RefusalGround.SUSPENDED else "active"
+    vendor = draw_vendor(world, stream, status=status, goods="licence")
     draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
     left = stream.integer(*DAYS_LEFT)
     if ground is RefusalGround.TOO_EARLY:
@@ -104,7 +105,7 @@ def add_licence(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *,
         covering = _similar_licence(world, record, vendor.id, state="renewed")
         covering.ends_on = world.today + timedelta(days=left + 365)
     if Kind.SIMILAR_NAMES in kinds:
-        other = draw_vendor(world, stream, status="active")
+        other = draw_vendor(world, stream, status="active", goods="licence")
         draw_certificates(world, stream, other)
         lookalike = _similar_licence(world, record, other.id, state=record.state)
         lookalike.fields["seats_used"] = stream.integer(10, 30)

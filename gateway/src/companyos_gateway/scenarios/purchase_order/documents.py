@@ -14,7 +14,7 @@ from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import PREFIXES
 from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow, VendorRow
-from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
+from companyos_gateway.world.vendors import categories_of, draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -181,10 +181,10 @@ def add_purchase_documents(
     if ground is RefusalGround.DUPLICATE:
         variant = Variant.WHOLE
     amounts = draw_amounts(stream.child("amounts"), variant, ground)
-    vendor = draw_vendor(world, stream, status="active")
+    item = stream.choice(texts()["items"])
+    vendor = draw_vendor(world, stream, status="active", goods=item)
     draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
     sender = draw_namesake(world, stream, vendor) if ground is RefusalGround.VENDOR else vendor
-    item = stream.choice(texts()["items"])
     order = _order(world, stream, vendor, amounts, item)
     invoice = _invoice(world, stream, sender, order, item=item, quantity=amounts.invoiced, price=amounts.invoice_price)
     documents = PurchaseDocuments(
@@ -211,6 +211,7 @@ def schedule_inspection(world: WorldBuilder, stream: Stream, documents: Purchase
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
     for receipt in documents.receipts:
         if receipt.state == "recorded":
+            receipt.owner_id = stream.choice(world.present(world.today, due_at.date())).id
             data = {"record_id": receipt.id, "state": "accepted"}
             world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
@@ -356,9 +357,10 @@ def _add_namesake(world: WorldBuilder, stream: Stream, documents: PurchaseDocume
     """Add an invoice of the same number and title that a vendor of nearly the same name has sent."""
     other = draw_namesake(world, stream, documents.vendor)
     draw_certificates(world, stream, other)
-    orders = [one for one in world.datahub.records if one.kind == "purchase_order" and one.id != documents.order.id]
+    items = [item for item in texts()["items"] if categories_of(item) == categories_of(documents.item)]
+    order = _order(world, stream, other, documents.amounts, stream.choice(items))
     quantity = stream.integer(5, 30)
-    fields = {**documents.invoice.fields, "purchase_order_id": stream.choice(orders).id, "quantity": quantity}
+    fields = {**documents.invoice.fields, "purchase_order_id": order.id, "quantity": quantity}
     lookalike = replace(
         documents.invoice,
         id=world.ids.take(PREFIXES["invoice"]),
