@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.calendar import draw_office_time, is_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.datahub import (
     DataIssueRow,
@@ -20,6 +20,10 @@ from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 EARLIER_VALUES = (1, 2)
+CUMULATIVE = frozenset({"spend_to_date", "budget_used"})
+"""Keys of metrics that count up from the first of January."""
+
+WHOLE_OF_UNIT = {"percent": 100.0, "points": 100.0, "per mille": 1000.0, "tenths of points": 1000.0}
 _PIPELINES: list[tuple[PipelineState, int]] = [("healthy", 8), ("degraded", 2)]
 _ISSUES = (
     ("stale", "The value has not moved for a week."),
@@ -96,14 +100,21 @@ def draw_metric(
         source_id=source.id,
     )
     world.datahub.metrics.append(metric)
-    earlier = metric.as_of
+    earlier, earlier_value = metric.as_of, value
     for _ in range(stream.integer(*EARLIER_VALUES)):
         earlier -= timedelta(minutes=stream.integer(1, 9) * source.freshness_sla_minutes)
-        earlier_value = max(0.0, value + stream.integer(-7, 7))
+        earlier_value = _earlier_value(stream, key, unit, earlier_value)
         world.datahub.metric_values.append(
             MetricValueRow(id="", metric_id=metric.id, value=earlier_value, as_of=earlier)
         )
     return metric
+
+
+def _earlier_value(stream: Stream, key: str, unit: str, value: float) -> float:
+    """Draw what a metric was before a value; one that counts up over the year was lower, and shares have a whole."""
+    if key in CUMULATIVE:
+        return value - stream.integer(0, int(value) // 10)
+    return min(max(0.0, value + stream.integer(-7, 7)), WHOLE_OF_UNIT.get(unit, float("inf")))
 
 
 def number_values(world: WorldBuilder) -> None:
@@ -123,10 +134,11 @@ def _subjects(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> lis
 
 
 def _draw_past_refreshes(world: WorldBuilder, stream: Stream) -> None:
-    people = world.staff.active("data")
-    for count, metric in enumerate(stream.sample(world.datahub.metrics, 6), start=1):
-        source = next(source for source in world.datahub.sources if source.id == metric.source_id)
-        requested_at = metric.as_of - timedelta(minutes=source.refresh_minutes)
+    minutes = {source.id: timedelta(minutes=source.refresh_minutes) for source in world.datahub.sources}
+    times = [(one, one.as_of - minutes[one.source_id]) for one in world.datahub.metrics]
+    in_hours = [one for one, at in times if is_office_time(at) and at < world.last_evening]
+    for count, metric in enumerate(stream.sample(in_hours, min(6, len(in_hours))), start=1):
+        requested_at = metric.as_of - minutes[metric.source_id]
         world.datahub.refresh_jobs.append(
             RefreshJobRow(
                 id=f"RJ-{count}",
@@ -134,7 +146,7 @@ def _draw_past_refreshes(world: WorldBuilder, stream: Stream) -> None:
                 n=1,
                 status="succeeded",
                 requested_at=requested_at,
-                requested_by=stream.choice(people).id,
+                requested_by=stream.choice(world.present(requested_at.date(), team_id="data")).id,
                 finished_at=metric.as_of,
             )
         )
@@ -144,13 +156,14 @@ def _draw_issues(world: WorldBuilder, stream: Stream) -> None:
     metrics = stream.sample(world.datahub.metrics, 4)
     for count, metric in enumerate(metrics, start=1):
         kind, text = stream.choice(_ISSUES)
+        day = working_days_from(world.today, -stream.integer(3, 30))
         world.datahub.data_issues.append(
             DataIssueRow(
                 id=f"DI-{count}",
                 subject=metric.id,
                 kind=kind,
                 description=text,
-                reported_by=stream.choice(world.staff.active()).id,
-                reported_at=draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 30))),
+                reported_by=stream.choice(world.present(day)).id,
+                reported_at=draw_office_time(stream, day),
             )
         )

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.metrics import draw_metric, source_of
+from companyos_gateway.world.metrics import CUMULATIVE, draw_metric, source_of
 from companyos_gateway.world.seed_documents.datahub import MetricRow, RefreshPlanRow, SourceRow
 from companyos_shared.streams import Stream
 
@@ -121,6 +121,13 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
         refresh_minutes=minutes,
         per_unit=per_unit,
     )
+
+
+def draw_stale_value(stream: Stream, key: str, value: int, low: int, high: int) -> int:
+    """Draw what a metric was: in [low, high] and not the given value, and below that where it counts up."""
+    if key in CUMULATIVE:
+        return stream.integer(min(low, value // 2), value - 1)
+    return draw_other_value(stream, value, low, high)
 
 
 def draw_other_value(stream: Stream, value: int, low: int, high: int) -> int:

@@ -15,6 +15,7 @@ from companyos_gateway.scenarios.blocks.metrics import (
     add_task_metric,
     choose_sources,
     draw_other_value,
+    draw_stale_value,
 )
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.data_discrepancy.case import RefusalGround, Variant
@@ -170,6 +171,10 @@ def _add_figure(
         other = draw_other_value(own, value, low, high)
         return other if other != wrong else other + 1
 
+    def draw_stale(own: Stream) -> int:
+        other = draw_stale_value(own, topic.key, value, low, high)
+        return other if other != wrong else other + 1
+
     plan = MetricPlan(
         key=topic.key,
         subject=vendor.id,
@@ -177,7 +182,7 @@ def _add_figure(
         unit=topic.unit,
         sources=sources,
         value=value,
-        draw_stale_value=draw_other,
+        draw_stale_value=draw_stale,
         draw_conflicting_value=draw_other,
         lookalike=None
         if lookalike is None

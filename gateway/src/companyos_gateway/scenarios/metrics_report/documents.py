@@ -18,11 +18,13 @@ from companyos_gateway.scenarios.blocks.metrics import (
     add_task_metric,
     choose_sources,
     draw_other_value,
+    draw_stale_value,
 )
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.metrics_report.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, draw_office_time, working_days_from
+from companyos_gateway.world.metrics import CUMULATIVE
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.datahub import MetricValueRow, RefreshPlanRow, VendorRow
 from companyos_gateway.world.vendors import draw_namesake, draw_vendor
@@ -178,6 +180,10 @@ def _add(
 ) -> MetricSpec:
     """Add one figure; other sources and the namesake see it higher than any figure of the topic."""
     lookalike = subject.lookalike
+
+    def higher(own: Stream) -> int:
+        return topic.high + own.integer(1, min(topic.low, 100 - topic.high) if topic.is_share else topic.low)
+
     plan = MetricPlan(
         key=topic.key,
         subject=subject.id,
@@ -185,14 +191,14 @@ def _add(
         unit=topic.unit,
         sources=sources,
         value=value,
-        draw_stale_value=lambda own: draw_other_value(own, value, topic.low, topic.high),
-        draw_conflicting_value=lambda own: topic.high + own.integer(1, topic.low),
+        draw_stale_value=lambda own: draw_stale_value(own, topic.key, value, topic.low, topic.high),
+        draw_conflicting_value=higher,
         lookalike=None
         if lookalike is None
         else LookalikeMetric(
             subject=lookalike.id,
             title=topic.title.format(subject=lookalike.legal_name),
-            draw_value=lambda own: topic.high + own.integer(1, topic.low),
+            draw_value=higher,
         ),
     )
     return add_task_metric(world, stream, plan, kinds)
@@ -203,8 +209,15 @@ def _add_past(world: WorldBuilder, stream: Stream, reading: MetricSpec, topic: T
     known = [row.as_of for row in world.datahub.metric_values if row.metric_id == reading.metric_id]
     oldest = min(known) - timedelta(days=stream.integer(3, 9))
     was = float(draw_other_value(stream, int(reading.value), topic.low, topic.high))
+    change = stream.integer(1, 9)
+    if topic.key in CUMULATIVE:
+        least = min(row.value for row in world.datahub.metric_values if row.metric_id == reading.metric_id)
+        was, change = (
+            float(stream.integer(int(least) // reading.per_unit // 2, int(least) // reading.per_unit)),
+            -change,
+        )
     moment = draw_office_time(stream, oldest.date())
-    for as_of, value in ((moment, was), (moment - timedelta(days=stream.integer(4, 20)), was + stream.integer(1, 9))):
+    for as_of, value in ((moment, was), (moment - timedelta(days=stream.integer(4, 20)), was + change)):
         filed = value * reading.per_unit
         world.datahub.metric_values.append(MetricValueRow(id="", metric_id=reading.metric_id, value=filed, as_of=as_of))
     return was, moment.date().isoformat()
