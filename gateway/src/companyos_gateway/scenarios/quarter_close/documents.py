@@ -9,11 +9,12 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.reported_values import ReportedValue
-from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_other_value
+from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_stale_value
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, RefusalGround, SettledRecord, Variant
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.calendar import draw_office_time, is_working_day, working_days_from
+from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.records import CURRENCY, PREFIXES
 from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
@@ -25,6 +26,9 @@ PRICES_CENTS = {Role.FINANCE_CONTROLLER: (2_000, 7_000), Role.CFO: (60_000, 90_0
 """Prices of a piece by the role that will decide, in steps of a thousand cents."""
 
 QUANTITIES = (40, 90)
+ORDER_TO_INVOICE_DAYS = 16
+"""Working days within which goods come and are billed."""
+
 TOLERANCES = (2, 5)
 EXPENSE_LIMITS = (30_000, 60_000)
 SLA_MINUTES = 4320
@@ -40,6 +44,9 @@ class ClosingDocuments:
     role: Role
     cost_center: str
     quarter: str
+    """Number and year of the last quarter that had ended when the tickets of the close were opened."""
+    days: list[date]
+    """Its working days."""
     tolerance: int
     expense_limit: int
     line: RecordRow
@@ -80,16 +87,19 @@ def add_closing_documents(
     variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
     taken = {str(row.fields.get("cost_center")) for row in world.datahub.records}
     cost_center = stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
-    quarter = f"{(world.today.month - 1) // 3 + 1}/{world.today.year}"
+    first_day, last_day = _last_quarter(world.ticket_slots[FINANCE][0].created_at.date())
+    quarter = f"{(first_day.month + 2) // 3}/{first_day.year}"
+    days = [first_day + timedelta(days=number) for number in range((last_day - first_day).days + 1)]
     documents = ClosingDocuments(
         variant=variant,
         ground=ground,
         role=role,
         cost_center=cost_center,
         quarter=quarter,
+        days=[day for day in days if is_working_day(day)],
         tolerance=stream.integer(*TOLERANCES),
         expense_limit=100 * stream.integer(EXPENSE_LIMITS[0] // 100, EXPENSE_LIMITS[1] // 100),
-        line=_line(world, stream, cost_center),
+        line=_line(world, stream, cost_center, first_day),
     )
     _add_invoices(world, stream.child("invoices"), documents)
     _ADD[variant](world, stream.child("papers"), documents)
@@ -97,10 +107,17 @@ def add_closing_documents(
     return documents
 
 
-def _line(world: WorldBuilder, stream: Stream, cost_center: str) -> RecordRow:
+def _last_quarter(today: date) -> tuple[date, date]:
+    """Return the first and the last day of the last quarter that has ended."""
+    last_day = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1) - timedelta(days=1)
+    return last_day.replace(month=last_day.month - 2, day=1), last_day
+
+
+def _line(world: WorldBuilder, stream: Stream, cost_center: str, first_day: date) -> RecordRow:
     budget = 100_000 * stream.integer(400, 900)
-    fields = {"cost_center": cost_center, "fiscal_year": world.today.year, "committed_cents": 0, "spent_cents": 0}
-    return _file(world, stream, "budget_line", f"Budget: {cost_center}", "active", fields, amount_cents=budget)
+    fields = {"cost_center": cost_center, "fiscal_year": first_day.year, "committed_cents": 0, "spent_cents": 0}
+    day, title = working_days_from(first_day, -1), f"Budget: {cost_center}"
+    return _file(world, stream, "budget_line", title, "active", fields, day=day, amount_cents=budget)
 
 
 def _add_figure(world: WorldBuilder, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> None:
@@ -119,7 +136,7 @@ def _add_figure(world: WorldBuilder, stream: Stream, documents: ClosingDocuments
         unit="EUR",
         sources=sources,
         value=value,
-        draw_stale_value=lambda own: draw_other_value(own, value, *within),
+        draw_stale_value=lambda own: draw_stale_value(own, METRIC_KEY, value, *within),
         draw_conflicting_value=lambda own: own.integer(*(within if is_over else beyond)),
     )
     documents.figure = ReportedValue(METRIC_KEY, documents.line.id, add_task_metric(world, stream, plan, kinds))
@@ -136,49 +153,69 @@ def _add_invoices(world: WorldBuilder, stream: Stream, documents: ClosingDocumen
         quantity, price = order.fields["quantity"], order.fields["unit_price_cents"]
         received = quantity - own.integer(2, 9) if how == "quantity" else quantity
         percent = documents.tolerance + own.integer(1, 6) if how == "price" else own.integer(0, documents.tolerance)
-        _receipt(world, own, order, received)
-        invoice = _invoice(world, own, documents, order.id, quantity, price * (100 + percent) // 100)
+        receipt = _receipt(world, own, order, received)
+        invoice = _invoice(
+            world, own, documents, order.id, quantity, price * (100 + percent) // 100, after=receipt.created_at.date()
+        )
         state = "on_hold" if how else "approved"
         documents.settled.append(SettledRecord(invoice.id, state, {"hold_reason": how} if how else {}))
     if documents.ground is RefusalGround.CANCELLED_ORDER:
         own = stream.child("cancelled")
         order = _order(world, own, documents, state="cancelled")
         fields = order.fields
-        documents.void = _invoice(world, own, documents, order.id, fields["quantity"], fields["unit_price_cents"])
+        documents.void = _invoice(
+            world,
+            own,
+            documents,
+            order.id,
+            fields["quantity"],
+            fields["unit_price_cents"],
+            after=order.created_at.date(),
+        )
 
 
 def _order(world: WorldBuilder, stream: Stream, documents: ClosingDocuments, *, state: str = "received") -> RecordRow:
     low, high = PRICES_CENTS[documents.role]
+    day = stream.choice(documents.days[:-ORDER_TO_INVOICE_DAYS])
     fields = {
         "item": stream.choice(texts()["items"]),
         "quantity": stream.integer(*QUANTITIES),
         "unit_price_cents": 1000 * stream.integer(low // 1000, high // 1000),
         "cost_center": documents.cost_center,
-        "requester_id": stream.choice(world.staff.active()).id,
+        "requester_id": stream.choice(world.present(day)).id,
     }
-    amount = fields["quantity"] * fields["unit_price_cents"]
-    return _file(world, stream, "purchase_order", f"Order: {fields['item']}", state, fields, amount_cents=amount)
+    amount, title = fields["quantity"] * fields["unit_price_cents"], f"Order: {fields['item']}"
+    return _file(world, stream, "purchase_order", title, state, fields, day=day, amount_cents=amount)
 
 
 def _receipt(world: WorldBuilder, stream: Stream, order: RecordRow, quantity: int) -> RecordRow:
-    received_on = working_days_from(world.today, -stream.integer(8, 30)).isoformat()
-    fields = {"purchase_order_id": order.id, "quantity": quantity, "received_on": received_on}
-    return _file(world, stream, "goods_receipt", f"Receipt: {order.fields['item']}", "accepted", fields)
+    day = working_days_from(order.created_at.date(), stream.integer(1, ORDER_TO_INVOICE_DAYS // 2))
+    fields = {"purchase_order_id": order.id, "quantity": quantity, "received_on": day.isoformat()}
+    return _file(world, stream, "goods_receipt", f"Receipt: {order.fields['item']}", "accepted", fields, day=day)
 
 
 def _invoice(
-    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, order_id: str, quantity: int, price: int
+    world: WorldBuilder,
+    stream: Stream,
+    documents: ClosingDocuments,
+    order_id: str,
+    quantity: int,
+    price: int,
+    *,
+    after: date,
 ) -> RecordRow:
+    day = working_days_from(after, stream.integer(1, ORDER_TO_INVOICE_DAYS // 2))
     fields = {
         "invoice_number": f"R{stream.integer(10_000, 99_999)}",
         "purchase_order_id": order_id,
         "quantity": quantity,
         "unit_price_cents": price,
-        "due_on": working_days_from(world.today, stream.integer(20, 30)).isoformat(),
+        "due_on": working_days_from(day, stream.integer(20, 30)).isoformat(),
         "cost_center": documents.cost_center,
         "hold_reason": "",
     }
-    row = _file(world, stream, "invoice", "Invoice for goods", "received", fields, amount_cents=quantity * price)
+    title, amount = "Invoice for goods", quantity * price
+    row = _file(world, stream, "invoice", title, "received", fields, day=day, amount_cents=amount)
     documents.invoices.append(row)
     return row
 
@@ -192,15 +229,17 @@ def _add_expenses(world: WorldBuilder, stream: Stream, documents: ClosingDocumen
         amount = 100 * (
             stream.integer(limit + 100, limit * 2) // 100 if how == "limit" else stream.integer(20, limit // 100)
         )
+        day = stream.choice(documents.days)
         fields = {
             "category": "other",
             "purpose": stream.choice(texts()["purposes"]),
             "cost_center": documents.cost_center,
-            "incurred_on": working_days_from(world.today, -stream.integer(8, 40)).isoformat(),
+            "incurred_on": day.isoformat(),
             "receipt_attached": how != "receipt",
             "attendees": 1,
         }
-        row = _file(world, stream, "expense", f"Expense: {fields['purpose']}", "submitted", fields, amount_cents=amount)
+        title = f"Expense: {fields['purpose']}"
+        row = _file(world, stream, "expense", title, "submitted", fields, day=day, amount_cents=amount)
         documents.settled.append(SettledRecord(row.id, "on_hold" if how else "approved"))
 
 
@@ -218,14 +257,16 @@ def _add_grants(world: WorldBuilder, stream: Stream, documents: ClosingDocuments
     """Add access that the cost centre pays for: ended where its last day has passed, else left as it is."""
     for how in stream.shuffled(["", "", "runs", *([""] if stream.chance(0.5) else [])]):
         days = stream.integer(5, 90)
+        day = stream.choice(documents.days)
         fields = {
-            "person_id": stream.choice(world.staff.active()).id,
+            "person_id": stream.choice(world.present(day)).id,
             "system": stream.choice(["ledger", "warehouse", "reporting"]),
             "access_level": "read",
             "cost_center": documents.cost_center,
         }
         ends_on = world.today + timedelta(days=days if how else -days)
-        row = _file(world, stream, "access_grant", f"Access to {fields['system']}", "active", fields, ends_on=ends_on)
+        title = f"Access to {fields['system']}"
+        row = _file(world, stream, "access_grant", title, "active", fields, day=day, ends_on=ends_on)
         if not how:
             documents.settled.append(SettledRecord(row.id, "expired"))
 
@@ -238,16 +279,17 @@ def _file(
     state: str,
     fields: dict[str, Any],
     *,
+    day: date,
     amount_cents: int | None = None,
     ends_on: date | None = None,
 ) -> RecordRow:
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 50)))
+    filed_at = draw_office_time(stream, day)
     row = RecordRow(
         id=world.ids.take(PREFIXES[kind]),
         kind=kind,
         title=title,
         state=state,
-        owner_id=stream.choice(world.staff.active()).id,
+        owner_id=stream.choice(world.present(day)).id,
         vendor_id=None,
         amount_cents=amount_cents,
         currency=CURRENCY if amount_cents is not None else None,
