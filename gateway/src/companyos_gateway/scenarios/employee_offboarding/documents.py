@@ -112,7 +112,9 @@ def _add_namesake(world: WorldBuilder, stream: Stream, person: Person) -> None:
     """Give somebody of another team the same name."""
     others = [one for one in world.staff.active() if one.team_id != person.team_id and not one.roles]
     namesake = stream.choice([one for one in others if one.id != world.agent_id])
-    _change(world, namesake.id, name=person.name)
+    local, _, domain = person.email.partition("@")
+    _change(world, namesake.id, name=person.name, email=f"{local}2@{domain}")
+    world.rename_in_texts(namesake.name, person.name)
 
 
 def _reassign_grants(world: WorldBuilder, stream: Stream, person: Person) -> None:

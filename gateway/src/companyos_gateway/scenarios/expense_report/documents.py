@@ -30,6 +30,9 @@ PERSONAL = ("fine", "minibar", "gift", "clothing", "phone_cover")
 RECEIPT_COMES_MINUTES = (120, 960)
 """Office minutes until the employee files the receipt."""
 
+RECEIPT_COMES_DAYS = timedelta(days=5)
+"""Days within which those office minutes lie."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
@@ -63,7 +66,8 @@ def texts() -> dict[str, Any]:
 
 def add_report(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Report:
     """Add the records of a report, its receipt where that lies elsewhere, and what looks like it."""
-    owner = stream.choice([one for one in world.staff.active() if not one.roles and one.id != world.agent_id])
+    people = world.present(world.today, world.today + RECEIPT_COMES_DAYS)
+    owner = stream.choice([one for one in people if not one.roles and one.id != world.agent_id])
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     papers = stream.choice(list(Variant))
     if ground is not None and papers is not Variant.FOUND:
@@ -225,6 +229,8 @@ def _add_namesake(world: WorldBuilder, stream: Stream, record: RecordRow) -> Non
     fields = {**record.fields, "receipt_attached": True, "receipt_number": f"R{stream.integer(10_000, 99_999)}"}
     fields.pop("continued_in", None)
     amount_cents = rounded_amount(stream, 20_000, 300_000)
+    if "receipt_total_cents" in fields:
+        fields["receipt_total_cents"] = amount_cents
     other = replace(
         record, id=world.ids.take("EXP"), owner_id=stream.choice(others).id, amount_cents=amount_cents, fields=fields
     )

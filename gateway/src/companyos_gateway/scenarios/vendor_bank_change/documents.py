@@ -12,7 +12,7 @@ from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.vendor_bank_change.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.calendar import closing_time, draw_office_moments, draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
 from companyos_gateway.world.seed_documents.datahub import BankChangeRow, DataHubEvent, RecordRow, VendorRow
@@ -69,8 +69,8 @@ AMOUNTS = {Role.FINANCE_CONTROLLER: (60_000, 300_000), Role.CFO: (2_000_000, 9_0
 CALL_MINUTES = (120, 960)
 """Office minutes until a call that is still to come is noted."""
 
-WAITED_DAYS = (12, 20)
-"""Days since the letter came where nobody has to be patient any more."""
+WAITED_DAYS = (10, 14)
+"""Working days since the letter came where nobody has to be patient any more."""
 
 
 @dataclass(kw_only=True)
@@ -153,6 +153,7 @@ def schedule_call(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
         return
     due_at = world.company().add_office_minutes(world.started_at, minutes)
     fields = _answered(letter, due_at.date())
+    note.owner_id = stream.choice(world.present(note.created_at.date(), due_at.date())).id
     data = {"record_id": note.id, "state": "published", "fields": fields}
     world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
@@ -166,8 +167,8 @@ def _add_document(
     *,
     new_iban: str | None,
 ) -> RecordRow:
-    days_ago = stream.integer(0, 1) if variant is Variant.COOLING else stream.integer(*WAITED_DAYS)
-    received_on = world.today - timedelta(days=days_ago)
+    days_ago = 1 if variant is Variant.COOLING else stream.integer(*WAITED_DAYS)
+    received_on = working_days_from(world.today, -days_ago)
     country = vendor.country
     if ground is RefusalGround.COUNTRY:
         country = stream.choice([one["code"] for one in pool("vendors")["country"] if one["code"] != country])
@@ -203,7 +204,8 @@ def _similar_vendor(stream: Stream, address: str) -> str:
 
 def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
     is_open = letter.variant is Variant.CALL_COMES
-    day = working_days_from(world.today, -1)
+    since = max(letter.document.created_at, closing_time(working_days_from(world.today, -2)))
+    [noted_at] = draw_office_moments(stream, since, world.last_evening)
     fields: dict[str, Any] = {
         "document_type": "call_note",
         "request_id": letter.document.id,
@@ -213,7 +215,7 @@ def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
         "called_on": "",
     }
     if not is_open:
-        fields |= _answered(letter, day)
+        fields |= _answered(letter, noted_at.date())
     if letter.ground is RefusalGround.DENIED:
         fields["confirmed"] = False
     if letter.ground is RefusalGround.WRONG_NUMBER:
@@ -221,7 +223,11 @@ def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
     title = stream.choice(texts()["notes"]).format(vendor=letter.vendor.name)
     state = "draft" if is_open else "published"
     vendor_id = letter.vendor.id
-    return file_record(world, stream, "document", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields)
+    note = file_record(
+        world, stream, "document", title=title, state=state, day=noted_at.date(), vendor_id=vendor_id, fields=fields
+    )
+    note.created_at = note.updated_at = noted_at
+    return note
 
 
 def _answered(letter: Letter, day: date) -> dict[str, Any]:
