@@ -25,7 +25,7 @@ ENVIRONMENT = "PROOF"
 FILES = ("--out", "--worklog")
 """Options that name files; they do not affect what is proved."""
 
-ALL_LETTERS = "ABCDEFGH"
+ALL_LETTERS = "ABCDEFGHI"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

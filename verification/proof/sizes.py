@@ -77,6 +77,9 @@ class Size:
 
     hashes: int
 
+    plausible_instances: int
+    """Instances that are checked by the plausibility linter, over all scenarios and levels."""
+
 
 SMOKE = Size(
     name="smoke",
@@ -106,6 +109,7 @@ SMOKE = Size(
     fired_seeds=2,
     random_episodes=50,
     hashes=20,
+    plausible_instances=170,
 )
 FULL = Size(
     name="full",
@@ -135,5 +139,6 @@ FULL = Size(
     fired_seeds=30,
     random_episodes=1_000,
     hashes=2_000,
+    plausible_instances=10_000,
 )
 SIZES = {item.name: item for item in (SMOKE, FULL)}

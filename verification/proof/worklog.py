@@ -52,7 +52,8 @@ _PLACES_OF_A_SCENARIO = (
     "verification/privileged/{}.py",
 )
 _TASK_AGNOSTIC = "companyos_players/task_agnostic.py"
-_OF_VERIFICATION = (_PROOF, "verification/privileged/")
+_LINTER = "verification/plausibility/"
+_OF_VERIFICATION = (_PROOF, _LINTER, "verification/privileged/")
 _STATES, _CODE = f"{_PROOF}final_states/", f"{_PROOF}code_mutation/"
 
 
@@ -136,6 +137,8 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
             return False
         if name.startswith(f"{_PROOF}rows/"):
             return name in (own, f"{_PROOF}rows/base.py")
+        if name.startswith(_LINTER):
+            return row == "I"
         if name.startswith(_CODE):
             return (row, part) == ("C", "code")
         if name == _TASK_AGNOSTIC:

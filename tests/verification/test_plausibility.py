@@ -1,0 +1,432 @@
+"""The plausibility linter: real instances have no findings, and each planted violation is found by its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import levels
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.api import Instance
+from verification.plausibility import RULES, Facts, find_implausible
+from verification.plausibility.__main__ import main
+
+Documents = dict[str, dict[str, Any]]
+Row = dict[str, Any]
+
+
+@cache
+def _instance() -> Instance:
+    return catalogue()["purchase_order"].plan(1, 0)
+
+
+def _later(moment: str, **delta: int) -> str:
+    return f"{(datetime.fromisoformat(moment) + timedelta(**delta)).isoformat()[:19]}Z"
+
+
+def _tables(documents: Documents) -> dict[str, list[Row]]:
+    return {name: rows for document in documents.values() for name, rows in document.items() if isinstance(rows, list)}
+
+
+def _first(documents: Documents, table: str, *, of: Callable[[Row], Any] = bool) -> Row:
+    return next(row for row in _tables(documents)[table] if of(row))
+
+
+def _record(documents: Documents, kind: str, *, having: str = "quantity") -> Row:
+    return _first(documents, "records", of=lambda row: row["kind"] == kind and having in row["fields"])
+
+
+def _company(documents: Documents) -> Row:
+    company: Row = documents["ticketdesk"]["company"]
+    return company
+
+
+def _resolved(documents: Documents) -> Row:
+    """Return a resolved ticket with a comment."""
+    commented = {row["ticket_key"] for row in documents["ticketdesk"]["comments"]}
+    return _first(documents, "tickets", of=lambda row: row["status"] == "resolved" and row["key"] in commented)
+
+
+def _comment_of(documents: Documents, ticket: Row) -> Row:
+    return _first(documents, "comments", of=lambda row: row["ticket_key"] == ticket["key"])
+
+
+def _transition_of(documents: Documents, ticket: Row, to_status: str) -> Row:
+    return _first(
+        documents,
+        "transitions",
+        of=lambda row: (row["ticket_key"], row["to_status"]) == (ticket["key"], to_status),
+    )
+
+
+def _comment_before_its_ticket(documents: Documents) -> str:
+    comment = _first(documents, "comments")
+    ticket = _first(documents, "tickets", of=lambda row: row["key"] == comment["ticket_key"])
+    comment["created_at"] = _later(ticket["created_at"], days=-1)
+    return str(ticket["key"])
+
+
+def _transition_after_the_start(documents: Documents) -> str:
+    ticket = _resolved(documents)
+    _transition_of(documents, ticket, "resolved")["at"] = _later(documents["ticketdesk"]["started_at"], hours=1)
+    return str(ticket["key"])
+
+
+def _decision_before_submission(documents: Documents) -> str:
+    decision = _first(documents, "decisions")
+    decision["at"] = _later(decision["at"], days=-80)
+    return str(decision["id"])
+
+
+def _request_before_its_subject(documents: Documents) -> str:
+    records = {row["id"]: row for row in documents["datahub"]["records"]}
+    request = _first(documents, "requests", of=lambda row: row["subject"] in records)
+    subject = records[request["subject"]]
+    subject["created_at"] = subject["updated_at"] = _later(request["submitted_at"], minutes=1)
+    return str(request["id"])
+
+
+def _receipt_before_its_order(documents: Documents) -> str:
+    receipt = _record(documents, "goods_receipt")
+    receipt["fields"]["received_on"] = "2020-01-02"
+    return str(receipt["id"])
+
+
+def _invoice_before_its_order(documents: Documents) -> str:
+    invoice = _record(documents, "invoice")
+    invoice["created_at"] = _later(invoice["created_at"], days=-900)
+    return str(invoice["id"])
+
+
+def _expired_record_that_runs(documents: Documents) -> str:
+    record = _first(documents, "records", of=lambda row: row["kind"] == "contract" and row["state"] == "active")
+    record["state"] = "expired"
+    return str(record["id"])
+
+
+def _call_before_the_letter(documents: Documents) -> str:
+    note = _first(documents, "records", of=lambda row: row["fields"].get("document_type") == "call_note")
+    note["fields"]["called_on"] = "2020-01-02"
+    return str(note["id"])
+
+
+def _two_versions_in_force(documents: Documents) -> str:
+    policies = documents["datahub"]["policies"]
+    superseded = next(row for row in policies if row["effective_to"] is not None)
+    superseded["effective_to"] = None
+    return str(superseded["policy_id"])
+
+
+def _planned_before_the_start(documents: Documents) -> str:
+    event = _planned_comment(documents)
+    event["due_at"] = _later(documents["ticketdesk"]["started_at"], hours=-1)
+    return "comment"
+
+
+def _period_that_ends_before_it_starts(documents: Documents) -> str:
+    certificate = _first(documents, "certificates")
+    certificate["expires_on"] = "2020-01-02"
+    return str(certificate["id"])
+
+
+def _due_on_a_sunday(documents: Documents) -> str:
+    ticket = _first(documents, "tickets", of=lambda row: row["due_at"] is not None)
+    ticket["due_at"] = "2029-07-01T17:00:00Z"
+    return str(ticket["key"])
+
+
+def _due_before_its_creation(documents: Documents) -> str:
+    ticket = _first(documents, "tickets", of=lambda row: row["due_at"] is not None)
+    ticket["due_at"] = _later(ticket["created_at"], days=-7)
+    return str(ticket["key"])
+
+
+def _comment_at_night(documents: Documents) -> str:
+    comment = _first(documents, "comments")
+    comment["created_at"] = f"{comment['created_at'][:10]}T23:30:00Z"
+    return str(comment["ticket_key"])
+
+
+def _close_of_a_running_quarter(documents: Documents) -> str:
+    ticket = _first(documents, "tickets")
+    year, month = ticket["created_at"][:4], int(ticket["created_at"][5:7])
+    ticket["title"] = f"Close of {(month + 2) // 3}/{year} for CC-500"
+    return str(ticket["key"])
+
+
+def _resolved_by_nobody(documents: Documents) -> str:
+    ticket = _resolved(documents)
+    ticket["assignee_id"] = None
+    return str(ticket["key"])
+
+
+def _comment_by_a_former_employee(documents: Documents) -> str:
+    comment = _first(documents, "comments")
+    person = next(row for row in _company(documents)["people"] if row["id"] == comment["author_id"])
+    person["employed_to"] = comment["created_at"][:8] + "01" if comment["created_at"][8:10] != "01" else "2020-01-02"
+    return str(comment["ticket_key"])
+
+
+def _decision_on_leave(documents: Documents) -> str:
+    decision = _first(documents, "decisions")
+    day = decision["at"][:10]
+    absence = {"id": "ABS-1", "person_id": decision["by"], "first_day": day, "last_day": day, "kind": "sick"}
+    _company(documents)["absences"].append(absence)
+    return str(decision["request_id"])
+
+
+def _assignee_who_left_years_ago(documents: Documents) -> str:
+    ticket = _first(documents, "tickets", of=lambda row: row["status"] == "open" and row["assignee_id"])
+    person = next(row for row in _company(documents)["people"] if row["id"] == ticket["assignee_id"])
+    person["employed_from"], person["employed_to"] = "2010-01-01", "2020-01-02"
+    return str(ticket["key"])
+
+
+def _unknown_assignee(documents: Documents) -> str:
+    ticket = _first(documents, "tickets", of=lambda row: row["status"] == "open")
+    ticket["assignee_id"] = "E-0"
+    return str(ticket["key"])
+
+
+def _approver_without_the_role(documents: Documents) -> str:
+    decision = _first(documents, "decisions")
+    decision["by"] = next(row["id"] for row in _company(documents)["people"] if not row["roles"])
+    return str(decision["request_id"])
+
+
+def _decision_about_an_own_request(documents: Documents) -> str:
+    request = _first(documents, "requests", of=lambda row: row["decided_at"] is not None)
+    request["requester_id"] = request["approver_id"]
+    return str(request["id"])
+
+
+def _delegation_without_authority(documents: Documents) -> str:
+    delegation = _first(documents, "delegations")
+    delegation["from_id"] = next(row["id"] for row in _company(documents)["people"] if not row["roles"])
+    return str(delegation["id"])
+
+
+def _record_of_an_unknown_owner(documents: Documents) -> str:
+    record = _first(documents, "records")
+    record["owner_id"] = "E-0"
+    return str(record["id"])
+
+
+def _transition_that_is_not_allowed(documents: Documents) -> str:
+    ticket = _resolved(documents)
+    _transition_of(documents, ticket, "in_progress")["to_status"] = "closed"
+    return str(ticket["key"])
+
+
+def _history_that_ends_elsewhere(documents: Documents) -> str:
+    ticket = _resolved(documents)
+    ticket["status"] = "in_review"
+    return str(ticket["key"])
+
+
+def _comment_about_a_status_that_never_was(documents: Documents) -> str:
+    ticket = _resolved(documents)
+    _comment_of(documents, ticket)["body"] = "I have set this to blocked until Monday."
+    return str(ticket["key"])
+
+
+def _comment_that_fits_another_status(documents: Documents) -> str:
+    ticket = _resolved(documents)
+    comment = _comment_of(documents, ticket)
+    comment["body"] = "Done and checked."
+    comment["created_at"] = ticket["created_at"]
+    return str(ticket["key"])
+
+
+def _legal_form_of_another_country(documents: Documents) -> str:
+    vendor = _first(documents, "vendors", of=lambda row: row["country"] != "DE")
+    vendor["legal_name"] = f"{vendor['name']} GmbH"
+    return str(vendor["id"])
+
+
+def _account_in_another_country(documents: Documents) -> str:
+    vendor = _first(documents, "vendors", of=lambda row: row["country"] != "SE")
+    vendor["bank_iban"] = f"SE{vendor['bank_iban'][2:]}"
+    return str(vendor["id"])
+
+
+def _mail_domain_of_another_vendor(documents: Documents) -> str:
+    vendor = _first(documents, "vendors")
+    vendor["contact_email"] = f"{vendor['contact_email'].partition('@')[0]}@elsewhere.example"
+    return str(vendor["id"])
+
+
+def _licence_from_a_caterer(documents: Documents) -> str:
+    licence = _first(documents, "records", of=lambda row: row["kind"] == "licence")
+    vendor = next(row for row in documents["datahub"]["vendors"] if row["id"] == licence["vendor_id"])
+    vendor["name"], vendor["category"] = "Heron Kitchens", "catering"
+    return str(licence["id"])
+
+
+def _total_that_does_not_agree(documents: Documents) -> str:
+    order = _record(documents, "purchase_order", having="unit_price_cents")
+    order["amount_cents"] += 1
+    return str(order["id"])
+
+
+def _receipt_of_another_vendor(documents: Documents) -> str:
+    receipt = _record(documents, "goods_receipt")
+    receipt["vendor_id"] = next(
+        row["id"] for row in documents["datahub"]["vendors"] if row["id"] != receipt["vendor_id"]
+    )
+    return str(receipt["id"])
+
+
+def _spend_that_fell(documents: Documents) -> str:
+    metric = _first(documents, "metrics", of=lambda row: row["key"] == "spend_to_date")
+    earlier = _first(documents, "metric_values", of=lambda row: row["metric_id"] == metric["id"])
+    earlier["value"], earlier["as_of"] = metric["value"] + 1, _later(metric["as_of"], minutes=-1)
+    return str(metric["id"])
+
+
+def _more_than_the_whole(documents: Documents) -> str:
+    metric = _first(documents, "metrics", of=lambda row: row["unit"] == "percent")
+    metric["value"] = 104.0
+    return str(metric["id"])
+
+
+def _open_slot(documents: Documents) -> str:
+    ticket = _first(documents, "tickets")
+    ticket["description"] = "Please ask {person} about it."
+    return str(ticket["key"])
+
+
+def _doubled_space(documents: Documents) -> str:
+    ticket = _first(documents, "tickets")
+    ticket["description"] = "Please  ask."
+    return str(ticket["key"])
+
+
+def _sentence_in_lower_case(documents: Documents) -> str:
+    comment = _first(documents, "comments")
+    comment["body"] = "Asked the vendor. they will answer."
+    return str(comment["ticket_key"])
+
+
+def _person_whom_nobody_knows(documents: Documents) -> str:
+    names = {row["name"] for row in _company(documents)["people"]}
+    name = next(name for name in ("Adaeze Abara", "Zofia Zulu", "Lars Keller") if name not in names)
+    comment = _first(documents, "comments")
+    comment["body"] = f"{name} has confirmed."
+    return str(comment["ticket_key"])
+
+
+def _planned_comment(documents: Documents) -> Row:
+    """Plan a comment and return the event."""
+    ticket = _first(documents, "tickets")
+    author = next(
+        row["id"]
+        for row in _company(documents)["people"]
+        if row["employed_to"] is None and row["id"] != _company(documents)["agent_id"]
+    )
+    absences = _company(documents)["absences"]
+    absences[:] = [row for row in absences if row["person_id"] != author]
+    start = documents["ticketdesk"]["started_at"]
+    data = {"id": "comment-9999", "ticket_key": ticket["key"], "author_id": author, "body": "Done."}
+    event = {"due_at": _later(start, minutes=90), "kind": "comment", "data": data, "once_verified": None}
+    documents["ticketdesk"]["scheduled_events"].append(event)
+    return event
+
+
+def _planned_at_night(documents: Documents) -> str:
+    event = _planned_comment(documents)
+    event["due_at"] = f"{event['due_at'][:10]}T23:00:00Z"
+    return "comment"
+
+
+def _planned_on_leave(documents: Documents) -> str:
+    event = _planned_comment(documents)
+    day = event["due_at"][:10]
+    away = {"id": "ABS-1", "person_id": event["data"]["author_id"], "first_day": day, "last_day": day, "kind": "sick"}
+    _company(documents)["absences"].append(away)
+    return "comment"
+
+
+def _planned_by_the_agent(documents: Documents) -> str:
+    _planned_comment(documents)["data"]["author_id"] = _company(documents)["agent_id"]
+    return "comment"
+
+
+VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
+    "causal order": (
+        _comment_before_its_ticket,
+        _transition_after_the_start,
+        _decision_before_submission,
+        _request_before_its_subject,
+        _receipt_before_its_order,
+        _invoice_before_its_order,
+        _expired_record_that_runs,
+        _two_versions_in_force,
+        _planned_before_the_start,
+    ),
+    "periods": (_period_that_ends_before_it_starts,),
+    "due dates": (_due_on_a_sunday, _due_before_its_creation),
+    "working time": (_comment_at_night,),
+    "quarters": (_close_of_a_running_quarter,),
+    "ended tickets": (_resolved_by_nobody,),
+    "employment": (_comment_by_a_former_employee,),
+    "absences": (_decision_on_leave,),
+    "assignees": (_assignee_who_left_years_ago, _unknown_assignee),
+    "approvers": (_approver_without_the_role, _decision_about_an_own_request),
+    "delegations": (_delegation_without_authority,),
+    "unknown people": (_record_of_an_unknown_owner,),
+    "history": (_transition_that_is_not_allowed, _history_that_ends_elsewhere),
+    "mentioned status": (_comment_about_a_status_that_never_was, _comment_that_fits_another_status),
+    "vendor identity": (_legal_form_of_another_country, _account_in_another_country, _mail_domain_of_another_vendor),
+    "vendor categories": (_licence_from_a_caterer,),
+    "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
+    "cumulative metrics": (_spend_that_fell, _more_than_the_whole),
+    "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _person_whom_nobody_knows),
+    "scheduled events": (_planned_at_night, _planned_on_leave, _planned_by_the_agent),
+}
+PAIRS = [(rule, plant) for rule, plants in VIOLATIONS.items() for plant in plants]
+
+
+@pytest.mark.parametrize(("rule", "plant"), PAIRS, ids=lambda value: str(getattr(value, "__name__", value)))
+def test_a_planted_violation_is_found(rule: str, plant: Callable[[Documents], str]) -> None:
+    documents: Documents = deepcopy(dict(_instance().documents))
+    assert list(RULES[rule](Facts(documents))) == []
+    entity = plant(documents)
+    assert entity in {found for found, _ in RULES[rule](Facts(documents))}
+
+
+def test_a_call_before_the_letter_that_it_confirms_is_found() -> None:
+    scenario = catalogue()["vendor_bank_change"]
+    instances = (scenario.plan(seed, 0) for seed in range(20))
+    noted = (one for one in instances if "'called_on': '20" in str(one.documents["datahub"]["records"]))
+    documents: Documents = deepcopy(dict(next(noted).documents))
+    assert list(RULES["causal order"](Facts(documents))) == []
+    assert _call_before_the_letter(documents) in {entity for entity, _ in RULES["causal order"](Facts(documents))}
+
+
+def test_every_rule_has_a_planted_violation() -> None:
+    assert set(VIOLATIONS) == set(RULES)
+
+
+def test_a_departed_assignee_is_plausible_where_the_chaos_says_so() -> None:
+    documents: Documents = deepcopy(dict(_instance().documents))
+    entity = _unknown_assignee(documents)
+    found = RULES["assignees"](Facts(documents, kinds=frozenset({"unknown_assignee"})))
+    assert entity not in {one for one, _ in found}
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("scenario", sorted(catalogue()))
+def test_every_scenario_is_plausible(scenario: str, level: int) -> None:
+    found = [str(one) for seed in (1, 2) for one in find_implausible(catalogue()[scenario].plan(seed, level))]
+    assert found == []
+
+
+def test_the_command_prints_the_instances_and_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--seeds", "1", "--scenario", "bug_escalation", "--levels", "0,1"]) == 0
+    assert "2 instances, 0 findings" in capsys.readouterr().out
