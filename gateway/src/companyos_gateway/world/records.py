@@ -66,8 +66,9 @@ def draw_contract(
         "contract_type": stream.choice(entry["types"]),
         "notice_days": stream.choice(entry["notice_days"]),
         "auto_renews": stream.chance(0.5),
-        "signed_on": "" if state == "draft" else signed_on.isoformat(),
     }
+    if state != "draft":
+        fields["signed_on"] = signed_on.isoformat()
     record = _record(
         world,
         stream,

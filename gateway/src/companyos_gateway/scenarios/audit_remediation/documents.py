@@ -14,9 +14,9 @@ from companyos_gateway.scenarios.blocks.pending_requests import (
     PendingRequest,
     add_request,
     number_requests,
-    remove_pending_requests,
 )
 from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.world.approvals import remove_requests
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import rounded_amount
@@ -110,7 +110,7 @@ def add_pending_requests(
         _draw_breach(people, limits, breach) for breach in variant.breaches for _ in range(stream.integer(*EACH))
     ]
     waiting = [*breaches_found, *_draw_compliant(people, limits, near)]
-    remove_pending_requests(world, lambda row: row.type_key == audited.type_key)
+    remove_requests(world, lambda row: row.type_key == audited.type_key)
     rows = _write(world, stream, audited, waiting, first_day)
     if Kind.SIMILAR_NAMES in kinds:
         others = [_draw_breach(people, limits, breach) for breach in (Breach.OVER_CEILING, Breach.MISSING_TICKET)]

@@ -83,7 +83,7 @@ def add_approval_types(
         audited_requests.audited,
         *([audited_requests.audited.lookalike()] if Kind.SIMILAR_NAMES in kinds else []),
     ):
-        replace_approval_type(world, _type(audited, audited_requests, policy))
+        replace_approval_type(world, _type(audited, audited_requests, policy), keep_requests=True)
 
 
 def add_approvers(

@@ -141,9 +141,13 @@ def plan_reactions(
         )
 
 
-def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow) -> None:
-    """Add an approval type, in the place of the company's usual one of that key and its requests."""
-    remove_requests(world, lambda request: request.type_key == row.key)
+def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow, *, keep_requests: bool = False) -> None:
+    """Add an approval type, in the place of the company's usual one of that key.
+
+    The requests of the usual one go with it, unless they are those of the task already.
+    """
+    if not keep_requests:
+        remove_requests(world, lambda request: request.type_key == row.key)
     types = world.approvalflow.approval_types
     index = next((number for number, one in enumerate(types) if one.key == row.key), len(types))
     types[index : index + 1] = [row]
