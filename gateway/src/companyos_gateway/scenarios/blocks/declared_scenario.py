@@ -52,7 +52,7 @@ from companyos_gateway.scenarios.blocks.ticket import (
 )
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuildContext, TicketScenario
 from companyos_gateway.world import finish_world
-from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, remove_requests
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.seed_documents.approvalflow import (
     ApprovalTypeRow,
@@ -135,6 +135,10 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         citations: Mapping[str, list[str]] = self.texts()["citations"]
         return citations
 
+    def duplicate_texts(self, facts: FactsT) -> Sequence[str]:
+        """Return the possible descriptions of another ticket about the same thing."""
+        return self.citations(facts)[self.precise_citation]
+
     def titles(self, facts: FactsT) -> list[str]:
         """Return the possible titles of the ticket."""
         return [title.format(**self.slots(facts)) for title in self.texts()["titles"]]
@@ -191,6 +195,8 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     def add_task(self, context: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
         """Build the task from its declaration."""
         world, stream, kinds = context.world, context.stream, context.kinds
+        own_types = self.texts().get("types", {})
+        remove_requests(world, lambda request: request.type_key in own_types)
         facts = self.draw(world, stream.child("facts"), kinds, must_refuse=context.must_refuse)
         policy, priority = self._add_policy(world, stream.child("policy"), facts, kinds)
         slot = self.take_slot(world, stream.child("key"))
@@ -291,7 +297,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
         )
-        replace_approval_type(world, row)
+        replace_approval_type(world, row, keep_requests=True)
 
     def _add_approvers(
         self,
@@ -344,7 +350,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             describe=describe,
             fill=fill,
             words=self.texts(),
-            duplicate_texts=citations[self.precise_citation],
+            duplicate_texts=self.duplicate_texts(facts),
             tags=self.tags,
             duplicate_tags=self.duplicate_tags,
             type=self.ticket_type,

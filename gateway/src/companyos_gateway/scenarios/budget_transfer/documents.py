@@ -1,15 +1,16 @@
-"""The two budget lines: what they have, who owns them, and a line that looks like the one that gives."""
+"""The two budget lines, and earlier requests that are parts of the transfer or look like it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, RefusalGround, Variant
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_moments, draw_office_time, is_working_day, working_days_from
@@ -20,32 +21,55 @@ from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
+TYPE_KEY = "budget_transfer"
 STEP_CENTS = 10_000
 """Amounts are whole hundreds of the currency."""
 
 CONTROLLER_LIMIT_CENTS = (1_500_000, 2_500_000)
-"""Up to here a finance controller decides, the CFO above."""
+"""Range of the amount up to which a finance controller decides; the CFO decides above it."""
 
 SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
 """Amounts in percent of that limit, by who decides about them."""
 
 RESERVE_CENTS = (200_000, 900_000)
 NATURES = ("operating", "capital")
+OLDEST_DAYS = 14
+"""Maximum age of an open request, which expires on the first morning otherwise."""
+
+
+class Variant(StrEnum):
+    """Variant of the case: earlier partial requests by the requester, by colleagues, by both or none."""
+
+    WHOLE = "whole"
+    OWN_PARTS = "own_parts"
+    OTHERS_PARTS = "others_parts"
+    BOTH = "both"
+
+
+class RefusalGround(StrEnum):
+    """Why a transfer must be refused; the value is the policy's reason code."""
+
+    TOO_LITTLE = "requirement_not_met"
+    MIXED = "policy_violation"
+    NOT_THE_OWNER = "not_entitled"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """A transfer between two budget lines."""
+    """A transfer of an amount from `giver` to `taker`. `reserve_cents` must remain free on the line that gives."""
 
     variant: Variant
     ground: RefusalGround | None
     giver: RecordRow
     taker: RecordRow
     lookalike: RecordRow | None
+    reporter_id: str
     amount_cents: int
     limit_cents: int
     reserve_cents: int
-    """What must stay free on the line that gives."""
+    own_parts: tuple[str, ...] = ()
+    """Earlier requests of the agent for parts of the amount."""
+    others_parts: tuple[str, ...] = ()
 
     @property
     def role(self) -> Role:
@@ -53,14 +77,14 @@ class Transfer:
         return Role.FINANCE_CONTROLLER if self.amount_cents <= self.limit_cents else Role.CFO
 
     @property
-    def free_cents(self) -> int:
-        """The amount on the source line that is neither committed nor spent, in cents."""
+    def left_cents(self) -> int:
+        """The amount that remains free on the source line after the transfer."""
         fields = self.giver.fields
-        return int(fields["budget_cents"]) - int(fields["committed_cents"]) - int(fields["spent_cents"])
+        return int(fields["budget_cents"] - fields["committed_cents"] - fields["spent_cents"]) - self.amount_cents
 
 
 def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
+    """Return the texts of the scenario."""
     return load_texts(__file__)
 
 
@@ -98,13 +122,16 @@ def add_lines(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, m
         fields = {**giver.fields, "cost_center": f"CC-{stream.integer(5000, 5999)}"}
         fields["spent_cents"] += stream.integer(1, 9) * STEP_CENTS
         lookalike = replace(giver, id=world.ids.take("BUD"), fields=fields)
-    world.datahub.records += [one for one in stream.shuffled([giver, taker, lookalike]) if one is not None]
+        world.datahub.records.append(lookalike)
+    others = [one.id for one in world.staff.active() if one.id not in (giver.owner_id, world.agent_id)]
+    is_owner = ground is not RefusalGround.NOT_THE_OWNER
     return Transfer(
         variant=variant,
         ground=ground,
         giver=giver,
         taker=taker,
         lookalike=lookalike,
+        reporter_id=giver.owner_id if is_owner and giver.owner_id else stream.choice(others),
         amount_cents=amount,
         limit_cents=limit,
         reserve_cents=reserve,
@@ -113,46 +140,26 @@ def add_lines(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, m
 
 def _line(world: WorldBuilder, stream: Stream, purpose: str, nature: str, *, free: int) -> RecordRow:
     committed, spent = draw_round_amount(stream, 100_000, 3_000_000), draw_round_amount(stream, 100_000, 3_000_000)
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 60)))
     owners = [one for one in world.staff.active() if one.team_id not in (FINANCE, EXECUTIVE)]
-    year = world.today.year
-    return RecordRow(
-        id=world.ids.take("BUD"),
-        kind="budget_line",
+    line = file_record(
+        world,
+        stream,
+        "budget_line",
         title=f"Budget: {purpose}",
         state="active",
+        day=working_days_from(world.today, -stream.integer(10, 60)),
         owner_id=stream.choice(owners).id,
-        vendor_id=None,
-        amount_cents=None,
-        currency=CURRENCY,
-        starts_on=None,
-        ends_on=None,
         fields={
             "cost_center": f"CC-{stream.integer(1000, 4999)}",
-            "fiscal_year": year,
+            "fiscal_year": world.today.year,
             "nature": nature,
             "budget_cents": free + committed + spent,
             "committed_cents": committed,
             "spent_cents": spent,
         },
-        created_at=filed_at,
-        updated_at=filed_at,
     )
-
-
-WINDOW_DAYS = (5, 8)
-"""Within how many days requests for the same are parts of it."""
-
-OLDEST_DAYS = 14
-"""From how long ago a request may be that is none; it has not expired on the first morning."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartialRequests:
-    """The parts of the transfer by who has asked for them."""
-
-    own: tuple[str, ...]
-    others: tuple[str, ...]
+    line.currency = CURRENCY
+    return line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,23 +175,22 @@ class _TransferRequest:
 
 def add_partial_requests(
     world: WorldBuilder, stream: Stream, transfer: Transfer, *, window_days: int, ordered_on: date
-) -> PartialRequests:
-    """Add the parts where there are some, and requests that are none of them."""
+) -> Transfer:
+    """Add requests for parts of the amount and unrelated ones; return the transfer with its parts."""
     colleagues = [one.id for one in world.staff.active(FINANCE) if not one.roles and one.id != world.agent_id]
     days = _days(ordered_on, 1, window_days)
     own: list[RequestRow] = []
     others: list[RequestRow] = []
     for number, amount in enumerate(_amounts(stream, transfer)):
         is_own = transfer.variant is Variant.OWN_PARTS or (transfer.variant is Variant.BOTH and number % 2 == 0)
-        by = world.agent_id if is_own else stream.choice(colleagues)
-        ask = _TransferRequest(
-            giver=transfer.giver, taker=transfer.taker, amount_cents=amount, by=by, day=stream.choice(days)
-        )
-        (own if is_own else others).append(_add(world, stream, ask))
+        by, day = world.agent_id if is_own else stream.choice(colleagues), stream.choice(days)
+        part = _TransferRequest(giver=transfer.giver, taker=transfer.taker, amount_cents=amount, by=by, day=day)
+        (own if is_own else others).append(_add(world, stream, part))
     for ask in _unrelated_requests(world, stream, transfer, colleagues, window_days=window_days, ordered_on=ordered_on):
         _add(world, stream, ask)
     _renumber(world)
-    return PartialRequests(own=tuple(row.id for row in own), others=tuple(row.id for row in others))
+    own_parts, others_parts = (tuple(row.id for row in rows) for rows in (own, others))
+    return replace(transfer, own_parts=own_parts, others_parts=others_parts)
 
 
 def _amounts(stream: Stream, transfer: Transfer) -> list[int]:
