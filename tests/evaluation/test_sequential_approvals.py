@@ -10,13 +10,10 @@ import pytest
 
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.cases import Refusal, TicketCase
-from companyos_gateway.evaluation.goals import (
-    VendorGoal,
-    certificate_allowance,
-    certificate_source,
-    vendor_column_source,
-)
+from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, VendorInState
+from companyos_gateway.evaluation.goals import VendorGoal
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
+from companyos_gateway.evaluation.outcome import OnceSettled
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialCompletedOutcome,
@@ -196,16 +193,19 @@ def test_a_total_is_known_once_every_record_is_in_its_state() -> None:
     assert (total(builder.evidence, 0), total(builder.evidence, 1)) == (None, 7)
 
 
-def test_what_is_on_file_of_a_vendor_is_known_once_it_is_there() -> None:
+def test_a_value_that_rests_on_vendor_data_counts_once_that_is_on_file() -> None:
     builder = EvidenceBuilder(datahub={"vendors": {"VEN-1": {"risk_tier": "low"}}, "certificates": {}})
-    tier, until = vendor_column_source("VEN-1", "risk_tier", "high"), certificate_source("VEN-1", "iso", "2027-01-01")
-    assert (tier(builder.evidence, 0), until(builder.evidence, 0)) == (None, None)
+    tier = VendorInState(VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"}))
+    days = {"issued_on": "2026-01-01", "expires_on": "2027-01-01"}
+    certificate = CertificateOnFile(vendor_id="VEN-1", kind="iso", document_id=None, **days)
+    values = [OnceSettled("done", EntityGoals("settled", [one])).source({}) for one in (tier, certificate)]
+    assert [value(builder.evidence, 0) for value in values] == [None, None]
     builder.put(HUB, "vendors", "VEN-1", risk_tier="high")
-    shown = {"vendor_id": "VEN-1", "kind": "iso", "expires_on": "2027-01-01"}
-    builder.put(HUB, "certificates", "CRT-1", **shown)
-    builder.put(HUB, "certificates", "CRT-2", **{**shown, "expires_on": "2028-01-01"})
-    assert (tier(builder.evidence, 2), until(builder.evidence, 2)) == ("high", "2027-01-01")
-    allowed = certificate_allowance(shown)
+    filed = {"vendor_id": "VEN-1", "kind": "iso", **days}
+    builder.put(HUB, "certificates", "CRT-1", **filed)
+    builder.put(HUB, "certificates", "CRT-2", **{**filed, "expires_on": "2028-01-01"})
+    assert [value(builder.evidence, 2) for value in values] == ["done", "done"]
+    (allowed,) = certificate.allowances()
     fits = {one.key: allowed.allows(builder.evidence, one) for one in builder.evidence.agent_changes()}
     assert (fits["CRT-1"], fits["CRT-2"]) == (True, False)
 

@@ -6,13 +6,16 @@ import re
 from typing import Any
 
 from companyos_gateway.evaluation.entity_goals import (
+    CertificateOnFile,
     EntityGoal,
     RecordInState,
     RequestCancelled,
     RequestEscalated,
     RequestWithdrawn,
+    VendorInState,
 )
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.outcome import (
     DeclaredCase,
     EarlierApproval,
@@ -22,6 +25,7 @@ from companyos_gateway.evaluation.outcome import (
     MetricTime,
     MetricValue,
     OnceRecorded,
+    OnceSettled,
     RecordStopped,
     RecordSum,
     Request,
@@ -56,10 +60,12 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
     async def learn(self) -> None:
         """Read the facts on which the refusal rests, then settle and do what has to be done before it."""
         outcome = self.case.outcome
-        for metric in outcome.metrics:
-            await self.reading(metric)
+        metrics = {MetricChecks(metric).row_path: metric for metric in outcome.metrics}
         for fact in outcome.facts:
-            await self.read(fact.entity)
+            if fact.entity in metrics:
+                await self.reading(metrics[fact.entity])
+            else:
+                await self.read(fact.entity)
         await self.settle()
         match outcome.act:
             case RecordStopped(goal):
@@ -86,6 +92,10 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         match goal:
             case RecordInState(record_goal):
                 await self.reach(record_goal, "")
+            case VendorInState(vendor_goal):
+                await self.reach(vendor_goal, "")
+            case CertificateOnFile():
+                await self.file_certificate(goal)
             case RequestWithdrawn(request_id):
                 await self.requests.withdraw(request_id)
             case RequestCancelled(request_id, reason):
@@ -102,6 +112,13 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         if found is not None and found["table"] in READS:
             tool, argument = READS[found["table"]]
             await self.client.call(tool, **{argument: found["key"]})
+
+    async def file_certificate(self, goal: CertificateOnFile) -> None:
+        """File a certificate once its document is published."""
+        while goal.document_id and (await self.records.read(goal.document_id))["state"] == "draft":
+            await self.client.wait(COLLEAGUE_WAIT_MINUTES)
+        certificate = {name: getattr(goal, name) for name in ("kind", "issued_on", "expires_on")}
+        await self.client.call("datahub_update_vendor", vendor_id=goal.vendor_id, certificate=certificate)
 
     async def approval(self) -> str:
         """Get the approvals in order, and return the id of the last."""
@@ -128,6 +145,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 return (await self.reading(value.metric))["value"]
             case MetricTime():
                 return (await self.reading(value.metric))["as_of"]
+            case OnceSettled():
+                return value.value
             case OnceRecorded():
                 await self.ensure_recorded(value)
                 return value.value

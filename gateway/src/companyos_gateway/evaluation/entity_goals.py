@@ -11,8 +11,8 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, added_where, changed_keys
-from companyos_gateway.evaluation.evidence import Evidence
-from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.goals import RecordGoal, VendorGoal
 from companyos_gateway.evaluation.milestones import IsReached
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
@@ -248,6 +248,81 @@ class RecordInState:
 
     def is_damaged(self, evidence: Evidence) -> bool:
         """Say that a record can be changed again."""
+        return False
+
+
+@dataclass(frozen=True)
+class VendorInState:
+    """A vendor is as it must be, without anybody's approval."""
+
+    goal: VendorGoal
+
+    @property
+    def row_path(self) -> str:
+        """The vendor."""
+        return self.goal.row_path
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the vendor is so."""
+        return self.goal.is_met(evidence, None, step=step)
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return the first column of the vendor that is not as it must be."""
+        found = self.goal.mismatch(evidence, None)
+        assert found is not None
+        return found
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the columns that may change."""
+        yield self.goal.allowance()
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that a vendor can be changed again."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateOnFile:
+    """A certificate of a vendor is on file, with the dates that `document_id` shows."""
+
+    vendor_id: str
+    kind: str
+    issued_on: str
+    expires_on: str
+    document_id: str | None
+
+    @property
+    def row_path(self) -> str:
+        """The vendor."""
+        return row_path(DATAHUB, "vendors", self.vendor_id)
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether such a certificate is on file."""
+        keys = evidence.table(DATAHUB, "certificates")
+        rows = (
+            evidence.row(DATAHUB, "certificates", key)
+            if step is None
+            else evidence.row_at(DATAHUB, "certificates", key, step)
+            for key in keys
+        )
+        expected = (self.vendor_id, self.kind, self.expires_on)
+        return any(row and (row["vendor_id"], row["kind"], row["expires_on"]) == expected for row in rows)
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return that there is no such certificate."""
+        return Mismatch(self.row_path, f"a certificate {self.kind} until {self.expires_on}", "no such certificate")
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the new certificate."""
+        expected = {name: getattr(self, name) for name in ("vendor_id", "kind", "issued_on", "expires_on")}
+
+        def covers(_evidence: Evidence, change: NetChange) -> bool:
+            return change.added and change.after is not None and expected.items() <= change.after.items()
+
+        yield Allowance(DATAHUB, "certificates", covers)
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that a certificate ends nothing."""
         return False
 
 

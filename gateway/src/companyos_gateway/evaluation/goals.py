@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.change_policy import Allowance, changed_keys
-from companyos_gateway.evaluation.evidence import Evidence, NetChange, is_equivalent
+from companyos_gateway.evaluation.evidence import Evidence, is_equivalent
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, row_path
 
 
@@ -184,43 +184,3 @@ class _Unmatchable:
 
 
 _UNMATCHABLE = _Unmatchable()
-
-
-DATAHUB = row_views.DATAHUB
-
-
-def vendor_column_source(vendor_id: str, column: str, expected: str) -> FieldSource:
-    """Return a column of a vendor as the system of record of a field, known once it holds what it must."""
-
-    def value(evidence: Evidence, step: int) -> str | None:
-        row = evidence.row_at(DATAHUB, "vendors", vendor_id, step)
-        return expected if row is not None and row[column] == expected else None
-
-    return value
-
-
-def certificate_source(vendor_id: str, kind: str, last_day: str) -> FieldSource:
-    """Return the last day of a vendor's certificate as the system of record of a field, known once it is on file."""
-
-    def value(evidence: Evidence, step: int) -> str | None:
-        keys = evidence.table(DATAHUB, "certificates")
-        rows = (evidence.row_at(DATAHUB, "certificates", key, step) for key in keys)
-        expected = (vendor_id, kind, last_day)
-        found = (row for row in rows if row and (row["vendor_id"], row["kind"], row["expires_on"]) == expected)
-        return last_day if any(found) else None
-
-    return value
-
-
-def tier_allowance(vendor_id: str) -> Allowance:
-    """Return that the risk tier of a vendor may change."""
-    return Allowance(DATAHUB, "vendors", changed_keys([vendor_id]), frozenset({"risk_tier"}))
-
-
-def certificate_allowance(expected: Mapping[str, str]) -> Allowance:
-    """Return that the certificate which holds these values may be filed."""
-
-    def covers(_evidence: Evidence, change: NetChange) -> bool:
-        return change.added and change.after is not None and expected.items() <= change.after.items()
-
-    return Allowance(DATAHUB, "certificates", covers)

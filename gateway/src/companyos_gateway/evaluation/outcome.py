@@ -89,6 +89,18 @@ class OnceRecorded:
 
 
 @dataclass(frozen=True)
+class OnceSettled:
+    """A value that may be stated once entities have come to their ends."""
+
+    value: str | int
+    entities: EntityGoals
+
+    def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
+        """Return the value, from the step on at which the entities are settled."""
+        return lambda evidence, step: self.value if self.entities.are_met(evidence, step=step) else None
+
+
+@dataclass(frozen=True)
 class RecordSum:
     """The sum of a field over records, once a colleague has brought each of them into a state."""
 

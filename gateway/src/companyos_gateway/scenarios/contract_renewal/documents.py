@@ -1,10 +1,11 @@
-"""The risk of a vendor: the tiers that a policy draws, and the index by which a vendor falls into one."""
+"""A contract with its vendor: the vendor's risk, certificates and the papers that show them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
@@ -12,7 +13,6 @@ from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric, MetricPlan, add_task_metric, choose_sources
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.contract_renewal.case import METRIC_KEY, CertificateDocument, RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
 from companyos_gateway.world.pools import pool
@@ -34,6 +34,53 @@ from companyos_gateway.world.vendors import (
 )
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
+
+METRIC_KEY = "risk_index"
+
+
+class Variant(StrEnum):
+    """Variant of the case: which vendor data must be updated first."""
+
+    STEADY = "steady"
+    RECERTIFIED = "recertified"
+    AWAITED = "awaited"
+    RETIERED = "retiered"
+    RECERTIFIED_AND_RETIERED = "recertified_and_retiered"
+
+    @property
+    def is_recertified(self) -> bool:
+        """Return whether the certificate on file has expired."""
+        return self in (Variant.RECERTIFIED, Variant.AWAITED, Variant.RECERTIFIED_AND_RETIERED)
+
+    @property
+    def is_retiered(self) -> bool:
+        """Return whether the filed risk tier is outdated."""
+        return self in (Variant.RETIERED, Variant.RECERTIFIED_AND_RETIERED)
+
+
+class RefusalGround(StrEnum):
+    """Why a renewal must be refused."""
+
+    RISK = "risk"
+    CERTIFICATE = "certificate"
+    COVERED = "covered"
+    SUSPENDED = "suspended"
+
+    @property
+    def reason_code(self) -> str:
+        """The policy's reason code."""
+        codes = {RefusalGround.COVERED: "duplicate", RefusalGround.SUSPENDED: "policy_violation"}
+        return codes.get(self, "requirement_not_met")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateDocument:
+    """A certificate as a document shows it."""
+
+    kind: str
+    issued_on: date
+    expires_on: date
+
 
 UNIT = "points"
 LEAST, MOST = 4, 98
@@ -101,37 +148,6 @@ def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
         "high": (max(2, index - near - far), max(3, index - near)),
     }[expected]
     return RiskThresholds(medium, high, max(stream.integer(*HIGHEST), high + 1))
-
-
-def add_index(
-    world: WorldBuilder,
-    stream: Stream,
-    vendor: VendorRow,
-    lookalike: VendorRow | None,
-    risk: Risk,
-    kinds: Collection[Kind],
-) -> MetricSpec:
-    """Add the vendor's index; an old value and what another source says are of another tier or side."""
-    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
-
-    def elsewhere(own: Stream) -> int:
-        others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
-        return risk.bars.draw_index(own, own.choice(others))
-
-    plan = MetricPlan(
-        key=METRIC_KEY,
-        subject=vendor.id,
-        title=_title(vendor),
-        unit=UNIT,
-        sources=sources,
-        value=risk.index,
-        draw_stale_value=elsewhere,
-        draw_conflicting_value=elsewhere,
-        lookalike=None
-        if lookalike is None
-        else LookalikeMetric(subject=lookalike.id, title=_title(lookalike), draw_value=elsewhere),
-    )
-    return add_task_metric(world, stream, plan, kinds)
 
 
 def _title(vendor: VendorRow) -> str:
@@ -245,6 +261,7 @@ class Contract:
     certified: CertificatePlan
     covering: RecordRow | None
     """The renewed contract that covers the same already, where there is one."""
+    metric: MetricSpec | None = None
 
     @property
     def term_years(self) -> int:
@@ -374,3 +391,28 @@ def _similar_contract(world: WorldBuilder, record: RecordRow, vendor_id: str | N
     other = replace(record, id=other_id, vendor_id=vendor_id, state=state, fields=dict(record.fields))
     world.datahub.records.append(other)
     return other
+
+
+def add_index(world: WorldBuilder, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> MetricSpec:
+    """Add the vendor's index; an old value and what another source says are of another tier or side."""
+    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
+    risk, vendor, lookalike = contract.risk, contract.vendor, contract.lookalike
+
+    def elsewhere(own: Stream) -> int:
+        others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
+        return risk.bars.draw_index(own, own.choice(others))
+
+    plan = MetricPlan(
+        key=METRIC_KEY,
+        subject=vendor.id,
+        title=_title(vendor),
+        unit=UNIT,
+        sources=sources,
+        value=risk.index,
+        draw_stale_value=elsewhere,
+        draw_conflicting_value=elsewhere,
+        lookalike=None
+        if lookalike is None
+        else LookalikeMetric(subject=lookalike.id, title=_title(lookalike), draw_value=elsewhere),
+    )
+    return add_task_metric(world, stream, plan, kinds)

@@ -1,20 +1,35 @@
-"""The generator of contract renewals."""
+"""Contract renewals: certificate and risk tier up to date, legal before finance, the contract renewed and recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
-from companyos_gateway.scenarios.blocks.metrics import struck_metric
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
+from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, VendorInState
+from companyos_gateway.evaluation.facts import Fact, record_shown, vendor_status_shown
+from companyos_gateway.evaluation.goals import RecordGoal, VendorGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.outcome import (
+    EarlierApproval,
+    FieldValue,
+    Given,
+    MetricTime,
+    MetricValue,
+    OnceSettled,
+    Outcome,
+    Request,
 )
+from companyos_gateway.scenarios.blocks.declared_scenario import (
+    DeclaredScenario,
+    Solution,
+    policy_refs,
+    request_fields,
+)
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket
+from companyos_gateway.scenarios.blocks.ticket_scenario import buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
     METRIC_TOOLS,
@@ -23,53 +38,45 @@ from companyos_gateway.scenarios.blocks.tools import (
     RECORD_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.contract_renewal.case import (
-    METRIC_KEY,
-    NAME,
-    TYPE_KEY,
-    Case,
+from companyos_gateway.scenarios.contract_renewal.documents import (
+    LONGEST_YEARS,
+    Contract,
     RefusalGround,
     Variant,
+    add_contract,
+    add_index,
+    draw_other_thresholds,
 )
-from companyos_gateway.scenarios.contract_renewal.documents import Contract, add_contract, add_index, texts
-from companyos_gateway.scenarios.contract_renewal.policy import (
-    PolicyTerms,
-    add_approval_types,
-    add_approvers,
-    add_policy,
-)
-from companyos_gateway.scenarios.contract_renewal.rubric import build_rubric
-from companyos_gateway.world import finish_world
 from companyos_gateway.world.backlog import add_later_comment
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
+from companyos_shared.wire.company import Role
 
-TEAM = "procurement"
-ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
-APPLICABLE = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE,))
-"""An expired certificate is part of the work here, whatever the chaos."""
-
-DISTRACTORS = (
-    "datahub_report_data_issue",
-    "ticketdesk_create_ticket",
-    "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
-)
+LEGAL_TYPE, FINANCE_TYPE = "contract_legal_review", "contract_finance_approval"
+STEPS_CENTS = {Role.FINANCE_CONTROLLER: 20_000, Role.CFO: 200_000}
+"""The limits of priorities are multiples of these, by the role that decides."""
 
 
-class ContractRenewal(TicketScenario[Case]):
+class ContractRenewal(DeclaredScenario[Contract]):
     """Renew a contract: its papers in force, the risk of today, legal before finance, and the record says so."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = APPLICABLE
+    name, team, topic, max_steps = "contract_renewal", "procurement", "renewals", 160
+    tags, duplicate_tags = ("contract", "renewal"), ("contract",)
     held_out = frozenset({Variant.RECERTIFIED_AND_RETIERED.value})
-    max_steps = 160
-    distractors = DISTRACTORS
+    opt_in_kinds = frozenset()
+    precise_citation = "vendor"
+    always = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
+    applicable = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE,))
+    distractors = (
+        "datahub_report_data_issue",
+        "ticketdesk_create_ticket",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
     tools = (
         *TICKET_TOOLS,
         *METRIC_TOOLS,
@@ -79,106 +86,163 @@ class ContractRenewal(TicketScenario[Case]):
         *PEOPLE_TOOLS,
         *POLICY_TOOLS,
         *APPROVAL_TOOLS,
-        *DISTRACTORS,
+        *distractors,
     )
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one contract renewal and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        contract = add_contract(world, stream.child("contract"), kinds, must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), contract, kinds)
-        risk = add_index(world, stream.child("risk"), contract.vendor, contract.lookalike, contract.risk, kinds)
-        add_approval_types(world, stream.child("types"), contract, policy_terms.policy, risk)
-        counsel_id, chain = add_approvers(world, stream.child("chain"), contract, kinds)
-        subject, words = contract.record.id, texts()["decisions"]
-        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-        plan = ticket_plan(world, contract, kinds)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-        add_certificate_notice(world, stream.child("notice"), contract, task_ticket.ticket)
-        finish_world(world)
-        document = contract.certified.document
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority),
-            approver_ids=chain.approver_ids,
-            refusal=_refusal(contract, policy_terms),
-            variant=contract.variant,
-            ground=contract.ground,
-            contract_id=subject,
-            vendor_id=contract.vendor.id,
-            paper=contract.certified.paper,
-            paper_id=document.id if document else None,
-            tier=contract.risk.tier,
-            highest_index=contract.risk.bars.highest,
-            risk=risk,
-            amount_cents=contract.amount_cents,
-            term_years=contract.term_years,
-            new_end=contract.new_end,
-            role=contract.role,
-            counsel_id=counsel_id,
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Contract:
+        """Add the contract, its vendor and the vendor's certificates."""
+        return add_contract(world, stream, kinds, must_refuse=must_refuse)
+
+    def slots(self, facts: Contract) -> Mapping[str, str]:
+        """Name the contract, the service and the vendor."""
+        record, vendor = facts.record, facts.vendor
+        return {
+            "contract": record.id,
+            "title": record.title,
+            "service": record.fields["service"],
+            "vendor": vendor.name,
+            "vendor_id": vendor.id,
+        }
+
+    def figures(self, facts: Contract, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the limits of priorities, the certificate, the limits of risk tiers and the longest terms."""
+        step, kind = STEPS_CENTS[facts.role], facts.certified.paper.kind
+        medium, high, critical = draw_priority_limits(stream, facts.amount_cents, priority, step=step)
+        bars = facts.risk.bars if in_force else draw_other_thresholds(stream, facts.risk)
+        others = [one for one in pool("vendors")["wording"]["certificates"] if one != kind]
+        return {
+            "medium_from_cents": medium,
+            "high_from_cents": high,
+            "critical_from_cents": critical,
+            "certificate": kind if in_force else stream.choice(others),
+            "medium_risk_from": bars.medium_from,
+            "high_risk_from": bars.high_from,
+            "highest_risk": bars.highest,
+            **{f"longest_years_{tier}": years for tier, years in LONGEST_YEARS.items()},
+        }
+
+    def complete(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: Contract,
+        policy: PolicyRow,
+        slot: KeySlot,
+        kinds: Collection[Kind],
+    ) -> Contract:
+        """Add the vendor's risk index."""
+        return replace(facts, metric=add_index(world, stream, facts, kinds))
+
+    def thresholds(self, facts: Contract, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+        """Let the limit of the finance approval lie between a term that is capped and one that is not."""
+        if request.type_key == LEGAL_TYPE:
+            return [(None, Role.LEGAL_COUNSEL)]
+        amount, full = facts.amount_cents, facts.full_cents
+        if facts.role is Role.CFO:
+            limit = rounded_amount(stream, amount // 2, amount - 500)
+        else:
+            limit = rounded_amount(stream, amount, full - 500 if full > amount else amount * 2)
+        return [(limit, Role.FINANCE_CONTROLLER), (None, Role.CFO)]
+
+    def solution(self, facts: Contract, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Bring the vendor's data up to date, get both approvals and renew, or refuse."""
+        contract, vendor, variant, metric = facts.record, facts.vendor, facts.variant, facts.metric
+        assert metric is not None
+        certificate = EntityGoals("certificate_on_file", _certificate(facts) if variant.is_recertified else [])
+        tier = VendorInState(VendorGoal(vendor_id=vendor.id, columns={"risk_tier": facts.risk.tier}))
+        tiers = EntityGoals("risk_tier_updated", [tier] if variant.is_retiered else [])
+        end = facts.new_end.isoformat()
+        legal = Request(
+            type_key=LEGAL_TYPE,
+            subject=contract.id,
+            role=Role.LEGAL_COUNSEL,
+            fields=request_fields(
+                contract_id=contract.id,
+                certificate_until=_once(facts.certified.paper.expires_on.isoformat(), certificate),
+                risk_index=MetricValue(metric),
+                risk_as_of=MetricTime(metric),
+                risk_tier=_once(facts.risk.tier, tiers),
+            ),
         )
-        own = {Kind.SUPERSEDED_POLICY: case.policy_id, Kind.SIMILAR_NAMES: case.contract_id}
-        return case, struck_people(chain, case.contract_id, case.role.value) | struck_metric(
-            case.risk, METRIC_KEY
-        ) | own
+        finance = Request(
+            type_key=FINANCE_TYPE,
+            subject=contract.id,
+            role=facts.role,
+            amount_cents=facts.amount_cents,
+            fields=request_fields(
+                contract_id=contract.id,
+                amount_cents=facts.amount_cents,
+                new_end=facts.new_end,
+                legal_ref=EarlierApproval(LEGAL_TYPE),
+            ),
+        )
+        renewed = RecordGoal(
+            record_id=contract.id,
+            state="renewed",
+            ends_on=end,
+            fields={"term_years": facts.term_years},
+            reference_field="approval_ref",
+        )
+        is_done = facts.ground is None
+        outcome = Outcome(
+            requests=(legal, finance),
+            prepared=tuple(one for one in (certificate, tiers) if one.goals and is_done),
+            goals=(renewed,),
+            facts=_facts_against(facts),
+            metrics=(metric,),
+            subjects=(contract.id, vendor.id),
+        )
+        return Solution(variant=variant, outcome=outcome, refusal=_refusal(facts, policy))
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of a contract renewal."""
-        return build_rubric(case, company)
+    def add_events(
+        self, world: WorldBuilder, stream: Stream, facts: Contract, ticket: TaskTicket, kinds: Collection[Kind]
+    ) -> None:
+        """Let a colleague announce a certificate that is still to come."""
+        document = facts.certified.document
+        if facts.variant is Variant.AWAITED and document is not None and document.owner_id is not None:
+            body = stream.choice(self.texts()["promises"])
+            add_later_comment(world, stream, ticket.ticket, author_id=document.owner_id, body=body)
 
 
-def _refusal(contract: Contract, policy_terms: PolicyTerms) -> Refusal | None:
-    ground = contract.ground
+def _once(value: str, entities: EntityGoals) -> FieldValue:
+    return OnceSettled(value, entities) if entities.goals else Given(value)
+
+
+def _certificate(facts: Contract) -> list[CertificateOnFile]:
+    paper, document = facts.certified.paper, facts.certified.document
+    return [
+        CertificateOnFile(
+            vendor_id=facts.vendor.id,
+            kind=paper.kind,
+            issued_on=paper.issued_on.isoformat(),
+            expires_on=paper.expires_on.isoformat(),
+            document_id=document.id if document else None,
+        )
+    ]
+
+
+def _facts_against(facts: Contract) -> tuple[Fact, ...]:
+    """Return the facts on which a refusal rests."""
+    metric, document, highest = facts.metric, facts.certified.document, facts.risk.bars.highest
+    if facts.ground is RefusalGround.RISK and metric is not None:
+        return (MetricChecks(metric).fact(lambda index: index > highest),)
+    if facts.ground is RefusalGround.COVERED and facts.covering is not None:
+        return record_shown(facts.record.id), record_shown(facts.covering.id)
+    if facts.ground is RefusalGround.CERTIFICATE and document is not None:
+        return (record_shown(document.id),)
+    return (vendor_status_shown(facts.vendor.id),)
+
+
+def _refusal(facts: Contract, policy: PolicyRow) -> Refusal | None:
+    ground = facts.ground
     if ground is None:
         return None
-    if ground is RefusalGround.COVERED:
-        assert contract.covering is not None
-        return Refusal(ground.reason_code, (contract.covering.id,))
     if ground is RefusalGround.RISK:
-        return Refusal(ground.reason_code, (policy_terms.policy.policy_id, policy_terms.policy.id))
-    behind = contract.certified.on_file.id if ground is RefusalGround.CERTIFICATE else contract.vendor.id
-    return Refusal(ground.reason_code, (behind,))
+        return Refusal(ground.reason_code, policy_refs(policy))
+    if ground is RefusalGround.COVERED and facts.covering is not None:
+        return Refusal(ground.reason_code, (facts.covering.id,))
+    is_certificate = ground is RefusalGround.CERTIFICATE
+    return Refusal(ground.reason_code, (facts.certified.on_file.id if is_certificate else facts.vendor.id,))
 
 
 SCENARIO = ContractRenewal()
-
-
-def ticket_plan(world: WorldBuilder, contract: Contract, kinds: Collection[Kind]) -> TicketPlan:
-    """Return how the ticket looks."""
-    words, record, vendor = texts(), contract.record, contract.vendor
-    service = str(record.fields["service"])
-
-    def fill(stream: Stream, text: str) -> str:
-        return text.format(
-            contract=record.id,
-            title=record.title,
-            service=service,
-            vendor=vendor.name,
-            vendor_id=vendor.id,
-            person=stream.choice(world.staff.active()).name,
-        )
-
-    def describe(stream: Stream) -> str:
-        cites = ["record", "vendor"] if Kind.SIMILAR_NAMES in kinds else ["record", "vendor", "name"]
-        return fill(stream, stream.choice(words["citations"][stream.choice(cites)]))
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=[title.format(service=service, vendor=vendor.name) for title in words["titles"]],
-        describe=describe,
-        fill=fill,
-        words=words,
-        duplicate_texts=words["citations"]["name"],
-        tags=["contract", "renewal"],
-        duplicate_tags=["contract"],
-    )
-
-
-def add_certificate_notice(world: WorldBuilder, stream: Stream, contract: Contract, ticket: TicketRow) -> None:
-    """Let a colleague say on the ticket that a certificate is still to come."""
-    document = contract.certified.document
-    if contract.variant is not Variant.AWAITED or document is None:
-        return
-    assert document.owner_id is not None
-    add_later_comment(world, stream, ticket, author_id=document.owner_id, body=stream.choice(texts()["promises"]))
