@@ -9,7 +9,7 @@ import pytest
 
 from companyos.policies import EpisodeOverError, StepView
 from companyos_players import TicketSkill, ToolClient, ToolRefusedError
-from companyos_players.tool_client import MAX_TRIES
+from companyos_players.tool_client import LAG_MINUTES, MAX_TRIES
 
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 
@@ -39,6 +39,24 @@ async def test_a_question_is_asked_again_until_it_is_answered(code: str) -> None
     scripted_call = ScriptedCall(_problem(code), _problem(code), _view({"id": 1}))
     assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
     assert scripted_call.calls == [("get_note", {"note_id": 1})] * 3
+
+
+async def test_a_list_that_is_older_than_what_was_seen_is_read_again_later() -> None:
+    new, old = {"id": "N-1", "version": 2}, {"id": "N-1", "version": 1}
+    pages = [_view({"items": [row], "next_cursor": None}) for row in (old, new)]
+    scripted_call = ScriptedCall(_view(new), pages[0], _view({}), pages[1])
+    client = ToolClient(scripted_call)
+    await client.call("notes_update_note", note_id="N-1")
+    assert await client.list_all("notes_list_notes") == [new]
+    assert scripted_call.calls[2] == ("wait", {"minutes": LAG_MINUTES})
+
+
+async def test_an_object_that_was_seen_and_cannot_be_found_is_read_again_later() -> None:
+    note = {"id": "N-1", "version": 1}
+    scripted_call = ScriptedCall(_view(note), _problem("note-not-found", 404), _view({}), _view(note))
+    client = ToolClient(scripted_call)
+    await client.create("notes_write_note", text="a")
+    assert await client.call("notes_get_note", note_id="N-1") == note
 
 
 async def test_a_refusal_is_not_asked_again() -> None:
@@ -71,15 +89,18 @@ async def test_a_row_is_made_again_under_the_same_key_and_the_next_under_another
 
 
 async def test_after_a_time_out_a_change_is_looked_for_before_it_is_made_again() -> None:
-    scripted_call = ScriptedCall(_problem("timeout", 504), _view({"status": "open"}))
+    scripted_call = ScriptedCall(_problem("timeout", 504), _view({}), _view({"status": "open"}))
     ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
     await ticket.transition("open")
-    assert [tool for tool, _ in scripted_call.calls] == ["ticketdesk_transition_ticket", "ticketdesk_get_ticket"]
+    tools = ["ticketdesk_transition_ticket", "wait", "ticketdesk_get_ticket"]
+    assert [tool for tool, _ in scripted_call.calls] == tools
     assert ticket.known["status"] == "open"
 
 
 async def test_a_change_that_was_not_made_is_made_again() -> None:
-    scripted_call = ScriptedCall(_problem("timeout", 504), _view({"status": None}), _view({"status": "open"}))
+    scripted_call = ScriptedCall(
+        _problem("timeout", 504), _view({}), _view({"status": None}), _view({"status": "open"})
+    )
     await TicketSkill(ToolClient(scripted_call), "OPS-1").transition("open")
     assert [tool for tool, _ in scripted_call.calls][-1] == "ticketdesk_transition_ticket"
 

@@ -1,16 +1,23 @@
-"""Reads that lag behind a write: what an agent sees for some minutes, and that nothing else is changed by it."""
+"""Reads that lag behind a write: each shows one earlier state of the whole service, and nothing else is changed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from companyos.contract import ResetOptions
 from companyos.policies import Call, EpisodeOverError, TaskView
 from companyos_gateway.chaos import FaultPlan, Kind, profile_for
 from companyos_gateway.chaos.faults import STALE_MINUTES
-from companyos_gateway.engine.progress import entity_of
+from companyos_gateway.engine.inspection import PageAccess, fetch_page
+from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.settings import Settings
+from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_players import ToolClient, ticket_key_in
+from companyos_shared.pages import Shell
 from companyos_shared.wire.context import FaultKind
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.in_process import in_process_service_clients
+from tests.scenarios.engine import EpisodeSpec, PlayAll, open_engine
 from verification.proof import RecordedEpisode
 
 PLAYED = "license_renewal"
@@ -23,16 +30,39 @@ def _play(player: Any, play_all: PlayAll, **overrides: float) -> RecordedEpisode
     return play_all([specs])[0]
 
 
+async def _read(call: Call, key: str) -> dict[str, Any]:
+    result = (await call("ticketdesk_get_ticket", {"key": key})).result
+    assert isinstance(result, dict)
+    return result
+
+
+async def _tag(call: Call, key: str, tag: str) -> dict[str, Any]:
+    result = (await call("ticketdesk_update_ticket", {"key": key, "tags": [tag]})).result
+    assert isinstance(result, dict)
+    return result
+
+
+async def _tagged(call: Call, tag: str) -> list[str]:
+    result = (await call("ticketdesk_list_tickets", {"tag": tag})).result
+    assert isinstance(result, dict)
+    return [ticket["key"] for ticket in result["items"]]
+
+
+async def _other_key(call: Call, key: str) -> str:
+    result = (await call("ticketdesk_list_tickets", {})).result
+    assert isinstance(result, dict)
+    return next(str(ticket["key"]) for ticket in result["items"] if ticket["key"] != key)
+
+
 def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
         key = ticket_key_in(task.brief)
-        changed = (await call("ticketdesk_update_ticket", {"key": key, "tags": ["seen"]})).result
-        soon = (await call("ticketdesk_get_ticket", {"key": key})).result
+        changed = await _tag(call, key, "seen")
+        soon = await _read(call, key)
         await call("wait", {"minutes": STALE_MINUTES[1]})
-        late = (await call("ticketdesk_get_ticket", {"key": key})).result
-        seen.extend([changed, soon, late])
+        seen.extend([changed, soon, await _read(call, key)])
         raise EpisodeOverError
 
     kept = _play(player, play_all)
@@ -44,20 +74,56 @@ def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(play_all: P
     assert planned == [None, FaultKind.STALE_READ, None]
 
 
-def test_other_entities_are_read_as_they_are(play_all: PlayAll) -> None:
+def test_every_read_of_the_service_shows_the_same_earlier_state(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
         key = ticket_key_in(task.brief)
-        await call("ticketdesk_update_ticket", {"key": key, "tags": ["seen"]})
-        seen.append((await call("ticketdesk_list_tickets", {"tag": "seen"})).result)
+        await _tag(call, key, "seen")
+        lists = [await _tagged(call, "seen")]
+        await call("wait", {"minutes": STALE_MINUTES[1]})
+        seen.extend([key, *lists, await _tagged(call, "seen")])
+        raise EpisodeOverError
+
+    _play(player, play_all)
+    key, soon, late = seen
+    assert (soon, late) == ([], [key])
+
+
+def test_of_several_hidden_writes_reads_show_the_state_before_the_oldest(play_all: PlayAll) -> None:
+    seen: list[Any] = []
+
+    async def player(task: TaskView, call: Call) -> None:
+        key = ticket_key_in(task.brief)
+        other = await _other_key(call, key)
+        await call("wait", {"minutes": STALE_MINUTES[1]})
+        for one in (key, other):
+            await _tag(call, one, "seen")
+        for _ in range(2 * STALE_MINUTES[1]):
+            shown = await _tagged(call, "seen")
+            seen.append([one in shown for one in (key, other)])
         raise EpisodeOverError
 
     kept = _play(player, play_all)
-    assert [line.planned for line in kept.evidence.audits("ticketdesk")] == [None, None]
+    lags = [line.planned is FaultKind.STALE_READ for line in kept.evidence.audits("ticketdesk")][3:]
+    assert seen[0] == [False, False]
+    assert [False, True] not in seen
+    assert seen == sorted(seen)
+    assert seen[-1] == [True, True]
+    assert all(shown == [True, True] for shown, lag in zip(seen, lags, strict=True) if not lag)
 
 
-def test_steady_hands_see_an_older_version_and_wait(play_all: PlayAll) -> None:
+def test_another_service_is_read_as_it_is(play_all: PlayAll) -> None:
+    async def player(task: TaskView, call: Call) -> None:
+        await _tag(call, ticket_key_in(task.brief), "seen")
+        await call("approvalflow_list_approval_types", {})
+        raise EpisodeOverError
+
+    kept = _play(player, play_all)
+    assert [line.planned for line in kept.evidence.audits("approvalflow")] == [None]
+
+
+def test_a_client_that_sees_an_older_version_waits(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
@@ -70,17 +136,46 @@ def test_steady_hands_see_an_older_version_and_wait(play_all: PlayAll) -> None:
     assert seen[0]["tags"] == ["seen"]
 
 
+async def test_the_pages_of_an_agent_lag_like_its_tools(tmp_path: Path) -> None:
+    async with open_engine(tmp_path) as engine:
+        episode = await engine.reset(ResetOptions(scenario=PLAYED, seed=3, chaos=0, chaos_overrides={**FORCED, **CALM}))
+        key = ticket_key_in(episode.task.instance.brief)
+        page = build_page_call(f"tickets/{key}", "", Shell(app="ticketdesk", title="TicketDesk"))
+
+        async def shows_tag(access: PageAccess) -> bool:
+            response = await fetch_page(engine.service_clients, episode, "ticketdesk", page, access)
+            assert response.status == 200
+            return b"only-just-set" in response.payload
+
+        await engine.step(episode, "ticketdesk_update_ticket", {"key": key, "tags": ["only-just-set"]})
+        assert [await shows_tag(access) for access in PageAccess] == [False, False, True]
+        await engine.step(episode, "wait", {"minutes": STALE_MINUTES[1]})
+        assert [await shows_tag(access) for access in PageAccess] == [True, True, True]
+
+
+async def test_a_fork_reads_what_its_origin_reads_while_reads_lag(tmp_path: Path) -> None:
+    with in_process_service_clients(tmp_path) as service_clients:
+        runtime = GatewayRuntime(Settings(), service_clients=service_clients)
+        async with runtime.running():
+            engine = runtime.engine()
+            episode = await engine.reset(
+                ResetOptions(scenario=PLAYED, seed=3, chaos=0, chaos_overrides={**FORCED, **CALM})
+            )
+            key = ticket_key_in(episode.task.instance.brief)
+            await engine.step(episode, "ticketdesk_update_ticket", {"key": key, "tags": ["seen"]})
+            snapshot = await runtime.snapshots().take(episode)
+            (fork,) = await runtime.snapshots().fork(snapshot.id, 1)
+            tags = [
+                (await engine.step(one, "ticketdesk_get_ticket", {"key": key})).result["tags"]
+                for one in (episode, fork)
+            ]
+            assert tags[0] == tags[1] != ["seen"]
+
+
 def test_how_long_reads_lag_is_drawn_by_the_write_alone() -> None:
     plan = FaultPlan.from_profile(profile_for(0), FORCED, "a test", 5)
     minutes = [plan.stale_minutes("ticketdesk", "update_ticket", f"OPS-{n}", 1) for n in range(60)]
     assert {STALE_MINUTES[0], STALE_MINUTES[1]} <= set(minutes) <= set(range(STALE_MINUTES[0], STALE_MINUTES[1] + 1))
     assert plan.stale_minutes("approvalflow", "submit_approval", "", 1) == 0
-    assert (
-        FaultPlan.from_profile(profile_for(0), {}, "a test", 5).stale_minutes("ticketdesk", "update_ticket", "OPS-1", 1)
-        == 0
-    )
-    assert plan.fault_for("ticketdesk", "update_ticket", "OPS-1", 1) is None
-
-
-def test_a_part_of_a_thing_lags_with_the_thing() -> None:
-    assert (entity_of("OPS-1/item-3"), entity_of("OPS-1"), entity_of("")) == ("OPS-1", "OPS-1", "")
+    calm = FaultPlan.from_profile(profile_for(0), {}, "a test", 5)
+    assert calm.stale_minutes("ticketdesk", "update_ticket", "OPS-1", 1) == 0

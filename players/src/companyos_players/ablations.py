@@ -186,7 +186,7 @@ class RetriesUntilVisible(ToolClient):
         if not await is_done():
             await self._call_until_current(tool, arguments)
 
-    def _is_older_than_seen(self, tool: str, view: StepView) -> bool:
+    def _is_older_than_seen(self, tool: str, arguments: Json, view: StepView) -> bool:
         return False
 
 

@@ -15,8 +15,10 @@ TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "a
 POSSIBLY_COMMITTED = "timeout"
 """The error code of a call that may have been committed."""
 
+NOT_FOUND = 404
+
 LAG_MINUTES = 10
-"""How long to wait while a service returns outdated data."""
+"""How long reads may lag behind a write."""
 
 
 class ToolRefusedError(Exception):
@@ -52,15 +54,17 @@ class ToolClient:
         return await self.call(tool, **arguments, idempotency_key=f"hand-{self._key_count}")
 
     async def update(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
-        """Update a row; after a timeout, check the row before retrying. Raises ToolRefusedError."""
+        """Update a row. After a timeout, check it once reads no longer lag, then retry. Raises ToolRefusedError."""
         for _ in range(MAX_TRIES):
             view = await self._call_until_current(tool, arguments)
             if not view.is_refused:
                 return
             if view.problem not in TRANSIENT:
                 raise ToolRefusedError(tool, view.problem or view.error or "")
-            if view.problem == POSSIBLY_COMMITTED and await is_done():
-                return
+            if view.problem == POSSIBLY_COMMITTED:
+                await self.wait(LAG_MINUTES)
+                if await is_done():
+                    return
         raise ToolRefusedError(tool, "given-up")
 
     async def list_all(self, tool: str, **arguments: Any) -> list[dict[str, Any]]:
@@ -90,7 +94,7 @@ class ToolClient:
     async def _call_until_current(self, tool: str, arguments: dict[str, Any]) -> StepView:
         view = await self._send(tool, arguments)
         for _ in range(MAX_TRIES):
-            if not self._is_older_than_seen(tool, view):
+            if not self._is_older_than_seen(tool, arguments, view):
                 break
             await self._send("wait", {"minutes": LAG_MINUTES})
             view = await self._send(tool, arguments)
@@ -102,13 +106,20 @@ class ToolClient:
             raise EpisodeOverError
         return view
 
-    def _is_older_than_seen(self, tool: str, view: StepView) -> bool:
-        """Return whether a response contains an older version of an object than one seen before."""
-        shown = view.result if isinstance(view.result, dict) and not view.is_refused else {}
-        version, name = shown.get("version"), shown.get("key", shown.get("id"))
-        if not isinstance(version, int) or not isinstance(name, str):
+    def _is_older_than_seen(self, tool: str, arguments: dict[str, Any], view: StepView) -> bool:
+        """Return whether a response lacks an object that was seen before, or contains an older version of it."""
+        service = tool.partition("_")[0]
+        if not isinstance(view.result, dict):
             return False
-        place = (tool.partition("_")[0], name)
-        newest = self._versions.get(place, version)
-        self._versions[place] = max(newest, version)
-        return version < newest
+        if view.is_refused:
+            return view.result.get("status") == NOT_FOUND and any(
+                (service, value) in self._versions for value in arguments.values() if isinstance(value, str)
+            )
+        is_older = False
+        for shown in (view.result, *view.result.get("items", ())):
+            version, name = shown.get("version"), shown.get("key", shown.get("id"))
+            if isinstance(version, int) and isinstance(name, str):
+                newest = self._versions.setdefault((service, name), version)
+                self._versions[service, name] = max(newest, version)
+                is_older |= version < newest
+        return is_older

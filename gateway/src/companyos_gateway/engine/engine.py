@@ -231,7 +231,7 @@ class EpisodeEngine:
         nth = progress.count_call(call_key)
         progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*call_key, nth))
         settled = await self._settle(episode, pending)
-        fault = faults.fault_for(*call_key, nth) or (progress.stale_read_fault(call_key) if operation.is_read else None)
+        fault = faults.fault_for(*call_key, nth) or (progress.stale_read_fault(service) if operation.is_read else None)
         context = episode.context(service, Actor.AGENT, fault)
         progress.touch(service, writes=not operation.is_read)
         response = await self.service_clients.call(service, call, context, episode.document(service))

@@ -51,6 +51,7 @@ async def fetch_page(
 ) -> ServiceResponse:
     """Return a page of a service, and record what it shows in the evidence.
 
+    Pages of the agent lag behind its writes like the tools that read; those of the trainer are current.
     Raises NoPageViewsLeftError (409), and the errors of `copy_database`. Pages of an episode that is over are not
     limited.
     """
@@ -60,9 +61,11 @@ async def fetch_page(
             raise NoPageViewsLeftError(
                 f"An agent may open {FREE_PAGE_VIEWS} pages per episode, and one more for each step that it takes."
             )
-        context = episode.context(service, Actor.AGENT)
+        is_recorded = access is not PageAccess.TRAINER and not episode.done
+        lag = episode.progress.stale_read_fault(service) if is_recorded else None
+        context = episode.context(service, Actor.AGENT, lag)
         response = await service_clients.call(service, call, context, episode.document(service))
-        if access is not PageAccess.TRAINER and not episode.done:
+        if is_recorded:
             episode.record_view(response.received_report.report.shown, is_counted=is_counted)
         return response
 

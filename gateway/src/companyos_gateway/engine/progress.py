@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ class LastStep:
 
 @dataclass(frozen=True, slots=True)
 class StaleReadWindow:
-    """A write that reads of its entity do not see yet: its step, and until when."""
+    """A write that reads of its service do not see yet, with all that came after it: its step, and until when."""
 
     step: int
     until: datetime
@@ -79,8 +79,8 @@ class Progress:
     outcome: Outcome | None = None
     finish: FinishDeclaration | None = None
     calls: Counter[CallKey] = field(default_factory=Counter)
-    stale_reads: dict[tuple[str, str], StaleReadWindow] = field(default_factory=dict)
-    """By service and entity, the last write that reads lag behind."""
+    stale_reads: defaultdict[str, list[StaleReadWindow]] = field(default_factory=lambda: defaultdict(list))
+    """By service, the writes that reads lag or lagged behind."""
     touched: set[str] = field(default_factory=set)
     unchanged_sources: dict[str, str] = field(default_factory=dict)
     step_summaries: list[StepSummary] = field(default_factory=list)
@@ -135,19 +135,15 @@ class Progress:
         """Note how long reads lag behind a write, where one was carried out and seen to be."""
         service, operation, target = call_key
         if report.planned is None and any(change.actor is Actor.AGENT for change in report.changes):
-            entity = entity_of(target)
             minutes = faults.stale_minutes(service, operation, target, nth)
-            self.stale_reads.pop((service, entity), None)
             if minutes:
-                self.stale_reads[service, entity] = StaleReadWindow(self.step, self.now + timedelta(minutes=minutes))
+                window = StaleReadWindow(self.step, self.now + timedelta(minutes=minutes))
+                self.stale_reads[service].append(window)
 
-    def stale_read_fault(self, call_key: CallKey) -> Fault | None:
-        """Return the fault that a read meets which lags behind a write of its entity."""
-        service, _, target = call_key
-        window = self.stale_reads.get((service, entity_of(target)))
-        if window is None or self.now >= window.until:
-            return None
-        return Fault(kind=FaultKind.STALE_READ, hides_step=window.step)
+    def stale_read_fault(self, service: str) -> Fault | None:
+        """Return the fault of a read of the service that lags: it sees nothing from the oldest hidden step on."""
+        hidden_steps = [window.step for window in self.stale_reads[service] if self.now < window.until]
+        return Fault(kind=FaultKind.STALE_READ, hides_from_step=min(hidden_steps)) if hidden_steps else None
 
     def declare(self, finish: FinishDeclaration) -> None:
         """Take in what the agent declares, and when."""
@@ -167,11 +163,6 @@ class Progress:
         observation = build_observation(completed, max_steps)
         self.last_step = LastStep(completed.tool, completed.arguments, observation)
         return observation
-
-
-def entity_of(target: str) -> str:
-    """Return the entity of a call's target: a part of a thing belongs to the thing."""
-    return target.partition("/")[0]
 
 
 def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepIntent | None:

@@ -51,14 +51,16 @@ def fault_response(fault: Fault) -> Response:
 
 
 _SELECT_FIRST_IMAGES = """
-SELECT tbl, key, before FROM _changes
-WHERE seq IN (SELECT MIN(seq) FROM _changes WHERE step = ? AND actor = ? GROUP BY tbl, key) ORDER BY seq DESC
+SELECT tbl, key, before FROM _changes WHERE seq IN (
+    SELECT MIN(seq) FROM _changes
+    WHERE seq >= (SELECT MIN(seq) FROM _changes WHERE step = ? AND actor = ?) GROUP BY tbl, key
+) ORDER BY seq DESC
 """
 
 
 @contextmanager
-def hide_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]:
-    """Revert the rows that the agent's step changed for the duration of the block, then roll back."""
+def hide_from_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]:
+    """Revert every change from the agent's step on for the duration of the block, then roll back."""
     driver = sqlite_connection(db)
     images = driver.execute(_SELECT_FIRST_IMAGES, (step, Actor.AGENT.value)).fetchall()
     begin(db)

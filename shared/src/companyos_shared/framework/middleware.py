@@ -31,7 +31,7 @@ from companyos_shared.framework.errors import (
     StepSupersededError,
     UnsignedCallError,
 )
-from companyos_shared.framework.fault_injection import fault_response, hide_step, is_outage, prevents_execution
+from companyos_shared.framework.fault_injection import fault_response, hide_from_step, is_outage, prevents_execution
 from companyos_shared.framework.pages import PAGES_PREFIX
 from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.standalone import StandaloneEpisode
@@ -155,9 +155,9 @@ class ServiceMiddleware:
         fault = context.fault
         if fault is not None and is_outage(fault):
             return BufferedResponse.of(fault_response(fault))
-        if fault is None or fault.hides_step is None or session.reader is not None:
+        if fault is None or fault.hides_from_step is None or session.reader is not None:
             return await self._run(scope, body, call)
-        with hide_step(session.db, self._episodes.service.metadata, fault.hides_step):
+        with hide_from_step(session.db, self._episodes.service.metadata, fault.hides_from_step):
             return await self._run(scope, body, call)
 
     async def _write(

@@ -44,15 +44,15 @@ class FaultKind(StrEnum):
 class Fault(BaseModel):
     """An injected fault.
 
-    `retry_after_s` is the Retry-After header of a 429 or 503; `hides_step` is the step whose changes a stale read does
-    not see.
+    `retry_after_s` is the Retry-After header of an outage; `hides_from_step` is the step of the agent from which on a
+    stale read sees no changes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: FaultKind
     retry_after_s: int | None = Field(None, ge=0)
-    hides_step: int | None = Field(None, ge=1)
+    hides_from_step: int | None = Field(None, ge=1)
 
 
 class CallContext(BaseModel):
