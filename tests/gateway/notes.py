@@ -204,7 +204,7 @@ class PlannedFaults(FaultPlan):
 
     planned: Mapping[tuple[str, int], Fault] = field(default_factory=dict)
 
-    def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
+    def fault_for(self, service: str, operation: str, target: str, nth: int, **_times: Any) -> Fault | None:
         return self.planned.get((operation, nth))
 
 

@@ -34,11 +34,27 @@ class ScriptedCall:
         return self._answers.pop(0)
 
 
-@pytest.mark.parametrize("code", ["service-unavailable", "too-many-requests", "timeout", "access-denied"])
+@pytest.mark.parametrize("code", ["service-unavailable", "too-many-requests", "timeout", "authorization-unavailable"])
 async def test_a_question_is_asked_again_until_it_is_answered(code: str) -> None:
     scripted_call = ScriptedCall(_problem(code), _problem(code), _view({"id": 1}))
     assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
     assert scripted_call.calls == [("get_note", {"note_id": 1})] * 3
+
+
+@pytest.mark.parametrize(("seconds", "minutes"), [(60, 1), (61, 2), (1500, 25)])
+async def test_an_error_that_says_when_to_retry_is_waited_for(seconds: int, minutes: int) -> None:
+    limited = _problem("authorization-unavailable", 403)
+    limited.result["retry_after_s"] = seconds
+    scripted_call = ScriptedCall(limited, _view({"waited_minutes": minutes}), _view({"id": 1}))
+    assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
+    assert scripted_call.calls[1] == ("wait", {"minutes": minutes})
+
+
+async def test_an_outage_that_is_over_is_not_waited_for() -> None:
+    over = _problem("service-unavailable")
+    over.result["retry_after_s"] = 0
+    scripted_call = ScriptedCall(over, _view({"id": 1}))
+    assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
 
 
 async def test_a_list_that_is_older_than_what_was_seen_is_read_again_later() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,9 @@ def test_transport_faults_affect_an_added_service(install: Install) -> None:
     install("services", "parking = acme:app", "")
     assert service_names() == ("ticketdesk", "datahub", "approvalflow", "parking")
     plan = FaultPlan.from_profile(profile_for(0), {"parking.unavailable": 1.0}, "a test")
-    assert plan.fault_for("parking", "list_permits", "", 1) is not None
-    assert plan.fault_for("ticketdesk", "list_tickets", "", 1) is None
+    times = [datetime(2026, 3, 2, 9, tzinfo=UTC) + timedelta(minutes=10 * n) for n in range(24)]
+    assert any(plan.outage("parking", at) for at in times)
+    assert not any(plan.outage("ticketdesk", at) for at in times)
 
 
 def test_a_service_without_a_seed_starts_without_rows(install: Install) -> None:

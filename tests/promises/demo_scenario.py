@@ -49,7 +49,7 @@ def service_of(name: str) -> Service[Any]:
 class CountedFaults(FaultPlan):
     """Faults by operation and number, whatever the call is about."""
 
-    def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
+    def fault_for(self, service: str, operation: str, target: str, nth: int, **_times: Any) -> Fault | None:
         if is_answered(operation, nth):
             return None
         if is_carried_out(operation, nth):

@@ -10,7 +10,7 @@ import pytest
 from companyos_gateway.chaos import ChaosError, Group, Kind, Mark, profile_for, read_profiles
 from companyos_gateway.chaos.profiles import PROFILE_FOLDER
 
-BUDGET = "[budget]\ndata = 1\npeople = 1\nhostile = 1\ndrift = 1\nevents = 1\nconsecutive = 1\nspells = 1\n"
+BUDGET = "[budget]\ndata = 1\npeople = 1\nhostile = 1\ndrift = 1\nevents = 1\noutage_minutes = 20\ntimeouts = 1\n"
 
 
 def _profile(folder: Path, text: str, *, name: str = "windy", level: int = 7) -> Path:
@@ -109,11 +109,11 @@ def test_a_group_without_a_budget_is_refused(tmp_path: Path, name: str) -> None:
         read_profiles(tmp_path)
 
 
-@pytest.mark.parametrize("budget", ["consecutive = 4", "consecutive = -1", 'consecutive = "many"'])
-def test_a_budget_beyond_three_failures_in_a_row_is_refused(tmp_path: Path, budget: str) -> None:
+@pytest.mark.parametrize("minutes", ["14", "121", "-1", '"many"'])
+def test_a_length_of_outages_that_is_too_short_or_too_long_is_refused(tmp_path: Path, minutes: str) -> None:
     file = _profile(tmp_path, "")
-    file.write_text(file.read_text().replace("consecutive = 1", budget))
-    with pytest.raises(ChaosError, match=r"windy\.toml: budget\.consecutive"):
+    file.write_text(file.read_text().replace("outage_minutes = 20", f"outage_minutes = {minutes}"))
+    with pytest.raises(ChaosError, match=r"windy\.toml: budget\.outage_minutes"):
         read_profiles(tmp_path)
 
 

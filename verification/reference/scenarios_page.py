@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from companyos.contract import Split
 from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
-from companyos_gateway.chaos.faults import CALLS_PER_ROUND
+from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS, MILESTONE_KINDS
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_MIN_LEVEL
@@ -86,7 +86,7 @@ def _chaos() -> Iterator[str]:
         kinds = [kind for kind in Kind if kind.group is group]
         rows = [(_styled_name(kind, profiles), details.get(kind, ""), _rates(kind, profiles[1:])) for kind in kinds]
         if group is Group.TRANSPORT:
-            yield paragraph(PROSE["scenarios"]["wire"].format(round=CALLS_PER_ROUND))
+            yield paragraph(PROSE["scenarios"]["wire"].format(shortest=MIN_OUTAGE_MINUTES))
         yield table((title.lower(), "meaning", rates), [*rows, *_limits(group, profiles[1:])])
 
 
@@ -110,11 +110,11 @@ def _limits(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, str, s
     """Yield the limits of concurrent chaos per level, as table rows."""
     budgets = [profile.budget for profile in profiles]
     if group is Group.TRANSPORT:
-        yield "at most", "consecutive failures", "/".join(str(budget.consecutive) for budget in budgets)
+        yield "at most", "minutes per outage", "/".join(str(budget.outage_minutes) for budget in budgets)
         yield (
             "at most",
-            "rounds per target that begin with failures",
-            "/".join(str(budget.spells) for budget in budgets),
+            "timeouts of one operation on one target",
+            "/".join(str(budget.timeouts) for budget in budgets),
         )
     else:
         yield (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from math import ceil
 from typing import Any
 
 from companyos.policies import Call, EpisodeOverError, StepView
 
 MAX_TRIES = 8
-TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "access-denied"})
+TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "authorization-unavailable"})
 """Error codes that a retry may resolve."""
 
 POSSIBLY_COMMITTED = "timeout"
@@ -44,8 +45,7 @@ class ToolClient:
             view = await self._call_until_current(tool, arguments)
             if not view.is_refused:
                 return view.result
-            if view.problem not in TRANSIENT:
-                raise ToolRefusedError(tool, view.problem or view.error or "")
+            await self._outlast(tool, view)
         raise ToolRefusedError(tool, "given-up")
 
     async def create(self, tool: str, **arguments: Any) -> Any:
@@ -59,8 +59,7 @@ class ToolClient:
             view = await self._call_until_current(tool, arguments)
             if not view.is_refused:
                 return
-            if view.problem not in TRANSIENT:
-                raise ToolRefusedError(tool, view.problem or view.error or "")
+            await self._outlast(tool, view)
             if view.problem == POSSIBLY_COMMITTED:
                 await self.wait(LAG_MINUTES)
                 if await is_done():
@@ -90,6 +89,13 @@ class ToolClient:
     async def finish(self, outcome: str, summary: str, **more: Any) -> None:
         """Declare the outcome, which ends the episode; `more` are the reason and the answers."""
         await self._call_until_current("finish", {"outcome": outcome, "summary": summary, **more})
+
+    async def _outlast(self, tool: str, view: StepView) -> None:
+        """Wait as long as a transient error says. Raises ToolRefusedError for an error that a retry cannot resolve."""
+        if view.problem not in TRANSIENT:
+            raise ToolRefusedError(tool, view.problem or view.error or "")
+        if seconds := view.result.get("retry_after_s"):
+            await self._send("wait", {"minutes": ceil(seconds / 60)})
 
     async def _call_until_current(self, tool: str, arguments: dict[str, Any]) -> StepView:
         view = await self._send(tool, arguments)

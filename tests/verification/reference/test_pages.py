@@ -63,7 +63,7 @@ def test_limits_and_rates_of_single_services_are_listed() -> None:
     profile = profile_for(levels()[-1])
     for group in Group:
         section = PAGE.partition(f"| {GROUPS[group].lower()} |")[2].partition("\n\n")[0]
-        kinds = profile.budget.kinds(group) or profile.budget.consecutive
+        kinds = profile.budget.kinds(group) or profile.budget.timeouts
         assert re.search(rf"^\| at most \| .*/{kinds} \|$", section, re.MULTILINE), group
     limited = profile.rates[Kind.RATE_LIMITED]
     (service, rate), *_ = limited.services.items()

@@ -2,7 +2,7 @@
 
 kinds holds what can go wrong at all, profiles reads the levels (one TOML file each in `profiles/`), draw decides
 what strikes an instance, faults says which calls meet a transport fault, drift what fields and tools are called.
-Nothing here depends on time or steps.
+Nothing here depends on the wall clock.
 """
 
 from companyos_gateway.chaos.drift import Drift

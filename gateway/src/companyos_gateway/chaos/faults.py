@@ -1,47 +1,65 @@
-"""The fault plan: which calls of an episode meet a transport fault, as a pure function of the call's name."""
+"""The fault plan: outages as windows of simulated time, timeouts by call, slow calls and lagging reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
 
 from companyos_gateway.chaos.kinds import Group, Kind
-from companyos_gateway.chaos.profiles import MAX_CONSECUTIVE, Profile
+from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES, Profile
 from companyos_gateway.chaos.sampling import split_overrides
 from companyos_gateway.services import service_names
 from companyos_shared.streams import Stream
 from companyos_shared.wire.context import Fault, FaultKind
 
-CALLS_PER_ROUND = MAX_CONSECUTIVE + 1
-"""Calls with the same target come in rounds; a spell of faults starts a round and leaves its last call alone."""
-
 SLOW_MINUTES = (5, 30)
 STALE_MINUTES = (3, 9)
-"""For how long reads of an entity may answer what was before a write."""
+"""For how long reads of a service may lag behind a write."""
 
-RETRY_AFTER_S = (1, 30)
-_FAULT_KINDS = {
+FORCED_OUTAGE_MINUTES = 30
+"""Longest outage where only overrides ask for outages."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MINUTE = timedelta(minutes=1)
+_OUTAGES = {
     Kind.UNAVAILABLE: FaultKind.UNAVAILABLE,
     Kind.RATE_LIMITED: FaultKind.RATE_LIMITED,
-    Kind.TIMEOUT_BEFORE_COMMIT: FaultKind.TIMEOUT_BEFORE_COMMIT,
-    Kind.TIMEOUT_AFTER_COMMIT: FaultKind.TIMEOUT_AFTER_COMMIT,
     Kind.FORBIDDEN: FaultKind.FORBIDDEN,
 }
-_FAULTS_WITH_RETRY_AFTER = (FaultKind.UNAVAILABLE, FaultKind.RATE_LIMITED)
+_TIMEOUTS = {
+    Kind.TIMEOUT_BEFORE_COMMIT: FaultKind.TIMEOUT_BEFORE_COMMIT,
+    Kind.TIMEOUT_AFTER_COMMIT: FaultKind.TIMEOUT_AFTER_COMMIT,
+}
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A window of simulated time in which a service rejects calls: `starts_at` <= time < `ends_at`."""
+
+    kind: FaultKind
+    starts_at: datetime
+    ends_at: datetime
+
+    def affects(self, *, is_read: bool) -> bool:
+        """Return whether it rejects a call. Rate limits apply to reads, the other outages to every call."""
+        return is_read or self.kind is not FaultKind.RATE_LIMITED
 
 
 @dataclass(frozen=True)
 class FaultPlan:
     """The transport faults of one instance.
 
-    `name` is the stream's name; `rates` holds, by service, the chance that a spell of each kind starts a round.
-    A spell has one kind and at most `consecutive` calls; after `spells` rounds a target is left alone.
+    `name` is the stream's name. `rates` holds, by service, the share of simulated time in outages of each kind, and
+    the share of calls that each other kind strikes. An outage lasts `outage_minutes` at most. Of the calls of an
+    operation on a target, `timeouts` at most time out.
     """
 
     name: tuple[str | int, ...]
     rates: Mapping[str, Mapping[Kind, float]]
-    consecutive: int
-    spells: int
+    outage_minutes: int
+    timeouts: int
 
     @classmethod
     def from_profile(cls, profile: Profile, overrides: Mapping[str, float], *name: str | int) -> FaultPlan:
@@ -54,22 +72,45 @@ class FaultPlan:
             merged = {**default_rates, **by_kind, **service_rates}
             rates[service] = {kind: merged[kind] for kind in Kind if _is_transport(kind) and merged.get(kind)}
         is_forced = any(_is_transport(kind) for kind in by_kind) or bool(by_service)
-        minimum = 1 if is_forced else 0
         budget = profile.budget
-        return cls(name, rates, consecutive=max(budget.consecutive, minimum), spells=max(budget.spells, minimum))
+        return cls(
+            name,
+            rates,
+            outage_minutes=budget.outage_minutes or (FORCED_OUTAGE_MINUTES if is_forced else 0),
+            timeouts=max(budget.timeouts, 1 if is_forced else 0),
+        )
 
-    def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
-        """Return the fault that the n-th call (from 1) of the operation on the target meets, if any."""
-        rates = self.rates.get(service)
-        round_index, position = divmod(nth - 1, CALLS_PER_ROUND)
-        if not rates or round_index >= self.spells or position >= self.consecutive:
+    def fault_for(
+        self, service: str, operation: str, target: str, nth: int, *, began_at: datetime, now: datetime, is_read: bool
+    ) -> Fault | None:
+        """Return the fault of the n-th call (from 1) of the operation on the target, which began before `now`.
+
+        A call that begins in an outage fails. Its Retry-After names the seconds from `now` to the end of the outage;
+        it is 0 if the call itself took until then.
+        """
+        outage = self.outage(service, began_at)
+        if outage is None or not outage.affects(is_read=is_read):
+            return self._timeout(service, operation, target, nth)
+        return Fault(kind=outage.kind, retry_after_s=max(0, ceil((outage.ends_at - now).total_seconds())))
+
+    def outage(self, service: str, at: datetime) -> Outage | None:
+        """Return the outage of a service at a time.
+
+        Time is divided into periods with one outage each. The gap to the next outage is `outage_minutes` or longer, so
+        that outages take up half of the time at most.
+        """
+        rates = {kind: rate for kind, rate in self.rates.get(service, {}).items() if kind in _OUTAGES}
+        share, longest = sum(rates.values()), self.outage_minutes
+        if not share or not longest:
             return None
-        stream = Stream(*self.name, "fault", service, operation, target, round_index)
-        kind = self._draw_kind(rates, stream.fraction())
-        if kind is None or position >= stream.integer(1, self.consecutive):
-            return None
-        retry_after_s = stream.integer(*RETRY_AFTER_S) if kind in _FAULTS_WITH_RETRY_AFTER else None
-        return Fault(kind=kind, retry_after_s=retry_after_s)
+        period = max(2 * longest, round((MIN_OUTAGE_MINUTES + longest) / 2 / share))
+        index = (at - _EPOCH) // _MINUTE // period
+        stream = Stream(*self.name, "outage", service, index)
+        length = stream.integer(MIN_OUTAGE_MINUTES, longest)
+        starts_at = _EPOCH + _MINUTE * (index * period + stream.integer(0, period - longest - length))
+        ends_at = starts_at + _MINUTE * length
+        kind = _draw_kind(_OUTAGES, rates, stream.fraction() * share)
+        return Outage(kind, starts_at, ends_at) if kind is not None and starts_at <= at < ends_at else None
 
     def slow_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
         """Return by how many simulated minutes the n-th call (from 1) of the operation on the target is slow."""
@@ -80,20 +121,32 @@ class FaultPlan:
         return stream.integer(*SLOW_MINUTES) if stream.chance(rate) else 0
 
     def stale_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
-        """Return for how many simulated minutes reads of the target do not see what the n-th such write changed."""
+        """Return for how many simulated minutes reads of the service lag behind the n-th such write to the target.
+
+        Writes without a target, which create rows, cause no lag of their own.
+        """
         rate = self.rates.get(service, {}).get(Kind.STALE_READ, 0.0)
         if not rate or not target:
             return 0
         stream = Stream(*self.name, "stale", service, operation, target, nth)
         return stream.integer(*STALE_MINUTES) if stream.chance(rate) else 0
 
-    @staticmethod
-    def _draw_kind(rates: Mapping[Kind, float], point: float) -> FaultKind | None:
-        for kind, fault_kind in _FAULT_KINDS.items():
-            point -= rates.get(kind, 0.0)
-            if point < 0:
-                return fault_kind
-        return None
+    def _timeout(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
+        """Return the timeout of a call. Only every other call can time out, so that an identical retry goes through."""
+        if nth % 2 == 0 or nth > 2 * self.timeouts:
+            return None
+        stream = Stream(*self.name, "timeout", service, operation, target, nth)
+        kind = _draw_kind(_TIMEOUTS, self.rates.get(service, {}), stream.fraction())
+        return None if kind is None else Fault(kind=kind)
+
+
+def _draw_kind(kinds: Mapping[Kind, FaultKind], rates: Mapping[Kind, float], point: float) -> FaultKind | None:
+    """Return the kind in whose range of the added-up rates the point is, or None beyond all of them."""
+    for kind, fault_kind in kinds.items():
+        point -= rates.get(kind, 0.0)
+        if point < 0:
+            return fault_kind
+    return None
 
 
 def _is_transport(kind: Kind) -> bool:

@@ -20,8 +20,8 @@ PROFILE_FOLDER = Path(__file__).parent / "profiles"
 PROFILES_GROUP = "companyos.chaos_profiles"
 """Group of the entry points by which installed packages add profiles."""
 
-MAX_CONSECUTIVE = 3
-"""Transient failures in a row that an agent has to outlast at most."""
+MIN_OUTAGE_MINUTES, MAX_OUTAGE_MINUTES = 15, 120
+"""Bounds of the length of an outage, in simulated minutes."""
 
 
 class ChaosError(ValueError):
@@ -30,15 +30,15 @@ class ChaosError(ValueError):
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a profile: optional kinds per instance and transient failures per target."""
+    """Limits of a profile: optional kinds per instance, minutes per outage, and timeouts per operation and target."""
 
     data: int
     people: int
     hostile: int
     drift: int
     events: int
-    consecutive: int
-    spells: int
+    outage_minutes: int
+    timeouts: int
 
     def kinds(self, group: Group) -> int:
         """Return how many kinds of the group may strike beside those that always do."""
@@ -196,8 +196,11 @@ def _budget(entry: Any, location: str) -> Budget:
     for name in sorted(names):
         if not isinstance(entry.get(name), int) or entry[name] < 0:
             raise ChaosError(f"{location}.{name}: a whole number is missing")
-    if entry["consecutive"] > MAX_CONSECUTIVE:
-        raise ChaosError(f"{location}.consecutive: at most {MAX_CONSECUTIVE}, not {entry['consecutive']}")
+    if entry["outage_minutes"] and not MIN_OUTAGE_MINUTES <= entry["outage_minutes"] <= MAX_OUTAGE_MINUTES:
+        raise ChaosError(
+            f"{location}.outage_minutes: must be 0 or in [{MIN_OUTAGE_MINUTES}, {MAX_OUTAGE_MINUTES}]; "
+            f"got {entry['outage_minutes']}"
+        )
     return Budget(**entry)
 
 

@@ -229,11 +229,14 @@ class EpisodeEngine:
         service, faults, progress = operation.service, episode.task.instance.faults, episode.progress
         pending.call_key = call_key = (service, operation.operation_id, entity)
         nth = progress.count_call(call_key)
+        began_at, is_read = progress.now, operation.is_read
         progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*call_key, nth))
         settled = await self._settle(episode, pending)
-        fault = faults.fault_for(*call_key, nth) or (progress.stale_read_fault(service) if operation.is_read else None)
+        fault = faults.fault_for(*call_key, nth, began_at=began_at, now=progress.now, is_read=is_read)
+        if fault is None and is_read:
+            fault = progress.stale_read_fault(service)
         context = episode.context(service, Actor.AGENT, fault)
-        progress.touch(service, writes=not operation.is_read)
+        progress.touch(service, writes=not is_read)
         response = await self.service_clients.call(service, call, context, episode.document(service))
         failpoint("gateway.sent.after")
         report = response.received_report.report
@@ -242,7 +245,7 @@ class EpisodeEngine:
         result, recorded = (orjson.loads(response.payload) if response.payload else None for _ in range(2))
         pending.record(episode, service, response.received_report, recorded)  # no caller can change the evidence
         progress.add_stale_window(call_key, nth, report, faults)
-        if settled or report.changes or not operation.is_read:
+        if settled or report.changes or not is_read:
             pending.judge(episode)
         if response.status >= 400:
             pending.kind = StepKind.PROBLEM if report.planned is None else StepKind.PLANNED_FAULT

@@ -11,7 +11,8 @@ ServiceError             base class; features define subclasses beside their rul
 |- of the episode        StaleEpochError, OutdatedEpisodeError, CorruptEpisodeError, EpisodeDroppedError,
 |                       StepReusedError, StepSupersededError
 |- of the storage        StorageFullError
-|- injected faults       ServiceUnavailableError, TooManyRequestsError, GatewayTimeoutError, AccessDeniedError
+|- injected faults       ServiceUnavailableError, TooManyRequestsError, GatewayTimeoutError,
+|                       AuthorizationUnavailableError
 `- InternalError         an unexpected exception
 """
 
@@ -181,8 +182,8 @@ class GatewayTimeoutError(ServiceError):
     status, code, title = 504, "timeout", "Gateway timeout"
 
 
-class AccessDeniedError(ServiceError):
-    status, code, title = 403, "access-denied", "Access denied"
+class AuthorizationUnavailableError(ServiceError):
+    status, code, title = 403, "authorization-unavailable", "Authorization temporarily unavailable"
 
 
 class InternalError(ServiceError):

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from sqlalchemy import Connection, MetaData, Table
 
 from companyos_shared.framework.errors import (
-    AccessDeniedError,
+    AuthorizationUnavailableError,
     GatewayTimeoutError,
     ServiceError,
     ServiceUnavailableError,
@@ -25,7 +25,11 @@ _FAULT_ERRORS: dict[FaultKind, type[ServiceError]] = {
     FaultKind.RATE_LIMITED: TooManyRequestsError,
     FaultKind.TIMEOUT_BEFORE_COMMIT: GatewayTimeoutError,
     FaultKind.TIMEOUT_AFTER_COMMIT: GatewayTimeoutError,
-    FaultKind.FORBIDDEN: AccessDeniedError,
+    FaultKind.FORBIDDEN: AuthorizationUnavailableError,
+}
+
+_DETAILS = {
+    FaultKind.FORBIDDEN: "Permissions cannot be checked at the moment. The call was not carried out.",
 }
 
 
@@ -41,7 +45,7 @@ def prevents_execution(fault: Fault) -> bool:
 
 def fault_error(fault: Fault) -> ServiceError:
     """Return the error that the caller receives. Both timeouts look the same."""
-    return _FAULT_ERRORS[fault.kind]()
+    return _FAULT_ERRORS[fault.kind](_DETAILS.get(fault.kind))
 
 
 def fault_response(fault: Fault) -> Response:
