@@ -16,6 +16,7 @@ from companyos.runner.run_reader import name_of
 from tests.architecture.sources import ROOT
 from tests.client.conftest import TASK_SET
 from tests.client.stored_runs import LINES, verdict
+from verification.benchmarks.baselines import results
 from verification.benchmarks.baselines.__main__ import app
 from verification.benchmarks.baselines.formatting import NO_BREAK
 from verification.benchmarks.baselines.learning_results import render_results
@@ -139,6 +140,12 @@ def test_invalid_and_refused_calls_are_counted_and_planned_outages_are_not(tmp_p
     row = row_of(a_run(tmp_path))
     assert [row.invalid, row.refused] == pytest.approx([1 / 6, 1 / 6])
     assert row.command == "companyos eval --policy mine --split test -n 1 --trials 1"
+
+
+@pytest.mark.parametrize(("retry_after", "is_refused"), [({"retry_after_s": 60}, False), ({}, True)])
+def test_an_outage_of_authorization_is_not_a_mistake(retry_after: dict[str, int], is_refused: bool) -> None:
+    problem = {"title": "No", "status": 403, "code": "authorization-unavailable", **retry_after}
+    assert results._is_refused(problem) is is_refused
 
 
 def test_side_effects_are_those_of_the_verdict(tmp_path: Path) -> None:

@@ -185,6 +185,8 @@ def _lines(folder: Path, records: Sequence[EpisodeRecord]) -> Iterator[dict[str,
 
 def _is_refused(result: Any) -> bool:
     match result:
+        case {"retry_after_s": int()}:  # an outage
+            return False
         case {"status": int(status), "code": str(), "title": str()}:
             return 400 <= status < 500 and status not in PLANNED_FAULT_STATUSES
         case _:
