@@ -99,7 +99,7 @@ def test_a_brief_that_the_looked_at_instance_does_not_draw_is_refused_with_its_p
 ) -> None:
     folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
     words = folder / "texts.toml"
-    words.write_text(words.read_text().replace("that somebody wants to keep", f"that {more} wants to keep"))
+    words.write_text(words.read_text().replace("that one of our teams wants to keep", f"that {more} wants to keep"))
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}$"):
         check_scenarios({NAME: LicenseRenewal()}, tmp_path)
 
@@ -115,7 +115,7 @@ def test_a_brief_that_the_looked_at_instance_does_not_draw_is_refused_with_its_p
 def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slot: str, fault: str) -> None:
     folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
     words = folder / "texts.toml"
-    words.write_text(words.read_text().replace("that somebody wants to keep", f"that {slot} wants to keep"))
+    words.write_text(words.read_text().replace("that one of our teams wants to keep", f"that {slot} wants to keep"))
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}"):
         check_brief_formats(tmp_path)
 

@@ -82,7 +82,7 @@ class Licence:
 
 
 def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
+    """Return the texts of the scenario."""
     return load_texts(__file__)
 
 
@@ -158,7 +158,8 @@ def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, 
     seats = stream.integer(*SEATS)
     low, high = PRICES_CENTS[role]
     ends_on = world.today + timedelta(days=left)
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 60)))
+    starts_on = ends_on - timedelta(days=term)
+    filed_at = draw_office_time(stream, working_days_from(starts_on, -stream.integer(1, 10)))
     return RecordRow(
         id=world.ids.take("LIC"),
         kind="licence",
@@ -168,7 +169,7 @@ def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, 
         vendor_id=vendor.id,
         amount_cents=None,
         currency=CURRENCY,
-        starts_on=ends_on - timedelta(days=term),
+        starts_on=starts_on,
         ends_on=ends_on,
         fields={
             "product": product,

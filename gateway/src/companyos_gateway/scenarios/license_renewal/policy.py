@@ -57,10 +57,10 @@ def add_policy(world: WorldBuilder, stream: Stream, licence: Licence, kinds: Col
     words = texts()["policy"]
 
     def body(figures: Mapping[str, Any]) -> str:
-        sized = words["resized"] if licence.variant.is_resized else ""
+        seats = words["used_seats"] if licence.variant.is_resized else words["all_seats"]
         capped = words["capped"] if "longest_term_days" in figures else ""
         text: str = words["body"]
-        return text.replace("SIZED", sized).replace("CAPPED", capped)
+        return text.replace("SEATS", seats).replace("CAPPED", capped)
 
     in_force = _figures(stream, licence, priority, is_early=is_early)
     policy = add_policy_versions(
@@ -88,19 +88,19 @@ def add_approval_type(
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Licence renewal",
-            description="A further term of a licence. The subject is the licence's id.",
+            description="Renewal of a software licence for a new term. The subject is the ID of the licence record.",
             policy_ref=policy.policy_id,
             fields=[
-                field_spec("licence_id", "text", "Id of the licence record."),
-                field_spec("seats", "integer", "Seats of the renewal."),
-                field_spec("amount_cents", "integer", "Cost of the renewal in cents."),
+                field_spec("licence_id", "text", "ID of the licence record."),
+                field_spec("seats", "integer", "Number of seats to renew."),
+                field_spec("amount_cents", "integer", "Cost of the renewal, in cents."),
                 field_spec("new_end", "date", "Last day of the renewed licence."),
-                field_spec(METRIC_KEY, "number", "Days left, by the authoritative source."),
+                field_spec(METRIC_KEY, "number", "Days left on the licence, from the authoritative source."),
                 FieldSpecRow(
                     name="days_left_as_of",
                     type="datetime",
                     required=True,
-                    description="When that was true.",
+                    description="Timestamp (`as_of`) of the days left.",
                     max_age_minutes=int(days_left.max_age.total_seconds()) // 60,
                 ),
             ],
