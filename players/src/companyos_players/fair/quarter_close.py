@@ -40,13 +40,13 @@ class QuarterCloseWorker(Worker):
     """Handles one close. Adversaries override single methods."""
 
     type_words = "quarter close"
-    justification = "Every paper on the cost centre is settled, and the budget used was measured lately."
+    justification = "Every paper on the cost center is settled, and the budget used was measured lately."
 
     async def investigate(self) -> None:
-        """Find the cost centre's documents, and read the budget used."""
+        """Find the cost center's documents, and read the budget used."""
         self.hub = RecordSkill(self.client)
         found = re.search(r"\bCC-[0-9]+\b", f"{self.ticket.known['title']} {self.ticket.known['description']}")
-        assert found is not None, "no cost centre is named"
+        assert found is not None, "no cost center is named"
         self.cost_center = found[0]
         self.line = (await self.filed("budget_line", "active"))[0]
         self.invoices = await self.filed("invoice", "received")
@@ -56,7 +56,7 @@ class QuarterCloseWorker(Worker):
         self.used = await self.fresh_used()
 
     async def filed(self, kind: str, state: str) -> list[Json]:
-        """Return the cost centre's records of a kind and state."""
+        """Return the cost center's records of a kind and state."""
         rows = await self.client.list_all("datahub_search_records", query=self.cost_center, kind=kind, state=state)
         records = [await self.hub.read(row["id"]) for row in rows]
         return [record for record in records if record["fields"].get("cost_center") == self.cost_center]
@@ -106,7 +106,7 @@ class QuarterCloseWorker(Worker):
         reason = ""
         if await self.received(fields["purchase_order_id"]) < fields["quantity"]:
             reason = "quantity"
-        if self.is_too_dear(fields["unit_price_cents"], order["fields"]["unit_price_cents"]):
+        elif self.is_too_dear(fields["unit_price_cents"], order["fields"]["unit_price_cents"]):
             reason = "price"
         if reason:
             self.held.append(invoice)

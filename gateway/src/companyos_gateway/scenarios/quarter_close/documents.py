@@ -9,12 +9,11 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.reported_values import ReportedValue
-from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_stale_value
+from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_other_value
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, RefusalGround, SettledRecord, Variant
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, is_working_day, working_days_from
-from companyos_gateway.world.people import FINANCE
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY, PREFIXES
 from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
@@ -26,27 +25,58 @@ PRICES_CENTS = {Role.FINANCE_CONTROLLER: (2_000, 7_000), Role.CFO: (60_000, 90_0
 """Prices of a piece by the role that will decide, in steps of a thousand cents."""
 
 QUANTITIES = (40, 90)
-ORDER_TO_INVOICE_DAYS = 16
-"""Working days within which goods come and are billed."""
-
 TOLERANCES = (2, 5)
 EXPENSE_LIMITS = (30_000, 60_000)
 SLA_MINUTES = 4320
 """What the authority on budgets promises: a person can decide meanwhile."""
 
+LINE_DAYS = (60, 70)
+ORDER_DAYS = (28, 50)
+RECEIPT_DAYS = (12, 24)
+INVOICE_DAYS = (2, 10)
+"""How many working days before the end of the quarter an order is filed, then its receipt, then its invoice."""
+
+INCURRED_DAYS = (12, 40)
+EXPENSE_DAYS = (1, 10)
+GRANT_DAYS = (150, 220)
+
+
+@dataclass(frozen=True)
+class Quarter:
+    """A calendar quarter."""
+
+    number: int
+    year: int
+
+    def __str__(self) -> str:
+        return f"Q{self.number} {self.year}"
+
+    @property
+    def last_day(self) -> date:
+        """The last day of the quarter."""
+        months = 12 * self.year + 3 * self.number
+        return date(months // 12, months % 12 + 1, 1) - timedelta(days=1)
+
+    @classmethod
+    def ended_before(cls, day: date) -> Quarter:
+        """Return the last quarter that ended before a day."""
+        quarters = 4 * day.year + (day.month - 1) // 3 - 1
+        return cls(quarters % 4 + 1, quarters // 4)
+
+    def draw_day(self, stream: Stream, days: tuple[int, int]) -> date:
+        """Draw a working day that many working days before the end of the quarter."""
+        return working_days_from(self.last_day, -stream.integer(*days))
+
 
 @dataclass
 class ClosingDocuments:
-    """Documents of one cost centre, and their required settlement."""
+    """Documents of one cost center, and their required settlement."""
 
     variant: Variant
     ground: RefusalGround | None
     role: Role
     cost_center: str
-    quarter: str
-    """Number and year of the last quarter that had ended when the tickets of the close were opened."""
-    days: list[date]
-    """Its working days."""
+    quarter: Quarter
     tolerance: int
     expense_limit: int
     line: RecordRow
@@ -75,31 +105,28 @@ class ClosingDocuments:
 
 
 def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
+    """Return the texts of the scenario."""
     return load_texts(__file__)
 
 
 def add_closing_documents(
     world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
 ) -> ClosingDocuments:
-    """Add everything that is filed on the cost centre."""
+    """Add everything that is filed on the cost center."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
     taken = {str(row.fields.get("cost_center")) for row in world.datahub.records}
     cost_center = stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
-    first_day, last_day = _last_quarter(world.ticket_slots[FINANCE][0].created_at.date())
-    quarter = f"{(first_day.month + 2) // 3}/{first_day.year}"
-    days = [first_day + timedelta(days=number) for number in range((last_day - first_day).days + 1)]
+    quarter = Quarter.ended_before(world.today)
     documents = ClosingDocuments(
         variant=variant,
         ground=ground,
         role=role,
         cost_center=cost_center,
         quarter=quarter,
-        days=[day for day in days if is_working_day(day)],
         tolerance=stream.integer(*TOLERANCES),
         expense_limit=100 * stream.integer(EXPENSE_LIMITS[0] // 100, EXPENSE_LIMITS[1] // 100),
-        line=_line(world, stream, cost_center, first_day),
+        line=_line(world, stream, cost_center, quarter),
     )
     _add_invoices(world, stream.child("invoices"), documents)
     _ADD[variant](world, stream.child("papers"), documents)
@@ -107,16 +134,10 @@ def add_closing_documents(
     return documents
 
 
-def _last_quarter(today: date) -> tuple[date, date]:
-    """Return the first and the last day of the last quarter that has ended."""
-    last_day = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1) - timedelta(days=1)
-    return last_day.replace(month=last_day.month - 2, day=1), last_day
-
-
-def _line(world: WorldBuilder, stream: Stream, cost_center: str, first_day: date) -> RecordRow:
+def _line(world: WorldBuilder, stream: Stream, cost_center: str, quarter: Quarter) -> RecordRow:
     budget = 100_000 * stream.integer(400, 900)
-    fields = {"cost_center": cost_center, "fiscal_year": first_day.year, "committed_cents": 0, "spent_cents": 0}
-    day, title = working_days_from(first_day, -1), f"Budget: {cost_center}"
+    fields = {"cost_center": cost_center, "fiscal_year": quarter.year, "committed_cents": 0, "spent_cents": 0}
+    title, day = f"Budget {quarter}: {cost_center}", quarter.draw_day(stream, LINE_DAYS)
     return _file(world, stream, "budget_line", title, "active", fields, day=day, amount_cents=budget)
 
 
@@ -132,11 +153,11 @@ def _add_figure(world: WorldBuilder, stream: Stream, documents: ClosingDocuments
     plan = MetricPlan(
         key=METRIC_KEY,
         subject=documents.line.id,
-        title=f"Budget used of {documents.cost_center}",
+        title=f"Budget used: {documents.cost_center}, {documents.quarter}",
         unit="EUR",
         sources=sources,
         value=value,
-        draw_stale_value=lambda own: draw_stale_value(own, METRIC_KEY, value, *within),
+        draw_stale_value=lambda own: draw_other_value(own, value, *within),
         draw_conflicting_value=lambda own: own.integer(*(within if is_over else beyond)),
     )
     documents.figure = ReportedValue(METRIC_KEY, documents.line.id, add_task_metric(world, stream, plan, kinds))
@@ -153,58 +174,43 @@ def _add_invoices(world: WorldBuilder, stream: Stream, documents: ClosingDocumen
         quantity, price = order.fields["quantity"], order.fields["unit_price_cents"]
         received = quantity - own.integer(2, 9) if how == "quantity" else quantity
         percent = documents.tolerance + own.integer(1, 6) if how == "price" else own.integer(0, documents.tolerance)
-        receipt = _receipt(world, own, order, received)
-        invoice = _invoice(
-            world, own, documents, order.id, quantity, price * (100 + percent) // 100, after=receipt.created_at.date()
-        )
+        _receipt(world, own, documents, order, received)
+        invoice = _invoice(world, own, documents, order.id, quantity, price * (100 + percent) // 100)
         state = "on_hold" if how else "approved"
         documents.settled.append(SettledRecord(invoice.id, state, {"hold_reason": how} if how else {}))
     if documents.ground is RefusalGround.CANCELLED_ORDER:
         own = stream.child("cancelled")
         order = _order(world, own, documents, state="cancelled")
         fields = order.fields
-        documents.void = _invoice(
-            world,
-            own,
-            documents,
-            order.id,
-            fields["quantity"],
-            fields["unit_price_cents"],
-            after=order.created_at.date(),
-        )
+        documents.void = _invoice(world, own, documents, order.id, fields["quantity"], fields["unit_price_cents"])
 
 
 def _order(world: WorldBuilder, stream: Stream, documents: ClosingDocuments, *, state: str = "received") -> RecordRow:
     low, high = PRICES_CENTS[documents.role]
-    day = stream.choice(documents.days[:-ORDER_TO_INVOICE_DAYS])
     fields = {
         "item": stream.choice(texts()["items"]),
         "quantity": stream.integer(*QUANTITIES),
         "unit_price_cents": 1000 * stream.integer(low // 1000, high // 1000),
         "cost_center": documents.cost_center,
-        "requester_id": stream.choice(world.present(day)).id,
+        "requester_id": stream.choice(world.staff.active()).id,
     }
-    amount, title = fields["quantity"] * fields["unit_price_cents"], f"Order: {fields['item']}"
+    amount = fields["quantity"] * fields["unit_price_cents"]
+    title, day = f"Purchase order: {fields['item']}", documents.quarter.draw_day(stream, ORDER_DAYS)
     return _file(world, stream, "purchase_order", title, state, fields, day=day, amount_cents=amount)
 
 
-def _receipt(world: WorldBuilder, stream: Stream, order: RecordRow, quantity: int) -> RecordRow:
-    day = working_days_from(order.created_at.date(), stream.integer(1, ORDER_TO_INVOICE_DAYS // 2))
+def _receipt(
+    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, order: RecordRow, quantity: int
+) -> RecordRow:
+    day = documents.quarter.draw_day(stream, RECEIPT_DAYS)
     fields = {"purchase_order_id": order.id, "quantity": quantity, "received_on": day.isoformat()}
-    return _file(world, stream, "goods_receipt", f"Receipt: {order.fields['item']}", "accepted", fields, day=day)
+    return _file(world, stream, "goods_receipt", f"Goods receipt: {order.fields['item']}", "accepted", fields, day=day)
 
 
 def _invoice(
-    world: WorldBuilder,
-    stream: Stream,
-    documents: ClosingDocuments,
-    order_id: str,
-    quantity: int,
-    price: int,
-    *,
-    after: date,
+    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, order_id: str, quantity: int, price: int
 ) -> RecordRow:
-    day = working_days_from(after, stream.integer(1, ORDER_TO_INVOICE_DAYS // 2))
+    day = documents.quarter.draw_day(stream, INVOICE_DAYS)
     fields = {
         "invoice_number": f"R{stream.integer(10_000, 99_999)}",
         "purchase_order_id": order_id,
@@ -214,8 +220,8 @@ def _invoice(
         "cost_center": documents.cost_center,
         "hold_reason": "",
     }
-    title, amount = "Invoice for goods", quantity * price
-    row = _file(world, stream, "invoice", title, "received", fields, day=day, amount_cents=amount)
+    title = f"Invoice {fields['invoice_number']}"
+    row = _file(world, stream, "invoice", title, "received", fields, day=day, amount_cents=quantity * price)
     documents.invoices.append(row)
     return row
 
@@ -229,16 +235,15 @@ def _add_expenses(world: WorldBuilder, stream: Stream, documents: ClosingDocumen
         amount = 100 * (
             stream.integer(limit + 100, limit * 2) // 100 if how == "limit" else stream.integer(20, limit // 100)
         )
-        day = stream.choice(documents.days)
         fields = {
             "category": "other",
             "purpose": stream.choice(texts()["purposes"]),
             "cost_center": documents.cost_center,
-            "incurred_on": day.isoformat(),
+            "incurred_on": documents.quarter.draw_day(stream, INCURRED_DAYS).isoformat(),
             "receipt_attached": how != "receipt",
             "attendees": 1,
         }
-        title = f"Expense: {fields['purpose']}"
+        title, day = f"Expense: {fields['purpose']}", documents.quarter.draw_day(stream, EXPENSE_DAYS)
         row = _file(world, stream, "expense", title, "submitted", fields, day=day, amount_cents=amount)
         documents.settled.append(SettledRecord(row.id, "on_hold" if how else "approved"))
 
@@ -248,24 +253,23 @@ def _add_orders(world: WorldBuilder, stream: Stream, documents: ClosingDocuments
     for how in stream.shuffled(["", "", "rest", *([""] if stream.chance(0.5) else [])]):
         order = _order(world, stream, documents, state="open")
         quantity = order.fields["quantity"]
-        _receipt(world, stream, order, quantity - stream.integer(2, 9) if how else quantity)
+        _receipt(world, stream, documents, order, quantity - stream.integer(2, 9) if how else quantity)
         if not how:
             documents.settled.append(SettledRecord(order.id, "closed"))
 
 
 def _add_grants(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> None:
-    """Add access that the cost centre pays for: ended where its last day has passed, else left as it is."""
+    """Add access that the cost center pays for: ended where its last day has passed, else left as it is."""
     for how in stream.shuffled(["", "", "runs", *([""] if stream.chance(0.5) else [])]):
         days = stream.integer(5, 90)
-        day = stream.choice(documents.days)
         fields = {
-            "person_id": stream.choice(world.present(day)).id,
+            "person_id": stream.choice(world.staff.active()).id,
             "system": stream.choice(["ledger", "warehouse", "reporting"]),
             "access_level": "read",
             "cost_center": documents.cost_center,
         }
         ends_on = world.today + timedelta(days=days if how else -days)
-        title = f"Access to {fields['system']}"
+        title, day = f"Access to {fields['system']}", documents.quarter.draw_day(stream, GRANT_DAYS)
         row = _file(world, stream, "access_grant", title, "active", fields, day=day, ends_on=ends_on)
         if not how:
             documents.settled.append(SettledRecord(row.id, "expired"))
@@ -289,7 +293,7 @@ def _file(
         kind=kind,
         title=title,
         state=state,
-        owner_id=stream.choice(world.present(day)).id,
+        owner_id=stream.choice(world.staff.active()).id,
         vendor_id=None,
         amount_cents=amount_cents,
         currency=CURRENCY if amount_cents is not None else None,

@@ -54,7 +54,7 @@ def add_policy(
     """Add the policy; earlier versions ask for another priority and tolerate more."""
     priority = stream.choice(PRIORITIES)
     words = texts()["policy"]
-    body = words["body"].replace("PAPERS", words[documents.variant.value])
+    body = words["body"].replace("DOCUMENTS", words[documents.variant.value])
     policy = add_policy_versions(
         world,
         stream,
@@ -77,18 +77,18 @@ def add_approval_type(world: WorldBuilder, stream: Stream, policy: PolicyRow) ->
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Quarter close",
-            description="The close of a cost centre's quarter. The subject is the id of its budget line.",
+            description="Quarter close of a cost center. The subject is the ID of its budget line.",
             policy_ref=policy.policy_id,
             fields=[
-                field_spec("budget_line_id", "text", "Id of the budget line."),
-                field_spec("invoices_cents", "integer", "Sum of the approved invoices in cents."),
-                field_spec("invoices_held", "integer", "How many invoices are on hold."),
-                field_spec(METRIC_KEY, "number", "Budget used in EUR, by the authoritative source."),
+                field_spec("budget_line_id", "text", "ID of the budget line."),
+                field_spec("invoices_cents", "integer", "Sum of the invoices approved in this close, in cents."),
+                field_spec("invoices_held", "integer", "Number of invoices put on hold in this close."),
+                field_spec(METRIC_KEY, "number", "Budget used in EUR, from the authoritative source."),
                 FieldSpecRow(
                     name="measured_at",
                     type="datetime",
                     required=True,
-                    description="When that was true.",
+                    description="Timestamp (`as_of`) of the budget used.",
                     max_age_minutes=SLA_MINUTES,
                 ),
             ],

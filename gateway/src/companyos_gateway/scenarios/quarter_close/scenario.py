@@ -35,7 +35,7 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 NOT_APPLICABLE = (Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES)
-"""No vendor is looked at, and a cost centre has a number instead of a name."""
+"""No vendor is looked at, and a cost center has a number instead of a name."""
 
 TEAM = "finance"
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
@@ -49,7 +49,7 @@ DISTRACTORS = (
 
 
 class QuarterClose(TicketScenario[Case]):
-    """Close a cost centre's quarter: settle papers, resolve the parts, have true totals approved, close the line."""
+    """Close a cost center's quarter: settle papers, resolve the parts, have true totals approved, close the line."""
 
     name = NAME
     texts = staticmethod(texts)
