@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 from companyos_gateway.chaos import Kind
@@ -12,6 +13,7 @@ from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.purchase_order.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.records import PREFIXES
 from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow, VendorRow
 from companyos_gateway.world.vendors import categories_of, draw_certificates, draw_namesake, draw_vendor
@@ -142,6 +144,17 @@ VOID_SHARE = 0.3
 """How often an invoice on the order was rejected before."""
 
 
+ORDER_DAYS = (45, 60)
+EARLIER_RECEIPT_DAYS = (30, 40)
+EARLIER_INVOICE_DAYS = (14, 25)
+RECEIPT_DAYS = (9, 13)
+INVOICE_DAYS = (3, 8)
+"""How many working days before the ticket a record is filed: receipts before the invoices that bill them."""
+
+OPEN_RECEIPT_DAYS = (1, 2)
+"""The same of a receipt that is still being inspected."""
+
+
 @dataclass(kw_only=True)
 class PurchaseDocuments:
     """Documents of one purchase."""
@@ -149,6 +162,8 @@ class PurchaseDocuments:
     variant: Variant
     ground: RefusalGround | None
     amounts: Amounts
+    ticket_on: date
+    """The day before which the purchase is filed."""
     item: str
     vendor: VendorRow
     """Who has the order."""
@@ -166,7 +181,7 @@ class PurchaseDocuments:
 
 
 def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
+    """Return the texts of the scenario."""
     return load_texts(__file__)
 
 
@@ -185,12 +200,16 @@ def add_purchase_documents(
     vendor = draw_vendor(world, stream, status="active", goods=item)
     draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
     sender = draw_namesake(world, stream, vendor) if ground is RefusalGround.VENDOR else vendor
-    order = _order(world, stream, vendor, amounts, item)
-    invoice = _invoice(world, stream, sender, order, item=item, quantity=amounts.invoiced, price=amounts.invoice_price)
+    ticket_on = world.ticket_slots[FINANCE][-2].created_at.date()
+    order = _order(world, stream, vendor, amounts, item, day=_draw_day(stream, ticket_on, ORDER_DAYS))
+    invoice = _invoice(
+        world, stream, sender, order, amounts=amounts, item=item, day=_draw_day(stream, ticket_on, INVOICE_DAYS)
+    )
     documents = PurchaseDocuments(
         variant=variant,
         ground=ground,
         amounts=amounts,
+        ticket_on=ticket_on,
         item=item,
         vendor=vendor,
         sender=sender,
@@ -216,7 +235,14 @@ def schedule_inspection(world: WorldBuilder, stream: Stream, documents: Purchase
             world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
 
-def _order(world: WorldBuilder, stream: Stream, vendor: VendorRow, amounts: Amounts, item: str) -> RecordRow:
+def _draw_day(stream: Stream, ticket_on: date, days: tuple[int, int]) -> date:
+    """Draw a working day that many working days before the ticket."""
+    return working_days_from(ticket_on, -stream.integer(*days))
+
+
+def _order(
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, amounts: Amounts, item: str, *, day: date
+) -> RecordRow:
     fields = {
         "item": item,
         "quantity": amounts.ordered,
@@ -225,12 +251,11 @@ def _order(world: WorldBuilder, stream: Stream, vendor: VendorRow, amounts: Amou
         "requester_id": stream.choice(world.staff.active()).id,
     }
     amount_cents = amounts.ordered * amounts.order_price
-    day = working_days_from(world.today, -stream.integer(40, 60))
     return file_record(
         world,
         stream,
         "purchase_order",
-        title=f"Order: {item}",
+        title=f"Purchase order: {item}",
         state="received",
         day=day,
         vendor_id=vendor.id,
@@ -241,9 +266,16 @@ def _order(world: WorldBuilder, stream: Stream, vendor: VendorRow, amounts: Amou
 
 
 def _invoice(
-    world: WorldBuilder, stream: Stream, sender: VendorRow, order: RecordRow, *, item: str, quantity: int, price: int
+    world: WorldBuilder,
+    stream: Stream,
+    sender: VendorRow,
+    order: RecordRow,
+    *,
+    amounts: Amounts,
+    item: str,
+    day: date,
 ) -> RecordRow:
-    day = working_days_from(world.today, -stream.integer(3, 8))
+    quantity, price = amounts.invoiced, amounts.invoice_price
     fields = {
         "invoice_number": f"R{stream.integer(10_000, 99_999)}",
         "purchase_order_id": order.id,
@@ -251,7 +283,7 @@ def _invoice(
         "unit_price_cents": price,
         "credited_quantity": 0,
         "credited_cents": 0,
-        "due_on": working_days_from(world.today, stream.integer(20, 30)).isoformat(),
+        "due_on": working_days_from(day, stream.integer(20, 30)).isoformat(),
     }
     return file_record(
         world,
@@ -276,22 +308,37 @@ def _add_receipts(world: WorldBuilder, stream: Stream, documents: PurchaseDocume
     elif variant is Variant.PARTS or (variant is Variant.INSPECTED and stream.chance(0.5)):
         first = stream.integer(amounts.received // 3, amounts.received * 2 // 3)
         parts = [first, amounts.received - first]
+    is_paid = variant is Variant.INSTALMENT or documents.ground is RefusalGround.DUPLICATE
     for place, quantity in enumerate(parts, start=1):
-        is_open = variant is Variant.INSPECTED and place == len(parts)
-        documents.receipts.append(_receipt(world, stream, documents, quantity, "recorded" if is_open else "accepted"))
+        state, days = "accepted", RECEIPT_DAYS
+        if variant is Variant.INSPECTED and place == len(parts):
+            state, days = "recorded", OPEN_RECEIPT_DAYS
+        elif is_paid and place == 1:
+            days = EARLIER_RECEIPT_DAYS
+        documents.receipts.append(_receipt(world, stream, documents, quantity, state, days))
     if documents.ground is RefusalGround.QUANTITY or stream.chance(REJECTED_SHARE):
         short = amounts.billed - amounts.available
         quantity = short if documents.ground is RefusalGround.QUANTITY else stream.integer(3, 30)
-        _receipt(world, stream, documents, quantity, "rejected")
+        _receipt(world, stream, documents, quantity, "rejected", RECEIPT_DAYS)
 
 
-def _receipt(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, quantity: int, state: str) -> RecordRow:
-    day = working_days_from(world.today, -stream.integer(9, 30))
+def _receipt(
+    world: WorldBuilder,
+    stream: Stream,
+    documents: PurchaseDocuments,
+    quantity: int,
+    state: str,
+    days: tuple[int, int],
+) -> RecordRow:
+    """Add a goods receipt; the colleague who receives goods owns it."""
+    day = _draw_day(stream, documents.ticket_on, days)
     fields = {"purchase_order_id": documents.order.id, "quantity": quantity, "received_on": day.isoformat()}
-    title, vendor_id = f"Receipt: {documents.item}", documents.vendor.id
-    return file_record(
+    title, vendor_id = f"Goods receipt: {documents.item}", documents.vendor.id
+    receipt = file_record(
         world, stream, "goods_receipt", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields
     )
+    receipt.owner_id = stream.choice(world.staff.active("workplace")).id
+    return receipt
 
 
 def _add_other_invoices(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
@@ -323,7 +370,8 @@ def _similar_invoice(
         "invoice_number": number or f"R{stream.integer(10_000, 99_999)}",
         "quantity": quantity,
     }
-    day = working_days_from(world.today, -stream.integer(12, 25))
+    day = _draw_day(stream, documents.ticket_on, EARLIER_INVOICE_DAYS)
+    fields["due_on"] = working_days_from(day, stream.integer(20, 30)).isoformat()
     other = replace(
         documents.invoice,
         id=world.ids.take(PREFIXES["invoice"]),

@@ -80,15 +80,19 @@ def add_approval_type(world: WorldBuilder, stream: Stream, documents: PurchaseDo
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Invoice release",
-            description="Payment of an invoice on an order. The subject is the invoice's id.",
+            description="Release of an invoice on a purchase order for payment. The subject is the invoice ID.",
             policy_ref=policy.policy_id,
             fields=[
-                field_spec("invoice_id", "text", "Id of the invoice."),
-                field_spec("order_id", "text", "Id of its purchase order."),
-                field_spec("amount_cents", "integer", "What is to be paid, in cents."),
-                field_spec("received_quantity", "integer", "What was received and accepted on the order."),
-                field_spec("invoiced_before", "integer", "Quantity invoiced before on the order."),
-                field_spec("price_difference_cents", "integer", "Unit price of the invoice less that of the order."),
+                field_spec("invoice_id", "text", "ID of the invoice."),
+                field_spec("order_id", "text", "ID of its purchase order."),
+                field_spec("amount_cents", "integer", "Payable amount, in cents."),
+                field_spec("received_quantity", "integer", "Quantity received and accepted on the order so far."),
+                field_spec("invoiced_before", "integer", "Quantity on the order's other approved or paid invoices."),
+                field_spec(
+                    "price_difference_cents",
+                    "integer",
+                    "Unit price of the invoice less that of the order, in cents.",
+                ),
             ],
             amount_field="amount_cents",
             thresholds=[
