@@ -54,9 +54,10 @@ class Topic:
     of_vendors: bool
     low: int
     high: int
+    is_cumulative: bool = False
 
 
-SPEND = Topic("spend_to_date", "Spend with {subject} this year", "EUR", False, True, 2_000, 400_000)
+SPEND = Topic("spend_to_date", "Spend with {subject} this year", "EUR", False, True, 2_000, 400_000, is_cumulative=True)
 DELIVERY = Topic("delivery_score", "Delivery score of {subject}", "percent", True, True, 30, 95)
 ERRORS = Topic("error_rate", "Error rate of {subject}", "percent", True, False, 2, 40)
 RIVAL_KEYS = {
@@ -94,7 +95,7 @@ class PolicyParameters:
 
 
 def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
+    """Return the texts of the scenario."""
     return load_texts(__file__)
 
 
@@ -204,20 +205,23 @@ def _add(
     return add_task_metric(world, stream, plan, kinds)
 
 
+def _draw_earlier_value(stream: Stream, topic: Topic, value: int) -> int:
+    """Draw what a figure was before it had the given value; a cumulative figure never falls."""
+    if topic.is_cumulative:
+        return stream.integer(value // 2, value - 1)
+    return draw_other_value(stream, value, topic.low, topic.high)
+
+
 def _add_past(world: WorldBuilder, stream: Stream, reading: MetricSpec, topic: Topic) -> tuple[float, str]:
     """Add what the figure was on a day, older than all that is known of it; return it and the day."""
-    known = [row.as_of for row in world.datahub.metric_values if row.metric_id == reading.metric_id]
-    oldest = min(known) - timedelta(days=stream.integer(3, 9))
-    was = float(draw_other_value(stream, int(reading.value), topic.low, topic.high))
-    change = stream.integer(1, 9)
-    if topic.key in CUMULATIVE:
-        least = min(row.value for row in world.datahub.metric_values if row.metric_id == reading.metric_id)
-        was, change = (
-            float(stream.integer(int(least) // reading.per_unit // 2, int(least) // reading.per_unit)),
-            -change,
-        )
+    known = [row for row in world.datahub.metric_values if row.metric_id == reading.metric_id]
+    (metric,) = (row for row in world.datahub.metrics if row.id == reading.metric_id)
+    oldest = min(row.as_of for row in known) - timedelta(days=stream.integer(3, 9))
+    lowest = min(metric.value, *(row.value for row in known)) / reading.per_unit
+    was = float(_draw_earlier_value(stream, topic, int(lowest if topic.is_cumulative else reading.value)))
     moment = draw_office_time(stream, oldest.date())
-    for as_of, value in ((moment, was), (moment - timedelta(days=stream.integer(4, 20)), was + change)):
+    still_earlier = was + stream.integer(1, 9) * (-1 if topic.is_cumulative else 1)
+    for as_of, value in ((moment, was), (moment - timedelta(days=stream.integer(4, 20)), still_earlier)):
         filed = value * reading.per_unit
         world.datahub.metric_values.append(MetricValueRow(id="", metric_id=reading.metric_id, value=filed, as_of=as_of))
     return was, moment.date().isoformat()
