@@ -24,7 +24,6 @@ from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.metrics_report.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, draw_office_time, working_days_from
-from companyos_gateway.world.metrics import CUMULATIVE
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.datahub import MetricValueRow, RefreshPlanRow, VendorRow
 from companyos_gateway.world.vendors import draw_namesake, draw_vendor
