@@ -12,18 +12,28 @@ from tests.datahub.builders import ids, problem
     ("filters", "expected"),
     [
         ({"query": "mara"}, ["E-1002"]),
+        ({"query": "aria"}, []),
+        ({"query": "halvorsen"}, ["E-1001"]),
+        ({"query": "Mara.Lindqvist@halvorsen.example"}, ["E-1002"]),
+        ({"query": "lead engineer"}, ["E-1007", "E-1008", "E-1009"]),
         ({"query": "finance"}, ["E-1002", "E-1003"]),
         ({"role": "cto"}, ["E-1006"]),
         ({"role": "legal_counsel"}, []),
         ({"team_id": "T-ENG"}, ["E-1006", "E-1007", "E-1009"]),
         ({"team_id": "T-ENG", "query": "novak"}, ["E-1009"]),
-        ({"query": "?!"}, []),
     ],
 )
 async def test_people_are_found_by_words_role_and_team(
     hub: ServiceHarness, filters: dict[str, str], expected: list[str]
 ) -> None:
     assert ids(await hub.get("/people", params=filters)) == expected
+
+
+@pytest.mark.parametrize("path", ["/people", "/records", "/policies"])
+async def test_a_query_without_words_is_rejected_and_an_empty_one_is_none(hub: ServiceHarness, path: str) -> None:
+    assert problem(await hub.get(path, params={"query": "?!"})) == (422, "query-blank")
+    everything = (await hub.get(path)).json()
+    assert (await hub.get(path, params={"query": ""})).json() == everything
 
 
 async def test_the_directory_comes_in_pages(hub: ServiceHarness) -> None:

@@ -21,7 +21,7 @@ async def test_vendors_are_found_by_tax_id(hub: ServiceHarness) -> None:
 
 
 async def test_records_are_found_by_what_their_fields_say(hub: ServiceHarness) -> None:
-    assert set(ids(await hub.get("/records", params={"query": "PO-3311"}))) == {"GR-908", "INV-6620", "PO-3311"}
+    assert ids(await hub.get("/records", params={"query": "PO-3311"})) == ["PO-3311", "GR-908", "INV-6620"]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,9 @@ async def test_records_are_found_by_what_their_fields_say(hub: ServiceHarness) -
         ({"vendor_id": "VEN-201", "query": "freight"}, ["CON-41"]),
         ({"owner_id": "E-1001"}, []),
         ({"query": "zeppelin"}, []),
-        ({"query": "'%_("}, []),
+        ({"query": "ffice"}, []),
+        ({"query": "none"}, []),
+        ({"query": "bluepeak off"}, ["VEN-203", "VEN-202"]),
     ],
 )
 async def test_a_search_keeps_to_its_filters(hub: ServiceHarness, filters: dict[str, str], expected: list[str]) -> None:

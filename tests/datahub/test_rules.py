@@ -17,7 +17,6 @@ from companyos_datahub.calendar.rules import (
     period,
 )
 from companyos_datahub.demo import demo_company
-from companyos_datahub.fulltext import MOST_WORDS, Searchable, best_first, words_of
 from companyos_datahub.issues.rules import ReasonIncompleteError, UnknownSubjectError, check_reason, check_subject
 from companyos_datahub.metrics.service import is_stale
 from companyos_datahub.people.rules import back_on, found_people, holding
@@ -268,7 +267,7 @@ def test_without_words_everybody_is_found() -> None:
 
 
 def test_words_that_match_nobody_find_nobody() -> None:
-    assert found_people(demo_company(), "?!", role=None, team_id=None, day=MONDAY) == []
+    assert found_people(demo_company(), "zeppelin", role=None, team_id=None, day=MONDAY) == []
 
 
 def test_a_period_is_four_weeks_from_today_by_default() -> None:
@@ -341,35 +340,3 @@ def test_half_a_reason_is_refused(code: str | None, ref: str | None) -> None:
     check_reason("policy_violation", "POL-1")
     with pytest.raises(ReasonIncompleteError):
         check_reason(code, ref)
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("", []),
-        ("  ", []),
-        ("a % _ '", []),
-        ("Nordwind, NORDWIND logistik.", ["nordwind", "logistik"]),
-        ("PO-3311 jana@x.example", ["po-3311", "jana@x.example"]),
-    ],
-)
-def test_a_query_becomes_its_different_words(query: str, words: list[str]) -> None:
-    assert words_of(query) == words
-
-
-def test_a_long_query_is_cut() -> None:
-    assert len(words_of(" ".join(f"word{n}" for n in range(50)))) == MOST_WORDS
-
-
-def test_a_word_in_the_title_outweighs_words_in_the_text() -> None:
-    rows = [
-        Searchable("A", "Lease", "Nordwind logistik"),
-        Searchable("B", "Nordwind", ""),
-        Searchable("C", "Lease", ""),
-    ]
-    assert best_first(rows, "nordwind LOGISTIK", lambda row: row) == [rows[1], rows[0]]
-
-
-def test_equal_matches_come_by_id() -> None:
-    rows = [Searchable("B", "Münze", ""), Searchable("A", "MÜNZE", "")]
-    assert best_first(rows, "münze", lambda row: row) == [rows[1], rows[0]]

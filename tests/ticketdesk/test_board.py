@@ -83,6 +83,8 @@ async def test_a_search_finds_the_best_match_first(open_desk: OpenDesk) -> None:
     )
     assert await keys(desk, "/tickets/search", query="BADGE reader") == ["OPS-2", "OPS-1", "OPS-3"]
     assert await keys(desk, "/tickets/search", query="ops-4") == ["OPS-4"]
+    assert await keys(desk, "/tickets/search", query="adge ader") == []
+    assert await keys(desk, "/tickets/search", query="broken badge") == ["OPS-1", "OPS-2", "OPS-3"]
     assert await keys(desk, "/tickets/search", query="100% _") == []
 
 

@@ -28,6 +28,7 @@ from companyos_shared.framework.schemas import (
 )
 from companyos_shared.framework.service import EventHandler, EventHandlers, Service
 from companyos_shared.framework.settings import ServiceSettings
+from companyos_shared.framework.text_search import QueryBlankError, Searchable, search
 
 __all__ = [
     "ALL_ROWS",
@@ -48,8 +49,10 @@ __all__ = [
     "PageText",
     "PageView",
     "Pages",
+    "QueryBlankError",
     "RequestModel",
     "ResponseModel",
+    "Searchable",
     "SeedDocument",
     "Service",
     "ServiceError",
@@ -64,4 +67,5 @@ __all__ = [
     "paginate",
     "paginate_sequence",
     "parse_choice",
+    "search",
 ]

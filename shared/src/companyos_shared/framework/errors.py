@@ -1,8 +1,8 @@
 """Expected errors as subclasses of ServiceError, and the handlers that return them as application/problem+json.
 
 ServiceError             base class; features define subclasses beside their rules
-|- of the input          InvalidArgumentsError, InvalidCursorError, StaleVersionError, IdempotencyKeyReusedError,
-|                       BodyTooLargeError
+|- of the input          InvalidArgumentsError, InvalidCursorError, QueryBlankError, StaleVersionError,
+|                       IdempotencyKeyReusedError, BodyTooLargeError
 |- of the caller         UnsignedCallError, InvalidContextError, CallExpiredError, CallReplayedError
 |- of the gateway        LeaseHeldError, StaleGenerationError
 |- of the quarantine     UnknownEntryError, QuarantineConflictError

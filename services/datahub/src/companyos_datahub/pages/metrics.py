@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
 from companyos_datahub.pages.app import PAGES
@@ -17,8 +16,10 @@ from companyos_shared.framework import (
     PageParams,
     PageText,
     PageView,
+    Searchable,
     page_params,
     paginate_sequence,
+    search,
 )
 
 CHARTED = 60
@@ -40,7 +41,7 @@ def show_catalogue(
     filters = {name: value or None for name, value in shown.items()}
     every = service.list_metrics(call, ALL_ROWS, key=None, subject=None, source_id=None).items
     fitting = service.list_metrics(call, ALL_ROWS, **filters).items
-    found = paginate_sequence(best_first(fitting, q.strip(), _searchable), page_params(cursor))
+    found = paginate_sequence(search(fitting, q.strip() or None, _searchable), page_params(cursor))
     return view.page(
         "catalogue.html",
         found=found,

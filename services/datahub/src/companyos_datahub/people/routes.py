@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query
 from companyos_datahub.people import service
 from companyos_datahub.people.rules import PersonNotFoundError
 from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow
-from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, Page, PageQuery, QueryBlankError, error_responses
 from companyos_shared.wire.company import Role
 
 router = APIRouter(tags=["people"])
 
 
-@router.get("/people", operation_id="search_people")
+@router.get("/people", operation_id="search_people", responses=error_responses(QueryBlankError))
 async def search_people(
     page: PageQuery,
     call: CallDep,
@@ -23,11 +23,12 @@ async def search_people(
     role: Role | None = None,
     team_id: str | None = None,
 ) -> Page[PersonRow]:
-    """Find people by words, role held today or team.
+    """Find people by words, role held today or team, best match first.
 
-    Results include former employees.
+    Words are searched in name, title, team and e-mail address; they match whole words and their beginnings. The result
+    includes former employees.
     """
-    return service.search_people(call, page, query=query, role=role, team_id=team_id)
+    return service.search_people(call, page, query=query or None, role=role, team_id=team_id)
 
 
 @router.get("/people/{person_id}", operation_id="get_person", responses=error_responses(PersonNotFoundError))

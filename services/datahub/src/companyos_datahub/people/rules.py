@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from companyos_datahub.fulltext import Searchable, best_first
-from companyos_shared.framework import ServiceError
+from companyos_shared.framework import Searchable, ServiceError, search
 from companyos_shared.wire.company import Company, Person, Role
 
 
@@ -38,7 +37,7 @@ def found_people(
         if (team_id is None or person.team_id == team_id)
         and (role is None or company.held_role(person.id, role, day) is not None)
     ]
-    return best_first(people, query, lambda person: _searchable(company, person))
+    return search(people, query, lambda person: _searchable(company, person))
 
 
 def holding(company: Company, person: Person, role: Role, *, day: date) -> Holding:

@@ -9,20 +9,23 @@ from fastapi import APIRouter, Query
 from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotFoundError, PolicyNotInForceError
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
-from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, Page, PageQuery, QueryBlankError, error_responses
 
 router = APIRouter(tags=["policies"])
 
 
-@router.get("/policies", operation_id="search_policies")
+@router.get("/policies", operation_id="search_policies", responses=error_responses(QueryBlankError))
 async def search_policies(
     page: PageQuery,
     call: CallDep,
     query: Annotated[str | None, Query(max_length=200)] = None,
     topic: str | None = None,
 ) -> Page[PolicyRow]:
-    """Find policy versions, including superseded ones."""
-    return service.search_policies(call, page, query=query, topic=topic)
+    """Find policy versions by words or topic, including superseded ones.
+
+    Words are searched in title, topic and text; they match whole words and their beginnings, best match first.
+    """
+    return service.search_policies(call, page, query=query or None, topic=topic)
 
 
 @router.get(

@@ -6,12 +6,11 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.policies.model import PolicyVersion
 from companyos_datahub.policies.rules import PolicyNotFoundError, version_in_force
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
 from companyos_datahub.tables import policies
-from companyos_shared.framework import Call, Page, PageParams, paginate_sequence
+from companyos_shared.framework import Call, Page, PageParams, Searchable, paginate_sequence, search
 
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
@@ -19,7 +18,7 @@ def search_policies(call: Call, page: PageParams, *, query: str | None, topic: s
     statement = select(policies).order_by(policies.c.id)
     if topic is not None:
         statement = statement.where(policies.c.topic == topic)
-    found = paginate_sequence(best_first(call.db.execute(statement).all(), query, _searchable), page)
+    found = paginate_sequence(search(call.db.execute(statement).all(), query, _searchable), page)
     return Page[PolicyRow].model_validate(found)
 
 

@@ -18,12 +18,20 @@ from companyos_datahub.records.rules import (
     WrongFieldTypeError,
 )
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
-from companyos_shared.framework import CallDep, IfMatch, Page, PageQuery, StaleVersionError, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    IfMatch,
+    Page,
+    PageQuery,
+    QueryBlankError,
+    StaleVersionError,
+    error_responses,
+)
 
 router = APIRouter(tags=["records"])
 
 
-@router.get("/records", operation_id="search_records")
+@router.get("/records", operation_id="search_records", responses=error_responses(QueryBlankError))
 async def search_records(
     page: PageQuery,
     call: CallDep,
@@ -33,11 +41,12 @@ async def search_records(
     vendor_id: str | None = None,
     owner_id: str | None = None,
 ) -> Page[Found]:
-    """Find records and vendors by words and filters.
+    """Find records and vendors by words and filters, best match first.
 
-    Matches contain any of the words. Matches with more words, or with words in the title, come first.
+    A word matches whole words and their beginnings. Rows that contain more of the words come first, then rows that
+    contain them in id or title. For a vendor, legal name, tax id, category and contact are searched as well.
     """
-    filters = RecordFilter(query=query, kind=kind, state=state, vendor_id=vendor_id, owner_id=owner_id)
+    filters = RecordFilter(query=query or None, kind=kind, state=state, vendor_id=vendor_id, owner_id=owner_id)
     return service.search_records(call, page, filters)
 
 

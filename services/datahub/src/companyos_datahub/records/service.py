@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import JSON, Row, Select, literal, null, select, union_all, update
 
-from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.records.model import FoundKind, Record
 from companyos_datahub.records.rules import (
     RecordNotFoundError,
@@ -19,7 +18,7 @@ from companyos_datahub.records.rules import (
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
 from companyos_shared.choices import fold_choice
-from companyos_shared.framework import Call, Page, PageParams, check_version, paginate_sequence
+from companyos_shared.framework import Call, Page, PageParams, Searchable, check_version, paginate_sequence, search
 
 
 def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[Found]:
@@ -28,7 +27,7 @@ def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[
     statement = select(rows).order_by(rows.c.id)
     for name, value in filters.columns().items():
         statement = statement.where(rows.c[name] == value)
-    found = paginate_sequence(best_first(call.db.execute(statement).all(), filters.query, _searchable), page)
+    found = paginate_sequence(search(call.db.execute(statement).all(), filters.query, _searchable), page)
     return Page[Found].model_validate(found)
 
 
@@ -98,4 +97,4 @@ def _vendors() -> Select[Any]:
 
 def _searchable(row: Row[Any]) -> Searchable:
     values = " ".join(str(value) for value in row.fields.values())
-    return Searchable(row.id, row.title, f"{row.vendor_id} {values} {row.text}")
+    return Searchable(row.id, row.title, f"{row.vendor_id or ''} {values} {row.text}")

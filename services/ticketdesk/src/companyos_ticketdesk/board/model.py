@@ -1,11 +1,11 @@
-"""Filters and queries of ticket lists and search."""
+"""Filters and queries of ticket lists."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 
 from companyos_shared.choices import Choice
 from companyos_ticketdesk.tables import tickets
@@ -47,23 +47,6 @@ class Wanted:
     team_id: str | None = None
     assignee_id: str | None = None
     tag: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searchable:
-    """The searched columns of a ticket."""
-
-    key: str
-    title: str
-    description: str
-    tags: tuple[str, ...] = ()
-
-
-def list_searchable(db: Connection) -> list[Searchable]:
-    """Return the searched columns of all tickets."""
-    columns = (tickets.c.key, tickets.c.title, tickets.c.description, tickets.c.tags)
-    rows = db.execute(select(*columns).order_by(tickets.c.key))
-    return [Searchable(key=key, title=title, description=text, tags=tuple(tags)) for key, title, text, tags in rows]
 
 
 def select_tickets(filters: Wanted) -> Select[Any]:

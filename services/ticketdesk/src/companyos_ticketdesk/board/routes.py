@@ -6,10 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
 from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, Wanted
-from companyos_ticketdesk.board.rules import QueryBlankError
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.tickets.model import TicketType
 from companyos_ticketdesk.tickets.rules import TicketNotFoundError
@@ -46,9 +45,10 @@ async def list_tickets(
 async def search_tickets(
     query: Annotated[str, Query(max_length=QUERY_CHARS, examples=["badge reader"])], call: CallDep, page: PageQuery
 ) -> Page[TicketRow]:
-    """Search tickets by words in key, title, tags and description.
+    """Search tickets by words in key, title, tags and description, best match first.
 
-    Matches contain any of the words. Matches with more words, or with words in the title, come first.
+    A word matches whole words and their beginnings. Tickets that contain more of the words come first, then tickets
+    that contain them in key or title.
     """
     return service.search_tickets(call, query, page)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
-from companyos_shared.framework import Call, Page, PageParams, paginate, paginate_sequence
-from companyos_ticketdesk.board.model import Wanted, list_searchable, select_tickets
-from companyos_ticketdesk.board.rules import ranked_keys, search_words
+from companyos_shared.framework import Call, Page, PageParams, Searchable, paginate, paginate_sequence, search
+from companyos_ticketdesk.board.model import Wanted, select_tickets
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
@@ -28,9 +26,8 @@ def list_tickets(call: Call, filters: Wanted, page: PageParams) -> Page[TicketRo
 
 def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
     """Return the tickets that contain any of the words, best match first, then by key."""
-    words = search_words(query)
-    keys = paginate_sequence(ranked_keys(list_searchable(call.db), words), page)
-    return Page(items=_rows_of(call, keys.items), total=keys.total, next_cursor=keys.next_cursor)
+    rows = call.db.execute(select(tickets).order_by(tickets.c.key)).all()
+    return Page[TicketRow].model_validate(paginate_sequence(search(rows, query, _searchable), page))
 
 
 def show_ticket(call: Call, key: str) -> TicketDetail:
@@ -49,7 +46,5 @@ def _row(row: Any) -> TicketRow:
     return TicketRow.model_validate(row)
 
 
-def _rows_of(call: Call, keys: Sequence[str]) -> list[TicketRow]:
-    rows = call.db.execute(select(tickets).where(tickets.c.key.in_(keys)).order_by(tickets.c.key))
-    by_key = {row.key: _row(row) for row in rows}
-    return [by_key[key] for key in keys]
+def _searchable(row: Row[Any]) -> Searchable:
+    return Searchable(row.key, row.title, f"{' '.join(row.tags)} {row.description}")
