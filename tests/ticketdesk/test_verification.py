@@ -90,10 +90,20 @@ async def test_an_item_of_another_ticket_is_not_found(open_desk: OpenDesk) -> No
     assert (answer.status_code, answer.json()["code"]) == (404, "checklist-item-not-found")
 
 
-async def test_completing_an_item_leaves_the_ticket_row_alone(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1")])
+async def test_completing_an_item_changes_the_tickets_version_and_time(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(version=4), checklist_items=[an_item_row("item-1"), an_item_row("item-2")])
+    done = await desk.post("/tickets/OPS-1/checklist/item-1/completion", headers={"If-Match": "4"})
+    ticket = (await desk.get("/tickets/OPS-1")).json()
+    assert (ticket["version"], ticket["updated_at"]) == (5, "2026-03-02T09:00:00Z")
+    assert done.json()["ticket_version"] == 5
+    stale = await desk.post("/tickets/OPS-1/checklist/item-2/completion", headers={"If-Match": "4"})
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale-version")
+
+
+async def test_a_second_completion_of_an_item_changes_nothing(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1", done=True)])
     await desk.post("/tickets/OPS-1/checklist/item-1/completion")
-    assert [change.table for change in desk.last_report.changes] == ["checklist_items"]
+    assert desk.last_report.changes == []
 
 
 async def test_an_approval_is_linked_after_verifying_and_may_be_replaced(open_desk: OpenDesk) -> None:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
 from companyos_ticketdesk.checklist import service
 from companyos_ticketdesk.checklist.rules import ChecklistItemDoneError, ChecklistItemNotFoundError
-from companyos_ticketdesk.checklist.schemas import ChecklistItemView
+from companyos_ticketdesk.checklist.schemas import CompletedItem
 from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
@@ -33,9 +33,9 @@ async def complete_checklist_item(
     item_id: Annotated[str, Path(max_length=64, examples=["item-7"])],
     call: CallDep,
     if_match: IfMatch = None,
-) -> ChecklistItemView:
-    """Mark one checklist item of a ticket as done.
+) -> CompletedItem:
+    """Mark a checklist item of a ticket as done; it cannot be reopened.
 
-    The item stores who completed it and when. It cannot be reopened.
+    The item records who completed it and when. The ticket's version increases.
     """
-    return ChecklistItemView.model_validate(service.complete_item(call, key, item_id, if_match=if_match))
+    return service.complete_item(call, key, item_id, if_match=if_match)

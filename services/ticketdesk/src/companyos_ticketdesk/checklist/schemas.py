@@ -25,6 +25,26 @@ class ChecklistItemView(ResponseModel):
     done_by: str | None
 
 
+class CompletedItem(ChecklistItemView):
+    """A completed item, with the version of its ticket after the change."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "item-7",
+                    "text": "Order the part",
+                    "done_at": "2026-03-02T09:15:00Z",
+                    "done_by": "p-ilse",
+                    "ticket_version": 5,
+                }
+            ],
+        }
+    )
+
+    ticket_version: int = Field(description="The ticket's new version.")
+
+
 class PlantedChecklistItem(RequestModel):
     """A checklist item in a seed."""
 
