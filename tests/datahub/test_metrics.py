@@ -75,6 +75,15 @@ async def test_a_source_says_what_it_promises(hub: ServiceHarness) -> None:
     assert (source["maintenance_from"], source["maintenance_to"]) == ("2026-03-03T20:00:00Z", "2026-03-04T04:00:00Z")
 
 
+async def test_sources_are_listed_with_what_they_are_authoritative_for(hub: ServiceHarness) -> None:
+    listed = (await hub.get("/sources")).json()["items"]
+    assert {row["id"]: row["authoritative_for"] for row in listed} == {
+        "SRC-ERP": ["days_to_expiry"],
+        "SRC-OBS": ["error_rate"],
+        "SRC-RISK": ["compliance_score"],
+    }
+
+
 async def test_sources_are_listed_with_their_pipelines(hub: ServiceHarness) -> None:
     listed = (await hub.get("/sources")).json()["items"]
     assert [(source["id"], source["pipeline_state"]) for source in listed] == [

@@ -48,6 +48,17 @@ async def test_an_empty_query_is_none(hub: ServiceHarness) -> None:
     assert (await hub.get("/records", params={"query": ""})).json()["total"] == 12
 
 
+async def test_a_record_is_listed_with_amount_and_period(hub: ServiceHarness) -> None:
+    columns = ("id", "amount_cents", "currency", "starts_on", "ends_on")
+    listed = (await hub.get("/records", params={"query": "PO-3311 LIC-77 VEN-203"})).json()["items"]
+    found = {tuple(row[name] for name in columns) for row in listed if row["id"] in {"PO-3311", "LIC-77", "VEN-203"}}
+    assert found == {
+        ("PO-3311", 5_200_000, "EUR", None, None),
+        ("LIC-77", None, None, None, "2026-03-29"),
+        ("VEN-203", None, None, None, None),
+    }
+
+
 async def test_a_ranked_search_goes_on_at_its_cursor(hub: ServiceHarness) -> None:
     whole = ids(await hub.get("/records", params={"query": "lenses VEN-202"}))
     found, cursor = [], None

@@ -42,6 +42,10 @@ _FOUND: JsonDict = {
     "state": "open",
     "owner_id": "E-1004",
     "vendor_id": "VEN-207",
+    "amount_cents": 5_200_000,
+    "currency": "EUR",
+    "starts_on": "2026-02-10",
+    "ends_on": None,
 }
 
 
@@ -56,6 +60,10 @@ class Found(ResponseModel):
     state: str = Field(description="For a vendor: its status.")
     owner_id: str | None
     vendor_id: str | None
+    amount_cents: int | None
+    currency: str | None
+    starts_on: date | None
+    ends_on: date | None
 
 
 class RecordDetail(ResponseModel):
@@ -66,10 +74,6 @@ class RecordDetail(ResponseModel):
             "examples": [
                 {
                     **_FOUND,
-                    "amount_cents": 5_200_000,
-                    "currency": "EUR",
-                    "starts_on": "2026-02-10",
-                    "ends_on": None,
                     "fields": {"item": "laptop", "quantity": 40, "unit_price_cents": 130_000},
                     "version": 1,
                     "created_at": "2026-02-10T08:00:00Z",

@@ -21,6 +21,10 @@ from companyos_shared.choices import fold_choice
 from companyos_shared.framework import Call, Page, PageParams, Searchable, check_version, paginate_sequence, search
 
 
+_RECORD_COLUMNS = ("amount_cents", "currency", "starts_on", "ends_on")
+"""Listed columns that vendors do not have."""
+
+
 def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[Found]:
     """Return records and vendors, best match first, then by id."""
     rows = union_all(_records(), _vendors()).subquery()
@@ -76,8 +80,8 @@ def _change(call: Call, record: Record, changes: dict[str, Any]) -> None:
 
 
 def _records() -> Select[Any]:
-    columns = ("id", "kind", "title", "state", "owner_id", "vendor_id", "fields")
-    return select(*(records.c[name] for name in columns), literal("").label("text"))
+    columns = ("id", "kind", "title", "state", "owner_id", "vendor_id", *_RECORD_COLUMNS)
+    return select(*(records.c[name] for name in columns), records.c.fields, literal("").label("text"))
 
 
 def _vendors() -> Select[Any]:
@@ -88,6 +92,7 @@ def _vendors() -> Select[Any]:
         vendors.c.status.label("state"),
         null().label("owner_id"),
         vendors.c.id.label("vendor_id"),
+        *(null().label(name) for name in _RECORD_COLUMNS),
         literal({}, JSON).label("fields"),
         (vendors.c.legal_name + " " + vendors.c.tax_id + " " + vendors.c.category + " " + vendors.c.contact_name).label(
             "text"

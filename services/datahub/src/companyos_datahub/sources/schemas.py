@@ -16,7 +16,13 @@ class SourceRow(ResponseModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"id": "SRC-RISK", "name": "Risk engine", "owner_id": "E-1007", "pipeline_state": "healthy"},
+                {
+                    "id": "SRC-RISK",
+                    "name": "Risk engine",
+                    "owner_id": "E-1007",
+                    "pipeline_state": "healthy",
+                    "authoritative_for": ["compliance_score"],
+                }
             ]
         }
     )
@@ -25,6 +31,7 @@ class SourceRow(ResponseModel):
     name: str
     owner_id: str
     pipeline_state: PipelineState
+    authoritative_for: list[str] = Field(description="Metric keys for which this source is authoritative.")
 
 
 class SourceDetail(SourceRow):
@@ -50,6 +57,5 @@ class SourceDetail(SourceRow):
 
     freshness_sla_minutes: int = Field(description="A value older than this is stale.")
     refresh_minutes: int = Field(description="Usual duration of a refresh.")
-    authoritative_for: list[str] = Field(description="Metric keys for which this source is authoritative.")
     maintenance_from: datetime | None
     maintenance_to: datetime | None
