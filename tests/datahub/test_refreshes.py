@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from companyos_datahub.main import SERVICE
+from companyos_datahub.seed import Seed
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor
-from tests.datahub.builders import a_seed, problem
+from tests.datahub.builders import a_document, a_seed, problem
 
 
 async def value_of(hub: ServiceHarness, metric_id: str) -> tuple[float, str]:
@@ -61,6 +62,37 @@ async def test_the_second_refresh_follows_the_second_plan(hub: ServiceHarness) -
     assert await value_of(hub, "MET-1") == (84.0, "2026-03-02T09:40:00Z")
     history = (await hub.get("/metrics/MET-1/history")).json()["items"]
     assert history[0] == {"value": 82.0, "as_of": "2026-02-22T06:00:00Z"}
+
+
+def failed_source() -> Seed:
+    sources = a_document()["sources"]
+    failed = [source | {"pipeline_state": "failed"} if source["id"] == "SRC-RISK" else source for source in sources]
+    return a_seed(sources=failed)
+
+
+async def test_a_successful_refresh_makes_a_failed_pipeline_healthy() -> None:
+    async with ServiceHarness(SERVICE, seed=failed_source()) as hub:
+        await hub.post("/metrics/MET-1/refreshes")
+        await hub.advance(minutes=15)
+        assert (await hub.get("/sources/SRC-RISK")).json()["pipeline_state"] == "failed"
+        await hub.post("/metrics/MET-1/refreshes")
+        await hub.advance(minutes=25)
+        assert (await hub.get("/sources/SRC-RISK")).json()["pipeline_state"] == "healthy"
+
+
+async def test_a_successful_refresh_leaves_a_degraded_pipeline_degraded(hub: ServiceHarness) -> None:
+    await hub.post("/metrics/MET-4/refreshes")
+    await hub.advance(minutes=5)
+    assert (await hub.get("/sources/SRC-OBS")).json()["pipeline_state"] == "degraded"
+
+
+async def test_an_unplanned_refresh_of_a_failed_pipeline_fails() -> None:
+    async with ServiceHarness(SERVICE, seed=failed_source()) as hub:
+        job_id = (await hub.post("/metrics/MET-3/refreshes")).json()["id"]
+        await hub.advance(minutes=20)
+        ended = await job(hub, job_id)
+        assert (ended["status"], ended["error"]) == ("failed", "The pipeline ended with an error.")
+        assert (await hub.get("/sources/SRC-RISK")).json()["pipeline_state"] == "failed"
 
 
 @pytest.mark.parametrize("late", [0, 600])

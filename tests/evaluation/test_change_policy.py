@@ -19,6 +19,7 @@ from companyos_gateway.evaluation.change_policy import (
     ChangePolicy,
     added_where,
     changed_keys,
+    metric_allowances,
     request_allowances,
     taken_back_allowances,
 )
@@ -340,6 +341,26 @@ def test_anything_else_is_a_trespass(table: str, key: str, columns: dict[str, An
     found = BOUNDS.check().find_mismatch(builder.evidence)
     assert found is not None
     assert (found.entity, found.step) == (f"ticketdesk.{table}[{key}]", 1)
+
+
+def _sources() -> EvidenceBuilder:
+    metrics = {"MET-1": {"source_id": "SRC-1"}, "MET-2": {"source_id": "SRC-2"}}
+    sources = {key: {"pipeline_state": "failed"} for key in ("SRC-1", "SRC-2")}
+    return EvidenceBuilder(datahub={"metrics": metrics, "sources": sources})
+
+
+def test_a_pipeline_that_recovers_by_a_refresh_is_no_trespass() -> None:
+    builder, policy = _sources(), ChangePolicy(metric_allowances(["MET-1"]))
+    builder.put_by_clock("datahub", "sources", "SRC-1", cause="e:1:1", pipeline_state="healthy")
+    assert not policy.violations(builder.evidence)
+    builder.put_by_clock("datahub", "sources", "SRC-2", cause="e:1:1", pipeline_state="healthy")
+    assert [change.key for change in policy.violations(builder.evidence)] == ["SRC-2"]
+
+
+def test_a_pipeline_that_is_changed_by_hand_is_a_trespass() -> None:
+    builder, policy = _sources(), ChangePolicy(metric_allowances(["MET-1"]))
+    builder.put("datahub", "sources", "SRC-1", pipeline_state="healthy")
+    assert [change.key for change in policy.violations(builder.evidence)] == ["SRC-1"]
 
 
 def test_a_mistake_on_another_ticket_that_is_undone_is_no_trespass() -> None:

@@ -179,10 +179,11 @@ def ticket_allowances(case: TicketCase) -> Iterable[Allowance]:
 
 
 def metric_allowances(metric_ids: Collection[str]) -> Iterable[Allowance]:
-    """Return what refreshing the metrics changes."""
+    """Return what refreshing the metrics changes: values, jobs, and the state of a pipeline that works again."""
     yield Allowance(DATAHUB, "metrics", _was_refreshed(metric_ids), frozenset({"value", "as_of"}))
     yield Allowance(DATAHUB, "metric_values", added_where("metric_id", metric_ids))
     yield Allowance(DATAHUB, "refresh_jobs", added_where("metric_id", metric_ids))
+    yield Allowance(DATAHUB, "sources", _has_recovered(metric_ids), frozenset({"pipeline_state"}))
 
 
 def issue_allowances(subjects: Collection[str], refusal: Refusal | None) -> Iterable[Allowance]:
@@ -274,5 +275,17 @@ def _was_refreshed(metric_ids: Collection[str]) -> ChangePredicate:
     def covers(evidence: Evidence, change: NetChange) -> bool:
         made = evidence.row_changes(DATAHUB, "metrics", change.key)
         return changed(evidence, change) and all(one.actor is Actor.CLOCK for one in made)
+
+    return covers
+
+
+def _has_recovered(metric_ids: Collection[str]) -> ChangePredicate:
+    """Return what accepts sources of the metrics that refreshes have changed, and nobody by hand."""
+
+    def covers(evidence: Evidence, change: NetChange) -> bool:
+        rows = (evidence.row(DATAHUB, "metrics", metric_id) for metric_id in metric_ids)
+        made = evidence.row_changes(DATAHUB, "sources", change.key)
+        is_own = any(row is not None and row["source_id"] == change.key for row in rows)
+        return is_own and all(one.actor is Actor.CLOCK for one in made)
 
     return covers

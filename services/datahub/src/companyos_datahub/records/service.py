@@ -20,7 +20,6 @@ from companyos_datahub.tables import records, vendors
 from companyos_shared.choices import fold_choice
 from companyos_shared.framework import Call, Page, PageParams, Searchable, check_version, paginate_sequence, search
 
-
 _RECORD_COLUMNS = ("amount_cents", "currency", "starts_on", "ends_on")
 """Listed columns that vendors do not have."""
 

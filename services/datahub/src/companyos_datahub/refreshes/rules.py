@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob, RefreshOutcome, RefreshPlan
-from companyos_datahub.sources.model import Source
+from companyos_datahub.sources.model import PipelineState, Source
 from companyos_datahub.sources.rules import is_in_maintenance
 from companyos_shared.framework import ServiceError
 
@@ -36,8 +36,10 @@ def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datet
 
 
 def unplanned(source: Source) -> RefreshPlan:
-    """Return the default plan: the current value, after the source's usual duration."""
-    return RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, minutes=source.refresh_minutes)
+    """Return the default plan: the current value again, or an error while the source's pipeline is failed."""
+    has_failed = source.pipeline_state is PipelineState.FAILED
+    outcome = RefreshOutcome.FAILED if has_failed else RefreshOutcome.SUCCEEDED
+    return RefreshPlan(outcome=outcome, minutes=source.refresh_minutes)
 
 
 def value_of(plan: RefreshPlan, present: float) -> float:

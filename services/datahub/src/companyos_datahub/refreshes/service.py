@@ -19,7 +19,7 @@ from companyos_datahub.refreshes.rules import (
     value_of,
 )
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
-from companyos_datahub.sources.service import load_source
+from companyos_datahub.sources.service import load_source, mark_recovered
 from companyos_datahub.tables import refresh_jobs, refresh_plans
 from companyos_shared.framework import Call
 
@@ -65,12 +65,13 @@ def apply_start(call: Call, payload: dict[str, Any]) -> None:
 
 
 def apply_finish(call: Call, payload: dict[str, Any]) -> None:
-    """Finish a job as planned; a success updates the metric: {job_id}."""
+    """Finish a job as planned; a success updates the metric and ends a failure of the pipeline: {job_id}."""
     job = _load_job(call, payload["job_id"])
     plan = _plan_of(call, job)
     if plan.outcome is RefreshOutcome.SUCCEEDED:
         metric = load_metric(call, job.metric_id)
         replace_value(call, metric, value_of(plan, metric.value), as_of=call.now)
+        mark_recovered(call, metric.source_id)
     _set(call, job.id, status=plan.outcome.value, finished_at=call.now, error=error_of(plan))
 
 

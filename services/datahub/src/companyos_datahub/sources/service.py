@@ -31,6 +31,12 @@ def load_source(call: Call, source_id: str) -> Source:
     return Source.from_row(row)
 
 
+def mark_recovered(call: Call, source_id: str) -> None:
+    """Make a failed pipeline healthy, after a successful refresh."""
+    failed = (sources.c.id == source_id, sources.c.pipeline_state == PipelineState.FAILED.value)
+    call.db.execute(update(sources).where(*failed).values(pipeline_state=PipelineState.HEALTHY.value))
+
+
 def apply_pipeline_state(call: Call, payload: dict[str, Any]) -> None:
     """Set the pipeline state of a source: {source_id, pipeline_state}."""
     state = PipelineState(payload["pipeline_state"])
