@@ -47,7 +47,7 @@ async def test_a_refresh_is_queued_runs_and_succeeds(hub: ServiceHarness) -> Non
 async def test_a_refresh_that_fails_changes_nothing_but_the_job(hub: ServiceHarness) -> None:
     before = await value_of(hub, "MET-1")
     job_id = (await hub.post("/metrics/MET-1/refreshes")).json()["id"]
-    report = await hub.advance(minutes=15)
+    report = await hub.advance(minutes=20)
     assert {change.table for change in report.changes} == {"refresh_jobs"}
     ended = await job(hub, job_id)
     assert (ended["status"], ended["error"]) == ("failed", "The supplier portal did not answer.")
@@ -56,12 +56,22 @@ async def test_a_refresh_that_fails_changes_nothing_but_the_job(hub: ServiceHarn
 
 async def test_the_second_refresh_follows_the_second_plan(hub: ServiceHarness) -> None:
     await hub.post("/metrics/MET-1/refreshes")
-    await hub.advance(minutes=15)
+    await hub.advance(minutes=20)
     await hub.post("/metrics/MET-1/refreshes")
-    await hub.advance(minutes=25)
+    await hub.advance(minutes=20)
     assert await value_of(hub, "MET-1") == (84.0, "2026-03-02T09:40:00Z")
     history = (await hub.get("/metrics/MET-1/history")).json()["items"]
     assert history[0] == {"value": 82.0, "as_of": "2026-02-22T06:00:00Z"}
+
+
+async def test_every_refresh_takes_the_minutes_that_its_source_states(hub: ServiceHarness) -> None:
+    for metric_id, source_id in (("MET-1", "SRC-RISK"), ("MET-1", "SRC-RISK"), ("MET-5", "SRC-ERP")):
+        minutes = (await hub.get(f"/sources/{source_id}")).json()["refresh_minutes"]
+        job_id = (await hub.post(f"/metrics/{metric_id}/refreshes")).json()["id"]
+        await hub.advance(minutes=minutes - 1)
+        assert (await job(hub, job_id))["finished_at"] is None
+        await hub.advance(minutes=1)
+        assert (await job(hub, job_id))["finished_at"] is not None
 
 
 def failed_source() -> Seed:
@@ -73,10 +83,10 @@ def failed_source() -> Seed:
 async def test_a_successful_refresh_makes_a_failed_pipeline_healthy() -> None:
     async with ServiceHarness(SERVICE, seed=failed_source()) as hub:
         await hub.post("/metrics/MET-1/refreshes")
-        await hub.advance(minutes=15)
+        await hub.advance(minutes=20)
         assert (await hub.get("/sources/SRC-RISK")).json()["pipeline_state"] == "failed"
         await hub.post("/metrics/MET-1/refreshes")
-        await hub.advance(minutes=25)
+        await hub.advance(minutes=20)
         assert (await hub.get("/sources/SRC-RISK")).json()["pipeline_state"] == "healthy"
 
 
@@ -166,8 +176,9 @@ async def test_a_job_of_the_seed_ends_too(status: str, requested: str, ends: str
 
 
 async def test_a_refresh_of_one_minute_is_never_seen_running() -> None:
-    plans = [{"id": "RP-1", "metric_id": "MET-4", "n": 1, "outcome": "succeeded", "minutes": 1, "value": 0.9}]
-    async with ServiceHarness(SERVICE, seed=a_seed(refresh_plans=plans)) as hub:
+    plans = [{"id": "RP-1", "metric_id": "MET-4", "n": 1, "outcome": "succeeded", "value": 0.9}]
+    sources = [source | {"refresh_minutes": 1} for source in a_document()["sources"]]
+    async with ServiceHarness(SERVICE, seed=a_seed(refresh_plans=plans, sources=sources)) as hub:
         await hub.post("/metrics/MET-4/refreshes")
         report = await hub.advance(minutes=1)
         assert [(change.after or {})["status"] for change in report.changes if change.table == "refresh_jobs"] == [

@@ -98,18 +98,18 @@ def test_a_failed_pipeline_takes_jobs() -> None:
     check_may_refresh(a_source(pipeline_state=PipelineState.FAILED), None, now=NOON)
 
 
-def test_a_refresh_without_a_plan_brings_the_present_value_after_the_usual_minutes() -> None:
-    plan = unplanned(a_source(refresh_minutes=7))
-    assert (plan.minutes, value_of(plan, 3.5), error_of(plan)) == (7, 3.5, None)
+def test_a_refresh_without_a_plan_brings_the_present_value() -> None:
+    plan = unplanned(a_source())
+    assert (value_of(plan, 3.5), error_of(plan)) == (3.5, None)
 
 
 def test_a_planned_value_of_zero_is_a_value() -> None:
-    assert value_of(RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, minutes=1, value=0.0), 3.5) == 0.0
+    assert value_of(RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, value=0.0), 3.5) == 0.0
 
 
 @pytest.mark.parametrize(("error", "message"), [(None, DEFAULT_ERROR), ("No answer.", "No answer.")])
 def test_a_refresh_that_fails_says_why(error: str | None, message: str) -> None:
-    assert error_of(RefreshPlan(outcome=RefreshOutcome.FAILED, minutes=1, error=error)) == message
+    assert error_of(RefreshPlan(outcome=RefreshOutcome.FAILED, error=error)) == message
 
 
 def test_every_kind_has_states_and_fields_and_can_be_found() -> None:

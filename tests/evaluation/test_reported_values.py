@@ -28,7 +28,6 @@ READING = MetricSpec(
     is_stale=True,
     value=40.0,
     failing_refreshes=0,
-    refresh_minutes=5,
 )
 ASKED = {"key": "error_rate", "subject": "checkout", "source_id": "SRC-1"}
 WINDOW = {"maintenance_from": "2026-03-02T08:00:00Z", "maintenance_to": "2026-03-09T17:00:00Z"}

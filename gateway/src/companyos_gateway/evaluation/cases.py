@@ -42,7 +42,6 @@ class MetricSpec:
     value: float
     """What it is when it is fresh: after the refresh where it is stale, from the start where it is not."""
     failing_refreshes: int
-    refresh_minutes: int
     per_unit: int = 1
     """How many of the source's units make one of those that the task is about."""
 

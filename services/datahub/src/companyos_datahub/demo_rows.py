@@ -94,10 +94,9 @@ def refresh_plans() -> list[RefreshPlanSeed]:
             metric_id="MET-1",
             n=1,
             outcome=RefreshOutcome.FAILED,
-            minutes=15,
             error="The supplier portal did not answer.",
         ),
-        RefreshPlanSeed(id="RP-2", metric_id="MET-1", n=2, outcome=RefreshOutcome.SUCCEEDED, minutes=25, value=84.0),
+        RefreshPlanSeed(id="RP-2", metric_id="MET-1", n=2, outcome=RefreshOutcome.SUCCEEDED, value=84.0),
     ]
 
 

@@ -64,7 +64,6 @@ class RefreshPlanSeed(Row):
     metric_id: Id
     n: int = Field(ge=1)
     outcome: RefreshOutcome
-    minutes: Minutes
     value: FiniteFloat | None = None
     error: str | None = None
 

@@ -54,7 +54,6 @@ refresh_plans = Table(
     Column("metric_id", Text, ForeignKey("metrics.id"), nullable=False),
     Column("n", Integer, nullable=False),
     Column("outcome", Text, nullable=False),
-    Column("minutes", Integer, nullable=False),
     Column("value", Float),
     Column("error", Text),
     UniqueConstraint("metric_id", "n"),

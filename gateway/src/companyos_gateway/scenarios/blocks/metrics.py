@@ -13,7 +13,6 @@ from companyos_gateway.world.metrics import CUMULATIVE, draw_metric, source_of
 from companyos_gateway.world.seed_documents.datahub import MetricRow, RefreshPlanRow, SourceRow
 from companyos_shared.streams import Stream
 
-REFRESH_MINUTES = (15, 90)
 PIPELINE_ERRORS = (
     "The upstream feed closed the connection.",
     "A mandatory column was empty in the delivery.",
@@ -62,7 +61,6 @@ class MetricPlan:
     draw_stale_value: Callable[[Stream], int]
     draw_conflicting_value: Callable[[Stream], int]
     lookalike: LookalikeMetric | None = None
-    refresh_minutes: tuple[int, int] = REFRESH_MINUTES
 
 
 def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys: tuple[str, str]) -> MetricSources:
@@ -95,7 +93,7 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
     as_of = _draw_timestamp(world, stream, authority, is_stale=is_stale)
     metric = _add(world, stream, plan, (plan.subject, plan.title), authority, value=first, as_of=as_of)
     failing = stream.integer(1, 2) if Kind.FAILED_PIPELINE in kinds else 0
-    minutes = _plan_refreshes(world, stream, metric, plan, failing=failing)
+    _plan_refreshes(world, stream, metric, plan, failing=failing)
     if failing:
         authority.pipeline_state = "failed"
     others = []
@@ -118,7 +116,6 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
         is_stale=is_stale,
         value=float(plan.value / per_unit),
         failing_refreshes=failing,
-        refresh_minutes=minutes,
         per_unit=per_unit,
     )
 
@@ -191,11 +188,9 @@ def _add(
     )
 
 
-def _plan_refreshes(world: WorldBuilder, stream: Stream, metric: MetricRow, plan: MetricPlan, *, failing: int) -> int:
-    """Plan the refreshes up to the first that succeeds; return how many minutes that one takes."""
-    minutes = 0
+def _plan_refreshes(world: WorldBuilder, stream: Stream, metric: MetricRow, plan: MetricPlan, *, failing: int) -> None:
+    """Plan the refreshes up to the first that succeeds."""
     for n in range(1, failing + 2):
-        minutes = stream.integer(*plan.refresh_minutes)
         fails = n <= failing
         world.datahub.refresh_plans.append(
             RefreshPlanRow(
@@ -203,9 +198,7 @@ def _plan_refreshes(world: WorldBuilder, stream: Stream, metric: MetricRow, plan
                 metric_id=metric.id,
                 n=n,
                 outcome="failed" if fails else "succeeded",
-                minutes=minutes,
                 value=None if fails else float(plan.value),
                 error=stream.choice(PIPELINE_ERRORS) if fails else None,
             )
         )
-    return minutes

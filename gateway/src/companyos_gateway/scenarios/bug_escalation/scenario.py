@@ -52,8 +52,6 @@ LOWEST_ESCALATED, HIGHEST_RATE = 12, 40
 SLA_MINUTES = (360, 480, 720)
 """How old the authority's values may be: hours, so that a person can decide meanwhile."""
 
-REFRESH_MINUTES = (10, 60)
-
 
 class Variant(StrEnum):
     """One service, one with a runbook that the request names, or two dependent services."""
@@ -208,7 +206,6 @@ def _rate_plan(facts: Failure, sources: MetricSources) -> MetricPlan:
         value=rate,
         draw_stale_value=lambda own: draw_other_value(own, rate, *stale),
         draw_conflicting_value=lambda own: own.integer(*other_side),
-        refresh_minutes=REFRESH_MINUTES,
     )
 
 

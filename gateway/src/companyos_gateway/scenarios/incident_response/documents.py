@@ -41,8 +41,6 @@ LOWEST_ANSWERED = 12
 SLA_MINUTES = (360, 480, 720)
 """How old the authority lets a rate become: hours, so that a person can decide meanwhile."""
 
-REFRESH_MINUTES = (10, 60)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Outage:
@@ -149,7 +147,6 @@ def add_rate(world: WorldBuilder, stream: Stream, outage: Outage, kinds: Collect
         value=outage.rate,
         draw_stale_value=lambda own: draw_other_value(own, outage.rate, *old),
         draw_conflicting_value=lambda own: own.integer(*across),
-        refresh_minutes=REFRESH_MINUTES,
     )
     return add_task_metric(world, stream, plan, kinds)
 

@@ -263,7 +263,6 @@ def _fail_refreshes(world: WorldBuilder, stream: Stream, reading: MetricSpec) ->
                 metric_id=reading.metric_id,
                 n=n,
                 outcome="failed",
-                minutes=stream.integer(15, 90),
                 error=stream.choice(PIPELINE_ERRORS),
             )
         )

@@ -61,7 +61,6 @@ class RefreshPlanRow:
     metric_id: str
     n: int
     outcome: RefreshOutcome
-    minutes: int
     value: float | None = None
     error: str | None = None
 

@@ -53,14 +53,13 @@ class RefreshJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshPlan:
-    """Duration and result of a refresh: a value on success, an error on failure."""
+    """Result of a refresh: a value on success, an error on failure."""
 
     outcome: RefreshOutcome
-    minutes: int
     value: float | None = None
     error: str | None = None
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> RefreshPlan:
         """Return the plan of a row."""
-        return cls(outcome=RefreshOutcome(row.outcome), minutes=row.minutes, value=row.value, error=row.error)
+        return cls(outcome=RefreshOutcome(row.outcome), value=row.value, error=row.error)

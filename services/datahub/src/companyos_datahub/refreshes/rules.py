@@ -38,8 +38,7 @@ def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datet
 def unplanned(source: Source) -> RefreshPlan:
     """Return the default plan: the current value again, or an error while the source's pipeline is failed."""
     has_failed = source.pipeline_state is PipelineState.FAILED
-    outcome = RefreshOutcome.FAILED if has_failed else RefreshOutcome.SUCCEEDED
-    return RefreshPlan(outcome=outcome, minutes=source.refresh_minutes)
+    return RefreshPlan(outcome=RefreshOutcome.FAILED if has_failed else RefreshOutcome.SUCCEEDED)
 
 
 def value_of(plan: RefreshPlan, present: float) -> float:

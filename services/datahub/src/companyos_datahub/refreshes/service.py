@@ -19,6 +19,7 @@ from companyos_datahub.refreshes.rules import (
     value_of,
 )
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
+from companyos_datahub.sources.model import Source
 from companyos_datahub.sources.service import load_source, mark_recovered
 from companyos_datahub.tables import refresh_jobs, refresh_plans
 from companyos_shared.framework import Call
@@ -52,7 +53,7 @@ def get_refresh_job(call: Call, job_id: str) -> RefreshJobDetail:
 
 def schedule_job(call: Call, job: RefreshJob) -> None:
     """Schedule the start and the end of an open job."""
-    finish_at = job.requested_at + timedelta(minutes=_plan_of(call, job).minutes)
+    finish_at = job.requested_at + timedelta(minutes=_source_of(call, job).refresh_minutes)
     start_at = job.requested_at + timedelta(minutes=QUEUE_MINUTES)
     if job.status is RefreshStatus.QUEUED and start_at < finish_at:
         call.schedule(max(start_at, call.now), START, {"job_id": job.id})
@@ -97,4 +98,8 @@ def _plan_of(call: Call, job: RefreshJob) -> RefreshPlan:
     row = call.db.execute(select(refresh_plans).where(*conditions)).one_or_none()
     if row is not None:
         return RefreshPlan.from_row(row)
-    return unplanned(load_source(call, load_metric(call, job.metric_id).source_id))
+    return unplanned(_source_of(call, job))
+
+
+def _source_of(call: Call, job: RefreshJob) -> Source:
+    return load_source(call, load_metric(call, job.metric_id).source_id)

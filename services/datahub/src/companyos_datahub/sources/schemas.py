@@ -56,6 +56,6 @@ class SourceDetail(SourceRow):
     )
 
     freshness_sla_minutes: int = Field(description="A value older than this is stale.")
-    refresh_minutes: int = Field(description="Usual duration of a refresh.")
+    refresh_minutes: int = Field(description="Minutes that a refresh takes.")
     maintenance_from: datetime | None
     maintenance_to: datetime | None
