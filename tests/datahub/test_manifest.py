@@ -13,6 +13,7 @@ READS = [
     "/metrics",
     "/readings?key=compliance_score&subject=VEN-201",
     "/metrics/MET-1/history",
+    "/refresh-jobs",
     "/sources",
     "/sources/SRC-ERP",
     "/records",

@@ -11,7 +11,7 @@ from companyos_datahub.main import SERVICE
 from companyos_datahub.seed import Seed
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor
-from tests.datahub.builders import a_document, a_seed, problem
+from tests.datahub.builders import a_document, a_seed, ids, problem
 
 
 async def value_of(hub: ServiceHarness, metric_id: str) -> tuple[float, str]:
@@ -141,6 +141,17 @@ async def test_the_same_key_starts_one_job(hub: ServiceHarness) -> None:
     assert (again.status_code, again.json()) == (201, first.json())
     assert list(await hub.rows("refresh_jobs")) == [first.json()["id"]]
     assert problem(await hub.post("/metrics/MET-2/refreshes", headers=key)) == (422, "idempotency-key-reused")
+
+
+async def test_the_jobs_of_a_metric_are_listed_newest_first(hub: ServiceHarness) -> None:
+    for metric_id, minutes in (("MET-1", 20), ("MET-3", 0), ("MET-1", 0)):
+        assert (await hub.post(f"/metrics/{metric_id}/refreshes")).status_code == 201
+        await hub.advance(minutes=minutes)
+    assert ids(await hub.get("/refresh-jobs", params={"metric_id": "MET-1"})) == ["RJ-3", "RJ-1"]
+    assert ids(await hub.get("/refresh-jobs")) == ["RJ-3", "RJ-2", "RJ-1"]
+    listed = (await hub.get("/refresh-jobs", params={"limit": 1})).json()
+    assert (listed["items"], listed["total"]) == ([await job(hub, "RJ-3")], 3)
+    assert problem(await hub.get("/refresh-jobs", params={"metric_id": "MET-99"})) == (404, "metric-not-found")
 
 
 async def test_unknown_metrics_and_jobs_are_not_there(hub: ServiceHarness) -> None:

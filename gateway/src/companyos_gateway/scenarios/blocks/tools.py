@@ -16,7 +16,13 @@ TICKET_TOOLS = (
     "ticketdesk_unlink_tickets",
     "ticketdesk_link_approval",
 )
-METRIC_TOOLS = ("datahub_query_metric", "datahub_refresh_metric", "datahub_get_refresh_job", "datahub_get_source")
+METRIC_TOOLS = (
+    "datahub_query_metric",
+    "datahub_refresh_metric",
+    "datahub_get_refresh_job",
+    "datahub_list_refresh_jobs",
+    "datahub_get_source",
+)
 RECORD_TOOLS = ("datahub_search_records", "datahub_get_record", "datahub_update_record")
 PEOPLE_TOOLS = (
     "datahub_search_people",

@@ -50,6 +50,7 @@ TASK_TOOLS = (
     "datahub_query_metric",
     "datahub_refresh_metric",
     "datahub_get_refresh_job",
+    "datahub_list_refresh_jobs",
     "datahub_get_source",
     "datahub_search_records",
     "datahub_get_record",

@@ -8,7 +8,8 @@ from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.chart import chart_of
-from companyos_datahub.pages.reading import jobs_of, place_of, reading_of
+from companyos_datahub.pages.reading import place_of, reading_of
+from companyos_datahub.refreshes.service import list_refresh_jobs
 from companyos_datahub.sources.service import get_source
 from companyos_shared.framework import (
     ALL_ROWS,
@@ -72,7 +73,7 @@ def show_metric(view: PageView, metric_id: str, cursor: PageCursor = None) -> HT
         subject_place=place_of(call, metric.subject),
         chart=chart_of([*charted, EarlierValue(value=metric.value, as_of=metric.as_of)]),
         history=history,
-        jobs=jobs_of(call, page_params(None), metric_id),
+        jobs=list_refresh_jobs(call, page_params(None), metric_id=metric_id),
         cursor=cursor,
     )
 

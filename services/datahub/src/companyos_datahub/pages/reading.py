@@ -7,8 +7,7 @@ from sqlalchemy import select
 from companyos_datahub.issues.schemas import DataIssue
 from companyos_datahub.metrics.schemas import MetricRow, Reading
 from companyos_datahub.metrics.service import query_metric
-from companyos_datahub.refreshes.schemas import RefreshJobDetail
-from companyos_datahub.tables import data_issues, metrics, policies, records, refresh_jobs, sources, vendors
+from companyos_datahub.tables import data_issues, metrics, policies, records, sources, vendors
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
 _PLACES = (
@@ -35,15 +34,6 @@ def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
 def reading_of(call: Call, metric: MetricRow) -> Reading:
     """Return the reading of a metric."""
     return query_metric(call, key=metric.key, subject=metric.subject, source_id=metric.source_id).readings[0]
-
-
-def jobs_of(call: Call, page: PageParams, metric_id: str | None = None) -> Page[RefreshJobDetail]:
-    """Return refresh jobs, of all metrics or of one, newest first."""
-    statement = select(refresh_jobs)
-    if metric_id is not None:
-        statement = statement.where(refresh_jobs.c.metric_id == metric_id)
-    newest = [refresh_jobs.c.requested_at, refresh_jobs.c.id]
-    return paginate(call, statement, page, order_by=newest, build=RefreshJobDetail.model_validate, descending=True)
 
 
 def own_issues(call: Call, page: PageParams) -> Page[DataIssue]:

@@ -6,8 +6,8 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.metrics.service import list_metrics, load_metric
 from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import jobs_of, reading_of
-from companyos_datahub.refreshes.service import get_refresh_job
+from companyos_datahub.pages.reading import reading_of
+from companyos_datahub.refreshes.service import get_refresh_job, list_refresh_jobs
 from companyos_datahub.sources import service
 from companyos_shared.framework import PageCursor, PageView, page_params
 
@@ -34,7 +34,7 @@ def show_source(view: PageView, source_id: str, cursor: PageCursor = None) -> HT
 @PAGES.page("/refreshes")
 def show_refreshes(view: PageView, cursor: PageCursor = None) -> HTMLResponse:
     """Show the refresh jobs, newest first."""
-    found = jobs_of(view.call, page_params(cursor))
+    found = list_refresh_jobs(view.call, page_params(cursor), metric_id=None)
     titles = {job.metric_id: load_metric(view.call, job.metric_id).title for job in found.items}
     return view.page("refreshes.html", found=found, titles=titles, cursor=cursor)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from companyos_datahub.metrics.service import MetricNotFoundError
 from companyos_datahub.refreshes import service
 from companyos_datahub.refreshes.rules import MaintenanceWindowError, RefreshJobNotFoundError, RefreshRunningError
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
-from companyos_shared.framework import CallDep, IdempotencyKey, IdempotencyKeyReusedError, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReusedError,
+    InvalidCursorError,
+    Page,
+    PageQuery,
+    error_responses,
+)
 
 router = APIRouter(tags=["refreshes"])
 
@@ -27,6 +37,20 @@ async def refresh_metric(metric_id: str, call: CallDep, _key: IdempotencyKey) ->
     The job is queued, runs and ends succeeded or failed; the new value may be better or worse than the old one.
     """
     return service.refresh_metric(call, metric_id)
+
+
+@router.get(
+    "/refresh-jobs",
+    operation_id="list_refresh_jobs",
+    responses=error_responses(MetricNotFoundError, InvalidCursorError),
+)
+async def list_refresh_jobs(
+    page: PageQuery,
+    call: CallDep,
+    metric_id: Annotated[str | None, Query(description="Only jobs of this metric.")] = None,
+) -> Page[RefreshJobDetail]:
+    """List refresh jobs, newest first."""
+    return service.list_refresh_jobs(call, page, metric_id=metric_id)
 
 
 @router.get(

@@ -22,7 +22,7 @@ from companyos_datahub.refreshes.schemas import RefreshJobDetail
 from companyos_datahub.sources.model import Source
 from companyos_datahub.sources.service import load_source, mark_recovered
 from companyos_datahub.tables import refresh_jobs, refresh_plans
-from companyos_shared.framework import Call
+from companyos_shared.framework import Call, Page, PageParams, paginate
 
 START = "start_refresh"
 FINISH = "finish_refresh"
@@ -49,6 +49,15 @@ def refresh_metric(call: Call, metric_id: str) -> RefreshJobDetail:
 def get_refresh_job(call: Call, job_id: str) -> RefreshJobDetail:
     """Return a refresh job."""
     return RefreshJobDetail.model_validate(_load_job(call, job_id))
+
+
+def list_refresh_jobs(call: Call, page: PageParams, *, metric_id: str | None) -> Page[RefreshJobDetail]:
+    """Return the refresh jobs of all metrics or of one, newest first."""
+    statement = select(refresh_jobs)
+    if metric_id is not None:
+        statement = statement.where(refresh_jobs.c.metric_id == load_metric(call, metric_id).id)
+    newest = [refresh_jobs.c.requested_at, refresh_jobs.c.id]
+    return paginate(call, statement, page, order_by=newest, build=RefreshJobDetail.model_validate, descending=True)
 
 
 def schedule_job(call: Call, job: RefreshJob) -> None:
