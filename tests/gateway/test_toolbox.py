@@ -160,6 +160,10 @@ def test_arguments_that_fit_are_taken(toolbox: Toolbox, arguments: dict[str, Any
     tool(toolbox, "shop_get_thing").check(arguments)
 
 
+def test_wait_says_that_other_calls_take_time_too(toolbox: Toolbox) -> None:
+    assert tool(toolbox, "wait").description.endswith("Every other call takes a few minutes too.")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [{}, {"minutes": 0}, {"minutes": 10_081}, {"minutes": 1.5}, {"minutes": 1, "until": "next_working_morning"}],

@@ -100,7 +100,10 @@ def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[s
         for operation in parse_operations(service, documents[service])
     ]
     finish = "End the episode and declare its outcome."
-    wait = "Let simulated time pass: `minutes`, or `until` the next working morning."
+    wait = (
+        "Let simulated time pass: `minutes`, or `until` the next working morning. "
+        "Every other call takes a few minutes too."
+    )
     return Toolbox(
         [
             *tools,
