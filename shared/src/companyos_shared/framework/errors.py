@@ -35,6 +35,29 @@ from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 _MAX_ERRORS = 10
 _LONGEST_VALUE = 80
 _QUOTED = re.compile(r"'([^']*)'")
+_REQUIREMENTS = {
+    "string_too_short": "have at least {min_length} character{s}",
+    "string_too_long": "have at most {max_length} character{s}",
+    "too_short": "have at least {min_length} item{s}",
+    "too_long": "have at most {max_length} item{s}",
+    "string_pattern_mismatch": "match the pattern {pattern}",
+    "greater_than_equal": "be at least {ge}",
+    "less_than_equal": "be at most {le}",
+    "string_type": "be a string",
+    "list_type": "be an array",
+    "dict_type": "be an object",
+    "model_attributes_type": "be an object",
+    "time_text": "be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z",
+}
+"""What a value must do, by the type of the Pydantic error."""
+
+_REQUIREMENTS_BY_PREFIX = {
+    "int_": "be an integer",
+    "float_": "be a number",
+    "bool_": "be true or false",
+    "datetime_": "be a time such as 2026-03-31T09:00:00Z",
+    "date_": "be a date such as 2026-03-31",
+}
 _HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 
 
@@ -242,11 +265,20 @@ def invalid_reason(error: Mapping[str, Any]) -> str:
         return "is not a known field"
     if error["type"] == "json_invalid":
         return "is not valid JSON"
-    if error["type"] in ("enum", "literal_error"):
-        accepted = f"must be one of {', '.join(_QUOTED.findall(error['ctx']['expected']))}"
-    else:
-        accepted = str(error["msg"]).removeprefix("Value error, ").replace("Input should ", "must ", 1)
-    return f"{accepted}; got {shortened(error['input'])}"
+    return f"{_requirement(error)}; got {shortened(error['input'])}"
+
+
+def _requirement(error: Mapping[str, Any]) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in ("enum", "literal_error"):
+        return f"must be one of {', '.join(_QUOTED.findall(context['expected']))}"
+    if kind in _REQUIREMENTS:
+        length = context.get("min_length", context.get("max_length"))
+        return f"must {_REQUIREMENTS[kind].format(**context, s='' if length == 1 else 's')}"
+    for prefix, requirement in _REQUIREMENTS_BY_PREFIX.items():
+        if kind.startswith(prefix):
+            return f"must {requirement}"
+    return str(error["msg"]).removeprefix("Value error, ").replace("Input should ", "must ", 1)
 
 
 def shortened(value: object) -> str:

@@ -1,0 +1,62 @@
+"""Messages for request bodies and parameters that do not match their schema."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+
+from companyos_shared.choices import Choice
+from companyos_shared.framework import IsoTimeText
+from companyos_shared.framework.errors import invalid_reason
+
+
+class Colour(Choice):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Body(BaseModel):
+    text: Annotated[str, Field(min_length=1, max_length=3, pattern="^a")] = "a"
+    items: Annotated[list[str], Field(min_length=1, max_length=2)] = ["a"]
+    fields: Annotated[dict[str, int], Field(max_length=1)] = {}
+    count: Annotated[int, Field(ge=1, le=50)] = 1
+    share: float = 0.0
+    flag: bool = False
+    day: Annotated[date, Field(ge=date(1970, 1, 1))] = date(2026, 1, 1)
+    due_at: datetime = datetime(2026, 1, 1)
+    iso_day: Annotated[date, IsoTimeText] = date(2026, 1, 1)
+    colour: Colour = Colour.RED
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("colour", "green", 'must be one of red, blue; got "green"'),
+        ("text", "", 'must have at least 1 character; got ""'),
+        ("text", "abcd", 'must have at most 3 characters; got "abcd"'),
+        ("text", "b", 'must match the pattern ^a; got "b"'),
+        ("text", 5, "must be a string; got 5"),
+        ("items", [], "must have at least 1 item; got []"),
+        ("items", ["a", "b", "c"], 'must have at most 2 items; got ["a", "b", "c"]'),
+        ("items", "a", 'must be an array; got "a"'),
+        ("fields", [1], "must be an object; got [1]"),
+        ("fields", {"a": 1, "b": 2}, 'must have at most 1 item; got {"a": 1, "b": 2}'),
+        ("count", 0, "must be at least 1; got 0"),
+        ("count", 51, "must be at most 50; got 51"),
+        ("count", "ten", 'must be an integer; got "ten"'),
+        ("count", 1.5, "must be an integer; got 1.5"),
+        ("share", "half", 'must be a number; got "half"'),
+        ("flag", "maybe", 'must be true or false; got "maybe"'),
+        ("day", "1960-01-01", 'must be at least 1970-01-01; got "1960-01-01"'),
+        ("day", "2026-13-01", 'must be a date such as 2026-03-31; got "2026-13-01"'),
+        ("due_at", "2026-13-01", 'must be a time such as 2026-03-31T09:00:00Z; got "2026-13-01"'),
+        ("iso_day", "soon", 'must be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z; got "soon"'),
+    ],
+)
+def test_the_reason_states_what_is_accepted(field: str, value: Any, reason: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Body(**{field: value})
+    assert invalid_reason(raised.value.errors()[0]) == reason
