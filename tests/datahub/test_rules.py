@@ -208,11 +208,11 @@ def test_an_update_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize("target", list(VendorStatus))
 def test_a_vendor_moves_only_by_the_table(current: VendorStatus, target: VendorStatus) -> None:
     if target is current or target in MOVES[current]:
-        check_may_become(current, target)
+        check_may_become("VEN-1", current, target)
         return
     assert target is VendorStatus.PROSPECT
     with pytest.raises(VendorStatusNotAllowedError):
-        check_may_become(current, target)
+        check_may_become("VEN-1", current, target)
 
 
 def test_a_certificate_holds_on_its_last_day() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 import pytest
@@ -26,7 +26,7 @@ class Body(BaseModel):
     share: float = 0.0
     flag: bool = False
     day: Annotated[date, Field(ge=date(1970, 1, 1))] = date(2026, 1, 1)
-    due_at: datetime = datetime(2026, 1, 1)
+    due_at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     iso_day: Annotated[date, IsoTimeText] = date(2026, 1, 1)
     colour: Colour = Colour.RED
 

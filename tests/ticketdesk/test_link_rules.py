@@ -86,11 +86,11 @@ def test_a_link_reads_from_either_end(kind: LinkKind, forward: Relation, backwar
 
 def test_a_link_is_found_at_its_two_ends_only() -> None:
     made = a_link(LinkKind.BLOCKS, A, B)
-    assert check_touches(made, A) is made
-    assert check_touches(made, B) is made
+    assert check_touches(made, A, "link-1") is made
+    assert check_touches(made, B, "link-1") is made
     for missing in (made, None):
         with pytest.raises(LinkNotFoundError):
-            check_touches(missing, C)
+            check_touches(missing, C, "link-1")
 
 
 def test_a_justification_needs_its_characters_without_the_outer_white_space() -> None:

@@ -20,12 +20,12 @@ _TYPE_NAMES = {
     "string": "a string",
 }
 _SIZES = {
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
-    "minProperties": "at least {} members",
-    "maxProperties": "at most {} members",
+    "minLength": "at least {} character{}",
+    "maxLength": "at most {} character{}",
+    "minItems": "at least {} item{}",
+    "maxItems": "at most {} item{}",
+    "minProperties": "at least {} member{}",
+    "maxProperties": "at most {} member{}",
 }
 
 
@@ -46,7 +46,7 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
     if rule in ("anyOf", "oneOf"):
         return _describe_alternatives(error, path)
     if rule in _SIZES:
-        return f"{place} must have {_SIZES[rule].format(accepted)}; got {len(value)}"
+        return f"{place} must have {_SIZES[rule].format(accepted, '' if accepted == 1 else 's')}; got {len(value)}"
     return f"{place} must {_requirement(str(rule), error.definition, accepted)}; got {_shorten(value)}"
 
 
@@ -64,16 +64,16 @@ def _describe_alternatives(error: fastjsonschema.JsonSchemaValueException, path:
 
 def _requirement(rule: str, schema: dict[str, Any], accepted: Any) -> str:
     if rule == "enum" or "enum" in schema:
-        return f"be one of {', '.join(map(_plain, schema.get('enum', accepted)))}"
+        return f"be one of {', '.join(_plain(one) for one in schema.get('enum', accepted) if one is not None)}"
     if rule in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         low, high = schema.get("minimum"), schema.get("maximum")
         if low is not None and high is not None:
-            return f"be between {low} and {high}"
+            return f"be between {low:.15g} and {high:.15g}"
         words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
-        return f"be {words.get(rule, 'less than')} {accepted}"
+        return f"be {words.get(rule, 'less than')} {accepted:.15g}"
     if rule == "type":
         names = accepted if isinstance(accepted, list) else [accepted]
-        return f"be {' or '.join(_TYPE_NAMES[name] for name in names)}"
+        return f"be {' or '.join(_TYPE_NAMES[name] for name in names if name != 'null' or len(names) == 1)}"
     if rule == "pattern":
         return f"match the pattern {accepted}"
     if rule == "format":

@@ -18,7 +18,12 @@ from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
 
 from companyos_shared.framework.call import Call, CallDep
 from companyos_shared.framework.columns import format_time
-from companyos_shared.framework.errors import IdempotencyKeyReusedError, InvalidCursorError, StaleVersionError
+from companyos_shared.framework.errors import (
+    IdempotencyKeyReusedError,
+    InvalidCursorError,
+    StaleVersionError,
+    shortened,
+)
 from companyos_shared.framework.storage import sqlite_connection
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
@@ -109,15 +114,16 @@ def paginate(
 
 def paginate_sequence(items: Sequence[T], page: PageParams) -> Page[T]:
     """Return a page of an already ordered list in memory."""
-    start = 0 if page.cursor is None else _position(_decode_cursor(page.cursor, 1)[0])
+    start = 0 if page.cursor is None else _position(page.cursor)
     end = start + page.limit
     more = _encode_cursor([end]) if end < len(items) else None
     return Page(items=list(items[start:end]), total=len(items), next_cursor=more)
 
 
-def _position(value: Any) -> int:
+def _position(cursor: str) -> int:
+    value = _decode_cursor(cursor, 1)[0]
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidCursorError
+        raise _invalid_cursor(cursor)
     return value
 
 
@@ -130,10 +136,14 @@ def _decode_cursor(cursor: str, length: int) -> list[Any]:
     try:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError) as error:
-        raise InvalidCursorError from error
+        raise _invalid_cursor(cursor) from error
     if not isinstance(values, list) or len(values) != length or not all(map(_is_storable, values)):
-        raise InvalidCursorError
+        raise _invalid_cursor(cursor)
     return values
+
+
+def _invalid_cursor(cursor: str) -> InvalidCursorError:
+    return InvalidCursorError(f"cursor must be the next_cursor of the previous page; got {shortened(cursor)}")
 
 
 def _is_storable(value: Any) -> bool:

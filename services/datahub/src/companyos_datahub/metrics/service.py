@@ -64,7 +64,7 @@ def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -
         statement = statement.where(metrics.c.source_id == source_id)
     readings = [_reading(row, call.now) for row in call.db.execute(statement)]
     if not readings:
-        raise MetricNotFoundError(f'no source has the key "{key}" of the subject "{subject}"')
+        raise MetricNotFoundError(f'no source measures "{key}" of the subject "{subject}"')
     return Readings(key=key, subject=subject, readings=readings)
 
 

@@ -49,7 +49,7 @@ def load_person(call: Call, person_id: str) -> Person:
     """Return a person of the company; raises PersonNotFoundError (404)."""
     person = call.company.person(person_id)
     if person is None:
-        raise PersonNotFoundError(f'no person has the id "{person_id}"')
+        raise PersonNotFoundError(f'no person in the directory, current or former, has the id "{person_id}"')
     return person
 
 

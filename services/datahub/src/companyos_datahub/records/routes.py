@@ -31,7 +31,7 @@ from companyos_shared.framework import (
 router = APIRouter(tags=["records"])
 
 
-@router.get("/records", operation_id="search_records", responses=error_responses(QueryBlankError))
+@router.get("/records", operation_id="search_records", responses=error_responses(QueryBlankError, UnknownStateError))
 async def search_records(
     page: PageQuery,
     call: CallDep,

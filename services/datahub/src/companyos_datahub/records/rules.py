@@ -7,7 +7,9 @@ from datetime import date
 
 from pydantic import JsonValue
 
-from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, Record, RecordKind
+from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, FoundKind, Record, RecordKind
+from companyos_datahub.records.schemas import RecordUpdate
+from companyos_datahub.vendors.schemas import VendorStatus
 from companyos_shared.framework import ServiceError
 from companyos_shared.framework.errors import shortened
 
@@ -48,10 +50,21 @@ def check_state(kind: RecordKind, state: str) -> None:
         raise UnknownStateError(f'state must be one of {", ".join(STATES[kind])}; got "{state}"')
 
 
+def check_state_filter(kind: FoundKind | None, state: str | None) -> None:
+    """Raise UnknownStateError (422) if no record or vendor can have the state."""
+    every = [*(state for states in STATES.values() for state in states), *VendorStatus]
+    if state is not None and state not in every:
+        if kind is FoundKind.VENDOR:
+            every = list(VendorStatus)
+        elif kind is not None:
+            every = list(STATES[RecordKind(kind)])
+        raise UnknownStateError(f'state must be one of {", ".join(dict.fromkeys(every))}; got "{state}"')
+
+
 def check_changes(changes: Mapping[str, object]) -> None:
     """Raise NothingToUpdateError (422) for an update without changes."""
     if not changes:
-        raise NothingToUpdateError("at least one field is required")
+        raise NothingToUpdateError(f"at least one of {', '.join(RecordUpdate.model_fields)} is required")
 
 
 def check_owner(owner_id: str | None, *, is_active: bool) -> None:
@@ -72,7 +85,8 @@ def check_fields(record: Record, changes: Fields) -> None:
         expected = field_type(record.kind, name, record.fields)
         if expected is None:
             raise UnknownFieldError(
-                f"fields.{name} is not one of {', '.join(dict.fromkeys([*FIELDS[record.kind], *record.fields]))}"
+                f"fields.{name} is not a field of this {record.kind}; "
+                f"accepted: {', '.join(dict.fromkeys([*FIELDS[record.kind], *record.fields]))}"
             )
         if not fits(value, expected):
             raise WrongFieldTypeError(f"fields.{name} must be of type {expected}; got {shortened(value)}")

@@ -14,6 +14,7 @@ from companyos_datahub.records.rules import (
     check_owner,
     check_period,
     check_state,
+    check_state_filter,
 )
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
@@ -26,6 +27,7 @@ _RECORD_COLUMNS = ("amount_cents", "currency", "starts_on", "ends_on")
 
 def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[Found]:
     """Return records and vendors, best match first, then by id."""
+    check_state_filter(filters.kind, filters.columns().get("state"))
     rows = union_all(_records(), _vendors()).subquery()
     statement = select(rows).order_by(rows.c.id)
     for name, value in filters.columns().items():

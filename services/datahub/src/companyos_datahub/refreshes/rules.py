@@ -28,10 +28,10 @@ class MaintenanceWindowError(ServiceError):
 def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datetime) -> None:
     """Raise RefreshRunningError or MaintenanceWindowError (409) if the metric cannot be refreshed now."""
     if last_job is not None and last_job.status in OPEN_STATUSES:
-        raise RefreshRunningError(f"Job {last_job.id} of metric {last_job.metric_id} is {last_job.status}.")
+        raise RefreshRunningError(f"refresh job {last_job.id} of {last_job.metric_id} is {last_job.status}")
     if is_in_maintenance(source, now):
         raise MaintenanceWindowError(
-            f"Source {source.id} is in maintenance until {source.maintenance_to:%Y-%m-%dT%H:%MZ}."
+            f"source {source.id} is in maintenance until {source.maintenance_to:%Y-%m-%dT%H:%MZ}"
         )
 
 

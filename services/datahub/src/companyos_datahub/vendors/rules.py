@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from companyos_datahub.vendors.schemas import MOVES, VendorStatus
+from companyos_datahub.vendors.schemas import MOVES, VendorStatus, VendorUpdate
 from companyos_shared.framework import ServiceError
 
 
@@ -30,16 +30,17 @@ def is_expired(expires_on: date, day: date) -> bool:
     return day > expires_on
 
 
-def check_may_become(current: VendorStatus, status: VendorStatus) -> None:
+def check_may_become(vendor_id: str, current: VendorStatus, status: VendorStatus) -> None:
     """Raise VendorStatusNotAllowedError (409) for a transition that is not in the table."""
     if status is not current and status not in MOVES[current]:
-        raise VendorStatusNotAllowedError(f"status cannot change from {current} to {status}")
+        allowed = ", ".join(status for status in VendorStatus if status in MOVES[current])
+        raise VendorStatusNotAllowedError(f"{vendor_id} cannot change from {current} to {status}; allowed: {allowed}")
 
 
 def check_changes(changes: Mapping[str, object]) -> None:
     """Raise NothingToUpdateError (422) for an update without changes."""
     if not changes:
-        raise NothingToUpdateError("at least one field is required")
+        raise NothingToUpdateError(f"at least one of {', '.join(VendorUpdate.model_fields)} is required")
 
 
 def check_certificate(issued_on: date, expires_on: date) -> None:

@@ -43,7 +43,7 @@ def update_vendor(call: Call, vendor_id: str, body: VendorUpdate, *, if_match: i
     check_version(if_match, vendor.version)
     changes = body.model_dump(exclude_none=True)
     check_changes(changes)
-    check_may_become(VendorStatus(vendor.status), VendorStatus(changes.get("status", vendor.status)))
+    check_may_become(vendor_id, VendorStatus(vendor.status), VendorStatus(changes.get("status", vendor.status)))
     _keep_bank_change(call, vendor, changes.get("bank_iban", vendor.bank_iban))
     if body.certificate is not None:
         _file_certificate(call, vendor_id, body.certificate)

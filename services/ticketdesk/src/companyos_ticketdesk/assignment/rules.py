@@ -25,9 +25,9 @@ class AssigneeOutOfOfficeError(ServiceError):
 def check_is_employed(candidate: Candidate | None, person_id: str) -> Candidate:
     """Return the candidate; raises AssigneeUnknownError (422) or AssigneeNotEmployedError (409)."""
     if candidate is None:
-        raise AssigneeUnknownError(f'assignee_id must be the id of an employee; got "{person_id}"')
+        raise AssigneeUnknownError(f'assignee_id must be the id of a person in the directory; got "{person_id}"')
     if not candidate.is_employed:
-        raise AssigneeNotEmployedError(f"{person_id} is not employed today.")
+        raise AssigneeNotEmployedError(f"{person_id} is not employed today")
     return candidate
 
 
@@ -39,6 +39,6 @@ def check_may_be_assigned(candidate: Candidate | None, person_id: str, *, team_i
     """
     found = check_is_employed(candidate, person_id)
     if found.team_id != team_id:
-        raise AssigneeOutsideTeamError(f"{person_id} is not a member of {team_id}.")
+        raise AssigneeOutsideTeamError(f"{person_id} is not a member of {team_id}, the team of the ticket")
     if found.is_away_when_due:
-        raise AssigneeOutOfOfficeError(f"{person_id} is out of office on the day the ticket is due.")
+        raise AssigneeOutOfOfficeError(f"{person_id} is out of office on the day the ticket is due")

@@ -19,7 +19,7 @@ class ChecklistItemDoneError(ServiceError):
 def check_is_open(item: ChecklistItem) -> None:
     """Raise ChecklistItemDoneError (409) for a completed item."""
     if item.done_at is not None:
-        raise ChecklistItemDoneError(f"{item.id} was completed by {item.done_by}.")
+        raise ChecklistItemDoneError(f"{item.id} was completed by {item.done_by}")
 
 
 def count_open(items: Sequence[ChecklistItem]) -> int:

@@ -40,9 +40,9 @@ def check_may_link(
     if from_key == to_key:
         raise LinkToItselfError(f"to_key must differ from the ticket's key; got {to_key}")
     if any(says_the_same(link, kind, from_key, to_key) for link in present):
-        raise LinkExistsError(f"{from_key} {kind} {to_key} already exists.")
+        raise LinkExistsError(f"{from_key} {kind} {to_key} already exists")
     if kind is LinkKind.BLOCKS and is_reachable(from_key, start=to_key, blocks=blocks):
-        raise CircularLinkError(f"{to_key} blocks {from_key}, directly or through others.")
+        raise CircularLinkError(f"{to_key} blocks {from_key}, directly or through others")
 
 
 def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> bool:
@@ -70,14 +70,17 @@ def is_reachable(goal: str, *, start: str, blocks: Iterable[Link]) -> bool:
     return False
 
 
-def check_touches(link: Link | None, key: str) -> Link:
+def check_touches(link: Link | None, key: str, link_id: str) -> Link:
     """Return the link; raises LinkNotFoundError (404) unless the ticket is one of its ends."""
     if link is None or not link.touches(key):
-        raise LinkNotFoundError(f"{key} has no link with this id.")
+        raise LinkNotFoundError(f'{key} has no link "{link_id}"')
     return link
 
 
 def check_justification(justification: str) -> None:
     """Raise JustificationTooShortError (422) below the minimum length, without surrounding whitespace."""
-    if len(justification.strip()) < SHORTEST_JUSTIFICATION_CHARS:
-        raise JustificationTooShortError(f"A justification has at least {SHORTEST_JUSTIFICATION_CHARS} characters.")
+    chars = len(justification.strip())
+    if chars < SHORTEST_JUSTIFICATION_CHARS:
+        raise JustificationTooShortError(
+            f"justification must have at least {SHORTEST_JUSTIFICATION_CHARS} characters; got {chars}"
+        )

@@ -43,7 +43,7 @@ def unlink_tickets(
 ) -> RemovedLinkView:
     """Remove a link of an open ticket and store the justification."""
     load_live_ticket(call, key, if_match)
-    link = check_touches(find_link(call.db, link_id), key)
+    link = check_touches(find_link(call.db, link_id), key, link_id)
     check_justification(removal.justification)
     removed = RemovedLinkView(
         id=link.id,

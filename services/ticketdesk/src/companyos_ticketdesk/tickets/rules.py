@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from companyos_shared.framework import ServiceError
-from companyos_ticketdesk.tickets.model import FINAL, SETTLED, Ticket
+from companyos_ticketdesk.tickets.model import FINAL, SETTLED, Status, Ticket
 
 
 class TicketNotFoundError(ServiceError):
@@ -35,14 +35,14 @@ class NothingToChangeError(ServiceError):
 def check_is_triaged(ticket: Ticket) -> None:
     """Raise TicketUntriagedError (409) for a ticket without status."""
     if ticket.status is None:
-        raise TicketUntriagedError(f"{ticket.key} has no status.")
+        raise TicketUntriagedError(f"{ticket.key} is untriaged and can only change to {Status.OPEN}")
 
 
 def check_is_live(ticket: Ticket) -> None:
     """Raise TicketUntriagedError or TicketClosedError (409) unless the ticket is open for changes."""
     check_is_triaged(ticket)
     if ticket.status in FINAL:
-        raise TicketClosedError(f"{ticket.key} is {ticket.status}.")
+        raise TicketClosedError(f"{ticket.key} is {ticket.status}, which is final")
 
 
 def check_title(title: str | None) -> None:

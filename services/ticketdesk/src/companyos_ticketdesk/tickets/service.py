@@ -98,7 +98,8 @@ def apply_change(call: Call, payload: dict[str, Any]) -> None:
 
 
 def _prefix_of(call: Call, team_id: str) -> str:
-    found = call.db.execute(select(team_prefixes.c.prefix).where(team_prefixes.c.team_id == team_id)).scalar()
-    if found is None:
-        raise TeamUnknownError(f'team_id must be a team with tickets; got "{team_id}"')
-    return str(found)
+    rows = call.db.execute(select(team_prefixes).order_by(team_prefixes.c.team_id))
+    prefixes = {row.team_id: row.prefix for row in rows}
+    if team_id not in prefixes:
+        raise TeamUnknownError(f'team_id must be one of {", ".join(prefixes)}; got "{team_id}"')
+    return str(prefixes[team_id])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import Candidate
-from companyos_ticketdesk.assignment.rules import check_is_employed
+from companyos_ticketdesk.assignment.rules import AssigneeUnknownError, check_is_employed
 from companyos_ticketdesk.tickets.model import Ticket
 
 
@@ -45,19 +45,23 @@ class ApprovalRefBlankError(ServiceError):
 def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
     """Raise a Problem (409, or 422 for an unknown assignee) unless the ticket can be verified."""
     if ticket.verified_at is not None:
-        raise TicketVerifiedError(f"{ticket.key} was verified by {ticket.verified_by}.")
+        raise TicketVerifiedError(f"{ticket.key} was verified by {ticket.verified_by}")
     if ticket.priority is None:
-        raise PriorityMissingError(f"{ticket.key} has no priority.")
+        raise PriorityMissingError(f"{ticket.key} has no priority")
     if ticket.assignee_id is None:
-        raise AssigneeMissingError(f"{ticket.key} has no assignee.")
+        raise AssigneeMissingError(f"{ticket.key} has no assignee")
+    if readiness.assignee is None:
+        raise AssigneeUnknownError(
+            f'{ticket.key} is assigned to "{ticket.assignee_id}", but no person in the directory has this id'
+        )
     check_is_employed(readiness.assignee, ticket.assignee_id)
     if readiness.open_items:
-        raise ChecklistIncompleteError(f"{ticket.key} has {readiness.open_items} open checklist items.")
+        raise ChecklistIncompleteError(f"{ticket.key} has open checklist items: {readiness.open_items}")
 
 
 def check_takes_approval(ticket: Ticket, approval_ref: str) -> None:
     """Raise TicketUnverifiedError (409) or ApprovalRefBlankError (422) unless the approval can be linked."""
     if ticket.verified_at is None:
-        raise TicketUnverifiedError(f"{ticket.key} is not verified.")
+        raise TicketUnverifiedError(f"{ticket.key} is not verified")
     if not approval_ref.strip():
         raise ApprovalRefBlankError("approval_ref must not be blank")

@@ -56,9 +56,13 @@ def check_may_move(ticket: Ticket, to: Status, *, blockers: Sequence[str]) -> No
     """
     if to not in MOVES[ticket.status]:
         check_is_live(ticket)
-        raise TransitionNotAllowedError(f"{ticket.key} cannot change from {ticket.status} to {to}.")
+        allowed = ", ".join(allowed_moves(ticket, blockers=blockers))
+        raise TransitionNotAllowedError(
+            f"{ticket.key} cannot change from {ticket.status} to {to}; allowed: {allowed or 'none'}"
+        )
     if blockers and is_held_up(ticket.status, to):
-        raise TicketBlockedError(f"{ticket.key} is blocked by {', '.join(blockers)}.")
+        verb = "blocks" if len(blockers) == 1 else "block"
+        raise TicketBlockedError(f"{ticket.key} cannot change to {to} while {', '.join(blockers)} {verb} it")
 
 
 def is_held_up(status: Status | None, to: Status) -> bool:
@@ -74,6 +78,6 @@ def allowed_moves(ticket: Ticket, *, blockers: Sequence[str]) -> list[Status]:
 def check_reason(to: Status, reason: Reason | None, *, is_given: bool) -> None:
     """Raise ReasonMissingError or ReasonNotTakenError (422). `is_given`: the code or the reference was sent."""
     if to not in TAKES_REASON and is_given:
-        raise ReasonNotTakenError(f"A transition to {to} does not accept reason_code and reason_ref.")
+        raise ReasonNotTakenError(f"a transition to {to} does not accept reason_code and reason_ref")
     if reason is None and (to in NEEDS_REASON or is_given):
-        raise ReasonMissingError(f"A transition to {to} requires both reason_code and reason_ref.")
+        raise ReasonMissingError(f"a transition to {to} requires reason_code and reason_ref")

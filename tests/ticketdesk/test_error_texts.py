@@ -1,0 +1,64 @@
+"""Errors name the current value and what is accepted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ticketdesk.builders import EVA, a_row, an_item_row
+from tests.ticketdesk.conftest import OpenDesk
+
+TRANSITIONS = "/tickets/OPS-1/transitions"
+
+
+@pytest.mark.parametrize(
+    ("status", "to", "detail"),
+    [
+        ("open", "closed", "OPS-1 cannot change from open to closed; allowed: in_progress, blocked, cancelled"),
+        (None, "resolved", "OPS-1 is untriaged and can only change to open"),
+        ("closed", "open", "OPS-1 is closed, which is final"),
+    ],
+)
+async def test_a_transition_names_the_status_and_the_allowed_ones(
+    open_desk: OpenDesk, status: str | None, to: str, detail: str
+) -> None:
+    desk = await open_desk(a_row(status=status))
+    assert (await desk.post(TRANSITIONS, json={"to": to})).json()["detail"] == detail
+
+
+async def test_a_blocked_transition_names_the_blockers(open_desk: OpenDesk) -> None:
+    block = {"id": "link-1", "kind": "blocks", "from_key": "OPS-2", "to_key": "OPS-1"}
+    link = block | {"created_at": "2026-02-20T10:00:00Z", "created_by": EVA}
+    desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2"), links=[link])
+    answer = await desk.post(TRANSITIONS, json={"to": "resolved"})
+    assert answer.json()["detail"] == "OPS-1 cannot change to resolved while OPS-2 blocks it"
+
+
+async def test_a_ticket_of_an_unknown_assignee_says_so_when_it_is_verified(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(assignee_id="p-nobody"))
+    answer = await desk.post("/tickets/OPS-1/verification")
+    assert (answer.status_code, answer.json()["code"]) == (422, "assignee-unknown")
+    assert answer.json()["detail"] == 'OPS-1 is assigned to "p-nobody", but no person in the directory has this id'
+
+
+async def test_an_unknown_assignee_is_named(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row())
+    answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": "p-nobody"})
+    assert answer.json()["detail"] == 'assignee_id must be the id of a person in the directory; got "p-nobody"'
+
+
+async def test_other_errors_name_the_value_and_what_is_accepted(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1"), an_item_row("item-2")])
+    removal = {"justification": "done"}
+    new = {"title": "Lamp", "type": "task", "team_id": "t-none"}
+    details = [
+        (await desk.post("/tickets/OPS-1/verification")).json()["detail"],
+        (await desk.post("/tickets/OPS-1/links/link-9/removal", json=removal)).json()["detail"],
+        (await desk.post("/tickets", json=new)).json()["detail"],
+        (await desk.get("/tickets", params={"cursor": "zzz"})).json()["detail"],
+    ]
+    assert details == [
+        "OPS-1 has open checklist items: 2",
+        'OPS-1 has no link "link-9"',
+        'team_id must be one of finance, ops; got "t-none"',
+        'cursor must be the next_cursor of the previous page; got "zzz"',
+    ]
