@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from companyos_datahub.main import app
+from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_shared.framework.testing import ServiceHarness
 
-LONGEST_DESCRIPTION = 80
+LONGEST_DESCRIPTION = 120
 MOST_ANSWER_BYTES = 4_000
 READS = [
     "/metrics",
@@ -40,6 +41,20 @@ def test_every_tool_says_in_a_short_sentence_what_it_does() -> None:
         sentence = operation["description"].split("\n\n")[0]
         assert sentence.endswith("."), name
         assert len(sentence) <= LONGEST_DESCRIPTION, name
+
+
+def test_every_argument_of_a_tool_is_described() -> None:
+    for tool in build_toolbox({"datahub": app.openapi()}, {"type": "object"}).select(None):
+        if tool.operation is not None:
+            members = tool.input_schema["properties"].items()
+            assert [name for name, member in members if not member.get("description")] == [], tool.name
+
+
+def test_the_directory_says_that_a_deputy_has_no_authority() -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    assert "being a deputy gives no authority to decide" in operations()["get_approver"]["description"]
+    assert "no authority" in schemas["RoleHeldAnswer"]["properties"]["deputy_id"]["description"]
+    assert "no authority" in schemas["Holder"]["properties"]["deputy"]["description"]
 
 
 def test_every_answer_of_a_tool_has_an_example() -> None:

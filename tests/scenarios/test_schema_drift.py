@@ -21,7 +21,7 @@ from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 
-MOST_TOKENS = 6000
+MOST_TOKENS = 8000
 BYTES_PER_TOKEN = 4
 PLAYED = "license_renewal"
 FORCED = {Kind.RENAMED_FIELDS.value: 1.0, Kind.REWORDED_TOOLS.value: 1.0}

@@ -9,6 +9,7 @@ import pytest
 
 import companyos.contract
 import companyos_ticketdesk.main
+from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_shared.framework import ServiceError
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_ticketdesk.tickets.model import ReasonCode
@@ -41,6 +42,28 @@ def test_a_tool_says_in_one_short_sentence_what_it_does(name: str) -> None:
     summary = operations()[name]["description"].split("\n\n")[0]
     assert summary.endswith(".")
     assert len(summary) <= 120
+
+
+def test_every_argument_of_a_tool_is_described() -> None:
+    document = companyos_ticketdesk.main.app.openapi()
+    for tool in build_toolbox({"ticketdesk": document}, {"type": "object"}).select(None):
+        if tool.operation is not None:
+            members = tool.input_schema["properties"].items()
+            assert [name for name, member in members if not member.get("description")] == [], tool.name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("create_ticket", "cannot be deleted"),
+        ("transition_ticket", "final"),
+        ("verify_ticket", "cannot be undone"),
+        ("complete_checklist_item", "cannot be reopened"),
+        ("add_comment", "cannot be edited or deleted"),
+    ],
+)
+def test_a_tool_that_cannot_be_undone_says_so(name: str, words: str) -> None:
+    assert words in operations()[name]["description"].split("\n\n")[0]
 
 
 def test_every_schema_that_travels_has_an_example() -> None:

@@ -77,8 +77,8 @@ class PageParams:
 
 
 async def _page_params(
-    limit: Annotated[int, Query(ge=1, le=MAX_ROWS)] = DEFAULT_ROWS,
-    cursor: Annotated[str | None, Query(max_length=512)] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_ROWS, description="Rows per page.")] = DEFAULT_ROWS,
+    cursor: Annotated[str | None, Query(max_length=512, description="`next_cursor` of the previous page.")] = None,
 ) -> PageParams:
     return PageParams(limit, cursor)
 
@@ -166,7 +166,9 @@ def _unquoted(value: Any) -> Any:
     return value.strip().removeprefix("W/").strip('"') if isinstance(value, str) else value
 
 
-IfMatch = Annotated[int | None, Header(alias="If-Match", ge=1), BeforeValidator(_unquoted)]
+IfMatch = Annotated[
+    int | None, Header(alias="If-Match", ge=1, description="Version that was read."), BeforeValidator(_unquoted)
+]
 """The expected version of the row that a write changes; the tool argument `if_match`."""
 
 
@@ -189,7 +191,12 @@ async def _idempotency_key(
     call: CallDep,
     idempotency_key: Annotated[
         str | None,
-        Header(alias="Idempotency-Key", max_length=64, pattern="^[!-~]+$", description="Same key, same answer."),
+        Header(
+            alias="Idempotency-Key",
+            max_length=64,
+            pattern="^[!-~]+$",
+            description="A repeat returns the first response.",
+        ),
     ] = None,
 ) -> str | None:
     if idempotency_key is None:

@@ -23,12 +23,11 @@ Day = Annotated[date, IsoTimeText]
 async def get_calendar(
     page: PageQuery,
     call: CallDep,
-    person_id: str | None = None,
-    first: Annotated[Day | None, Query(alias="from", ge=EARLIEST, le=LATEST)] = None,
-    last: Annotated[Day | None, Query(alias="to", ge=EARLIEST, le=LATEST)] = None,
+    person_id: Annotated[str | None, Query(description="Only absences of this person.")] = None,
+    first: Annotated[
+        Day | None, Query(alias="from", ge=EARLIEST, le=LATEST, description="First day, such as 2026-03-31.")
+    ] = None,
+    last: Annotated[Day | None, Query(alias="to", ge=EARLIEST, le=LATEST, description="Last day, included.")] = None,
 ) -> Calendar:
-    """Show absences, holidays and office hours.
-
-    The default period is four weeks from today.
-    """
+    """Show absences, public holidays and office hours, by default of four weeks from today."""
     return service.get_calendar(call, page, person_id=person_id, first=first, last=last)

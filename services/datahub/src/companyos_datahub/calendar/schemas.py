@@ -18,7 +18,7 @@ class AbsenceRow(ResponseModel):
     person_id: str
     name: str
     first_day: date
-    last_day: date
+    last_day: date = Field(description="Last day of the absence.")
 
 
 class HolidayRow(ResponseModel):

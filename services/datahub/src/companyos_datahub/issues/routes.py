@@ -19,5 +19,5 @@ router = APIRouter(tags=["data issues"])
     responses=error_responses(UnknownSubjectError, ReasonIncompleteError, IdempotencyKeyReusedError),
 )
 async def report_data_issue(body: DataIssueReport, call: CallDep, _key: IdempotencyKey) -> DataIssue:
-    """Report wrong data."""
+    """Report a problem with data; a report cannot be withdrawn."""
     return service.report_data_issue(call, body)

@@ -52,13 +52,13 @@ class DataIssueReport(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
 
     subject: str = Field(
-        min_length=1, max_length=64, description="Id of a metric, source, record, vendor, person, policy."
+        min_length=1, max_length=64, description="Id of a metric, source, record, vendor, person or policy."
     )
-    kind: IssueKind
-    description: str = Field(min_length=1, max_length=2000)
-    reason_code: ReasonCode | None = None
+    kind: IssueKind = Field(description="What is wrong with the data.")
+    description: str = Field(min_length=1, max_length=2000, description="What was found.")
+    reason_code: ReasonCode | None = Field(None, description="Reason that ends the work; requires reason_ref.")
     reason_ref: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
-        None, description="Id of the related object."
+        None, description="Id of the object behind the reason; requires reason_code."
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
 
 from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Readings
@@ -11,20 +13,31 @@ from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["metrics"])
 
+MetricId = Annotated[str, Path(description="Id of the metric.")]
+
 
 @router.get("/metrics", operation_id="list_metrics")
 async def list_metrics(
-    page: PageQuery, call: CallDep, key: str | None = None, subject: str | None = None, source_id: str | None = None
+    page: PageQuery,
+    call: CallDep,
+    key: Annotated[str | None, Query(description="Measured quantity, such as compliance_score.")] = None,
+    subject: Annotated[str | None, Query(description="Id of the measured object.")] = None,
+    source_id: Annotated[str | None, Query(description="Id of the source.")] = None,
 ) -> Page[MetricRow]:
-    """List metrics without their values."""
+    """List metrics that match all filters, without their values."""
     return service.list_metrics(call, page, key=key, subject=subject, source_id=source_id)
 
 
 @router.get("/readings", operation_id="query_metric", responses=error_responses(MetricNotFoundError))
-async def query_metric(key: str, subject: str, call: CallDep, source_id: str | None = None) -> Readings:
-    """Read a metric of a subject: value, unit, age, one reading per source.
+async def query_metric(
+    key: Annotated[str, Query(description="Measured quantity, such as compliance_score.")],
+    subject: Annotated[str, Query(description="Id of the measured object.")],
+    call: CallDep,
+    source_id: Annotated[str | None, Query(description="Only the reading of this source.")] = None,
+) -> Readings:
+    """Read a metric of a subject: value, unit and age, one reading per source.
 
-    Reading never refreshes. Sources may disagree; `get_source` shows what a source is authoritative for.
+    Reading never starts a refresh. Sources may disagree; `list_sources` shows what each source is authoritative for.
     """
     return service.query_metric(call, key=key, subject=subject, source_id=source_id)
 
@@ -32,6 +45,6 @@ async def query_metric(key: str, subject: str, call: CallDep, source_id: str | N
 @router.get(
     "/metrics/{metric_id}/history", operation_id="get_metric_history", responses=error_responses(MetricNotFoundError)
 )
-async def get_metric_history(metric_id: str, page: PageQuery, call: CallDep) -> Page[EarlierValue]:
+async def get_metric_history(metric_id: MetricId, page: PageQuery, call: CallDep) -> Page[EarlierValue]:
     """List the earlier values of a metric, newest first."""
     return service.get_metric_history(call, metric_id, page)

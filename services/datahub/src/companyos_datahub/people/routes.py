@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from companyos_datahub.people import service
 from companyos_datahub.people.rules import PersonNotFoundError
@@ -19,25 +19,28 @@ router = APIRouter(tags=["people"])
 async def search_people(
     page: PageQuery,
     call: CallDep,
-    query: Annotated[str | None, Query(max_length=200)] = None,
-    role: Role | None = None,
-    team_id: str | None = None,
+    query: Annotated[str | None, Query(max_length=200, description="Words or beginnings of words.")] = None,
+    role: Annotated[Role | None, Query(description="Only people who hold this role today.")] = None,
+    team_id: Annotated[str | None, Query(description="Id of the team.")] = None,
 ) -> Page[PersonRow]:
-    """Find people by words, role held today or team, best match first.
+    """Find people by words, role held today or team, best match first; includes former employees.
 
-    Words are searched in name, title, team and e-mail address; they match whole words and their beginnings. The result
-    includes former employees.
+    Words are searched in name, title, team and e-mail address; they match whole words and their beginnings.
     """
     return service.search_people(call, page, query=query or None, role=role, team_id=team_id)
 
 
 @router.get("/people/{person_id}", operation_id="get_person", responses=error_responses(PersonNotFoundError))
-async def get_person(person_id: str, call: CallDep) -> PersonDetail:
-    """Show a person: team, manager, employment, roles."""
+async def get_person(person_id: Annotated[str, Path(description="Id of the person.")], call: CallDep) -> PersonDetail:
+    """Show a person: team, manager, employment, absence today and roles."""
     return service.get_person(call, person_id)
 
 
 @router.get("/approvers/{role}", operation_id="get_approver")
-async def get_approver(role: Role, call: CallDep) -> Approver:
-    """Show the holders of a role today, with absence and deputy."""
+async def get_approver(role: Annotated[Role, Path(description="Role, such as cfo.")], call: CallDep) -> Approver:
+    """Show the holders of a role today and their absences; being a deputy gives no authority to decide.
+
+    A deputy is the person to contact during an absence. Approvals are decided by holders of the role, and by people
+    with a valid delegation in ApprovalFlow.
+    """
     return service.get_approver(call, role)

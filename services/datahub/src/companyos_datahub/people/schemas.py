@@ -13,6 +13,9 @@ from companyos_shared.wire.company import Role
 _ROW: JsonDict = {"id": "E-1002", "name": "Mara Lindqvist", "title": "CFO", "team_id": "T-FIN", "is_employed": True}
 
 
+DEPUTY = "Contact during an absence; being a deputy gives no authority to decide."
+
+
 class PersonRef(ResponseModel):
     """Id and name of a person."""
 
@@ -35,8 +38,8 @@ class RoleHeldAnswer(ResponseModel):
 
     role: Role
     first_day: date
-    last_day: date | None
-    deputy_id: str | None
+    last_day: date | None = Field(description="Null: until further notice.")
+    deputy_id: str | None = Field(description=DEPUTY)
 
 
 class PersonDetail(PersonRow):
@@ -74,12 +77,12 @@ class Holder(ResponseModel):
     person: PersonRef
     out_of_office: bool = Field(description="Absent today.")
     back_on: date | None = Field(description="First working day after the absence.")
-    deputy: PersonRef | None
-    deputy_out_of_office: bool | None
+    deputy: PersonRef | None = Field(description=DEPUTY)
+    deputy_out_of_office: bool | None = Field(description="Whether the deputy is absent today; null without a deputy.")
 
 
 class Approver(ResponseModel):
-    """The holders of a role today."""
+    """The holders of a role today; the list is empty if nobody holds it."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotFoundError, PolicyNotInForceError
@@ -18,8 +18,8 @@ router = APIRouter(tags=["policies"])
 async def search_policies(
     page: PageQuery,
     call: CallDep,
-    query: Annotated[str | None, Query(max_length=200)] = None,
-    topic: str | None = None,
+    query: Annotated[str | None, Query(max_length=200, description="Words or beginnings of words.")] = None,
+    topic: Annotated[str | None, Query(description="Topic, such as procurement.")] = None,
 ) -> Page[PolicyRow]:
     """Find policy versions by words or topic, including superseded ones.
 
@@ -34,7 +34,9 @@ async def search_policies(
     responses=error_responses(PolicyNotFoundError, PolicyNotInForceError),
 )
 async def get_policy(
-    policy_id: str, call: CallDep, version: Annotated[int | None, Query(ge=1, le=9999)] = None
+    policy_id: Annotated[str, Path(description="Id of the policy.")],
+    call: CallDep,
+    version: Annotated[int | None, Query(ge=1, le=9999, description="Number of a version.")] = None,
 ) -> PolicyDetail:
-    """Show a policy: text and figures; default: version in force."""
+    """Show the text and figures of a policy, by default of the version in force today."""
     return service.get_policy(call, policy_id, version=version)

@@ -28,8 +28,8 @@ class PolicyRow(ResponseModel):
     version: int
     title: str
     topic: str
-    effective_from: date
-    effective_to: date | None = Field(description="Last day in force.")
+    effective_from: date = Field(description="First day in force.")
+    effective_to: date | None = Field(description="Last day in force; null: until further notice.")
 
 
 class PolicyDetail(PolicyRow):

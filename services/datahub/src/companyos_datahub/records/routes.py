@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from companyos_datahub.records import service
 from companyos_datahub.records.model import FoundKind
@@ -30,16 +30,18 @@ from companyos_shared.framework import (
 
 router = APIRouter(tags=["records"])
 
+RecordId = Annotated[str, Path(description="Id of the record.")]
+
 
 @router.get("/records", operation_id="search_records", responses=error_responses(QueryBlankError, UnknownStateError))
 async def search_records(
     page: PageQuery,
     call: CallDep,
-    query: Annotated[str | None, Query(max_length=200)] = None,
-    kind: FoundKind | None = None,
-    state: str | None = None,
-    vendor_id: str | None = None,
-    owner_id: str | None = None,
+    query: Annotated[str | None, Query(max_length=200, description="Words or beginnings of words.")] = None,
+    kind: Annotated[FoundKind | None, Query(description="Kind of record, or vendor.")] = None,
+    state: Annotated[str | None, Query(description="State of a record, or status of a vendor.")] = None,
+    vendor_id: Annotated[str | None, Query(description="Id of the vendor.")] = None,
+    owner_id: Annotated[str | None, Query(description="Id of the owner, a person.")] = None,
 ) -> Page[Found]:
     """Find records and vendors by words and filters, best match first.
 
@@ -51,8 +53,8 @@ async def search_records(
 
 
 @router.get("/records/{record_id}", operation_id="get_record", responses=error_responses(RecordNotFoundError))
-async def get_record(record_id: str, call: CallDep) -> RecordDetail:
-    """Show a record with its fields and version."""
+async def get_record(record_id: RecordId, call: CallDep) -> RecordDetail:
+    """Show a record with all its fields and its version."""
     return service.get_record(call, record_id)
 
 
@@ -70,6 +72,8 @@ async def get_record(record_id: str, call: CallDep) -> RecordDetail:
         NothingToUpdateError,
     ),
 )
-async def update_record(record_id: str, body: RecordUpdate, call: CallDep, if_match: IfMatch = None) -> RecordDetail:
-    """Change a record; omitted values stay."""
+async def update_record(
+    record_id: RecordId, body: RecordUpdate, call: CallDep, if_match: IfMatch = None
+) -> RecordDetail:
+    """Change a record; omitted values stay unchanged."""
     return service.update_record(call, record_id, body, if_match=if_match)

@@ -60,10 +60,10 @@ class Found(ResponseModel):
     state: str = Field(description="For a vendor: its status.")
     owner_id: str | None
     vendor_id: str | None
-    amount_cents: int | None
+    amount_cents: int | None = Field(description="Amount in cents of `currency`.")
     currency: str | None
     starts_on: date | None
-    ends_on: date | None
+    ends_on: date | None = Field(description="Last day, included.")
 
 
 class RecordDetail(ResponseModel):
@@ -89,12 +89,12 @@ class RecordDetail(ResponseModel):
     state: str
     owner_id: str | None
     vendor_id: str | None
-    amount_cents: int | None
+    amount_cents: int | None = Field(description="Amount in cents of `currency`.")
     currency: str | None
     starts_on: date | None
-    ends_on: date | None
-    fields: dict[str, JsonValue] = Field(description="Fields of the kind.")
-    version: int
+    ends_on: date | None = Field(description="Last day, included.")
+    fields: dict[str, JsonValue] = Field(description="Fields of the record's kind, and additional ones.")
+    version: int = Field(description="Increases with each change; pass it as `if_match`.")
     created_at: datetime
     updated_at: datetime
 
@@ -106,10 +106,10 @@ class RecordUpdate(RequestModel):
         json_schema_extra={"examples": [{"state": "renewed", "ends_on": "2027-03-31", "fields": {"seats": 120}}]}
     )
 
-    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    state: Annotated[str, Field(max_length=32)] | None = None
-    owner_id: Annotated[str, Field(max_length=64)] | None = None
-    amount_cents: Annotated[int, Field(ge=0, le=10**12)] | None = None
-    starts_on: Annotated[date, IsoTimeText] | None = None
-    ends_on: Annotated[date, IsoTimeText] | None = None
-    fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay.")
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(None, description="New title.")
+    state: Annotated[str, Field(max_length=32)] | None = Field(None, description="A state of the record's kind.")
+    owner_id: Annotated[str, Field(max_length=64)] | None = Field(None, description="Id of a current employee.")
+    amount_cents: Annotated[int, Field(ge=0, le=10**12)] | None = Field(None, description="Amount in cents.")
+    starts_on: Annotated[date, IsoTimeText] | None = Field(None, description="First day, such as 2026-03-31.")
+    ends_on: Annotated[date, IsoTimeText] | None = Field(None, description="Last day, included.")
+    fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay unchanged.")

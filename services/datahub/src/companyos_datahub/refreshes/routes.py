@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from companyos_datahub.metrics.service import MetricNotFoundError
 from companyos_datahub.refreshes import service
@@ -31,10 +31,13 @@ router = APIRouter(tags=["refreshes"])
         MetricNotFoundError, RefreshRunningError, MaintenanceWindowError, IdempotencyKeyReusedError
     ),
 )
-async def refresh_metric(metric_id: str, call: CallDep, _key: IdempotencyKey) -> RefreshJobDetail:
-    """Start a job that refreshes a metric; it takes time.
+async def refresh_metric(
+    metric_id: Annotated[str, Path(description="Id of the metric.")], call: CallDep, _key: IdempotencyKey
+) -> RefreshJobDetail:
+    """Start a refresh of a metric; it cannot be stopped and takes the `refresh_minutes` of its source.
 
-    The job is queued, runs and ends succeeded or failed; the new value may be better or worse than the old one.
+    The job is queued, runs and ends succeeded or failed. A success replaces the value, and a failed pipeline is healthy
+    again. The new value may be better or worse than the old one.
     """
     return service.refresh_metric(call, metric_id)
 
@@ -56,6 +59,8 @@ async def list_refresh_jobs(
 @router.get(
     "/refresh-jobs/{job_id}", operation_id="get_refresh_job", responses=error_responses(RefreshJobNotFoundError)
 )
-async def get_refresh_job(job_id: str, call: CallDep) -> RefreshJobDetail:
+async def get_refresh_job(
+    job_id: Annotated[str, Path(description="Id of the refresh job.")], call: CallDep
+) -> RefreshJobDetail:
     """Show the status of a refresh job."""
     return service.get_refresh_job(call, job_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path
 
 from companyos_datahub.sources import service
 from companyos_datahub.sources.rules import SourceNotFoundError
@@ -14,14 +16,14 @@ router = APIRouter(tags=["sources"])
 
 @router.get("/sources", operation_id="list_sources")
 async def list_sources(page: PageQuery, call: CallDep) -> Page[SourceRow]:
-    """List the sources that deliver metrics."""
+    """List the sources of metrics, with pipeline state and what they are authoritative for."""
     return service.list_sources(call, page)
 
 
 @router.get("/sources/{source_id}", operation_id="get_source", responses=error_responses(SourceNotFoundError))
-async def get_source(source_id: str, call: CallDep) -> SourceDetail:
-    """Show a source: freshness SLA, pipeline, maintenance, authority.
+async def get_source(source_id: Annotated[str, Path(description="Id of the source.")], call: CallDep) -> SourceDetail:
+    """Show a source: freshness SLA, refresh time, maintenance window, pipeline state and authority.
 
-    The maintenance window is [maintenance_from, maintenance_to).
+    A refresh is rejected from `maintenance_from` until just before `maintenance_to`.
     """
     return service.get_source(call, source_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path
 
 from companyos_datahub.vendors import service
 from companyos_datahub.vendors.rules import (
@@ -16,10 +18,12 @@ from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, erro
 
 router = APIRouter(tags=["vendors"])
 
+VendorId = Annotated[str, Path(description="Id of the vendor.")]
+
 
 @router.get("/vendors/{vendor_id}", operation_id="get_vendor", responses=error_responses(VendorNotFoundError))
-async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
-    """Show a vendor: risk, bank details and changes, certificates."""
+async def get_vendor(vendor_id: VendorId, call: CallDep) -> VendorDetail:
+    """Show a vendor: status, risk, certificates, bank details and their latest changes."""
     return service.get_vendor(call, vendor_id)
 
 
@@ -34,9 +38,12 @@ async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
         InvalidCertificatePeriodError,
     ),
 )
-async def update_vendor(vendor_id: str, body: VendorUpdate, call: CallDep, if_match: IfMatch = None) -> VendorDetail:
-    """Change a vendor; omitted values stay.
+async def update_vendor(
+    vendor_id: VendorId, body: VendorUpdate, call: CallDep, if_match: IfMatch = None
+) -> VendorDetail:
+    """Change a vendor; omitted values stay unchanged, an added certificate cannot be removed.
 
-    The vendor's history records changes of the bank details.
+    The vendor's history records every change of the bank details. An active or suspended vendor cannot become a
+    prospect again.
     """
     return service.update_vendor(call, vendor_id, body, if_match=if_match)

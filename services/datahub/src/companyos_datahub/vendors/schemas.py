@@ -49,7 +49,7 @@ class Certificate(ResponseModel):
     kind: str
     issued_on: date
     expires_on: date = Field(description="Last day of validity.")
-    is_expired: bool
+    is_expired: bool = Field(description="Expired today.")
 
 
 class BankChange(ResponseModel):
@@ -60,7 +60,7 @@ class BankChange(ResponseModel):
     old_iban: str | None
     new_iban: str
     requested_by: str
-    channel: str = Field(description="Channel of the request.")
+    channel: str = Field(description="How the change was requested, such as email.")
 
 
 class VendorDetail(ResponseModel):
@@ -110,17 +110,17 @@ class VendorDetail(ResponseModel):
     contact_email: str
     bank_iban: str
     notes: str
-    version: int
+    version: int = Field(description="Increases with each change; pass it as `if_match`.")
     certificates: list[Certificate]
-    bank_changes: list[BankChange] = Field(description="Newest first.")
+    bank_changes: list[BankChange] = Field(description="The latest five, newest first.")
 
 
 class NewCertificate(RequestModel):
     """A certificate to add."""
 
-    kind: _Short
-    issued_on: Annotated[date, IsoTimeText]
-    expires_on: Annotated[date, IsoTimeText]
+    kind: _Short = Field(description="Standard, such as iso27001.")
+    issued_on: Annotated[date, IsoTimeText] = Field(description="Day of issue.")
+    expires_on: Annotated[date, IsoTimeText] = Field(description="Last day of validity.")
 
 
 class VendorUpdate(RequestModel):
@@ -128,12 +128,12 @@ class VendorUpdate(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "active", "risk_tier": "low"}]})
 
-    name: _Short | None = None
-    category: _Short | None = None
-    status: VendorStatus | None = None
-    risk_tier: RiskTier | None = None
-    contact_name: _Short | None = None
-    contact_email: _Email | None = None
-    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = None
-    notes: Annotated[str, Field(max_length=2000)] | None = None
+    name: _Short | None = Field(None, description="Trade name.")
+    category: _Short | None = Field(None, description="What the vendor supplies.")
+    status: VendorStatus | None = Field(None, description="New status.")
+    risk_tier: RiskTier | None = Field(None, description="Risk tier.")
+    contact_name: _Short | None = Field(None, description="Name of the contact.")
+    contact_email: _Email | None = Field(None, description="E-mail address of the contact.")
+    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = Field(None, description="IBAN without blanks.")
+    notes: Annotated[str, Field(max_length=2000)] | None = Field(None, description="Replaces the current notes.")
     certificate: NewCertificate | None = Field(None, description="Certificate to add.")

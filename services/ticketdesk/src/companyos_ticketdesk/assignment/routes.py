@@ -35,8 +35,8 @@ router = APIRouter(tags=["assignment"])
     ),
 )
 async def assign_ticket(key: TicketKey, body: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Assign a ticket to an active member of its team.
+    """Assign a ticket to a current member of its team who is in the office on the due day.
 
-    The person must be in the office on the day the ticket is due, or today if it is overdue or has no due time.
+    If the ticket is overdue or has no due time, the person must be in the office today.
     """
     return view_ticket(service.assign_ticket(call, key, body.assignee_id, if_match=if_match), call.now)

@@ -23,18 +23,14 @@ QUERY_CHARS = 200
 async def list_tickets(
     call: CallDep,
     page: PageQuery,
-    status: StatusFilter | None = None,
-    priority: PriorityFilter | None = None,
-    type: TicketType | None = None,
-    team_id: Annotated[str | None, Query(max_length=64)] = None,
-    assignee_id: Annotated[str | None, Query(max_length=64, description="A person, or none.")] = None,
-    tag: Annotated[str | None, Query(max_length=TAG_CHARS)] = None,
+    status: Annotated[StatusFilter | None, Query(description="Status; none: untriaged.")] = None,
+    priority: Annotated[PriorityFilter | None, Query(description="Priority; none: not set.")] = None,
+    type: Annotated[TicketType | None, Query(description="Kind of work.")] = None,
+    team_id: Annotated[str | None, Query(max_length=64, description="Id of the team.")] = None,
+    assignee_id: Annotated[str | None, Query(max_length=64, description="Id of a person; none: unassigned.")] = None,
+    tag: Annotated[str | None, Query(max_length=TAG_CHARS, description="One of the ticket's tags.")] = None,
 ) -> Page[TicketRow]:
-    """List tickets that match all filters, newest first; none = not set.
-
-    `status=none` finds untriaged tickets, `priority=none` tickets without priority, `assignee_id=none` unassigned
-    tickets.
-    """
+    """List tickets that match all filters, newest first."""
     filters = Wanted(status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag)
     return service.list_tickets(call, filters, page)
 
@@ -43,7 +39,11 @@ async def list_tickets(
     "/tickets/search", operation_id="search_tickets", responses=error_responses(QueryBlankError, InvalidCursorError)
 )
 async def search_tickets(
-    query: Annotated[str, Query(max_length=QUERY_CHARS, examples=["badge reader"])], call: CallDep, page: PageQuery
+    query: Annotated[
+        str, Query(max_length=QUERY_CHARS, examples=["badge reader"], description="Words or beginnings of words.")
+    ],
+    call: CallDep,
+    page: PageQuery,
 ) -> Page[TicketRow]:
     """Search tickets by words in key, title, tags and description, best match first.
 

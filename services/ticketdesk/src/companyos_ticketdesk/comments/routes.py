@@ -37,9 +37,9 @@ async def add_comment(
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> CommentView:
-    """Add a comment to a ticket.
+    """Add a comment to a ticket of any status; it cannot be edited or deleted.
 
-    Any ticket accepts comments, in any status. A comment does not change the ticket's version.
+    A comment does not change the ticket's version.
     """
     return CommentView.model_validate(service.add_comment(call, key, comment.body, if_match=if_match))
 

@@ -17,7 +17,7 @@ class NewComment(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"body": "The part arrives on Thursday."}]})
 
-    body: str = Field(min_length=1, max_length=COMMENT_CHARS)
+    body: str = Field(min_length=1, max_length=COMMENT_CHARS, description="Text of the comment.")
 
 
 class CommentView(ResponseModel):

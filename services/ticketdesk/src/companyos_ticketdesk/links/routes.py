@@ -51,9 +51,10 @@ async def link_tickets(
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> LinkView:
-    """Link ticket `key` to another: it blocks, duplicates or relates to it.
+    """Link a ticket to another one that it blocks, duplicates or relates to.
 
-    A ticket that an unsettled ticket blocks cannot be resolved, closed or unblocked.
+    While a ticket that is not resolved, closed or cancelled blocks it, a ticket cannot be resolved, closed or leave
+    `blocked`.
     """
     return LinkView.model_validate(service.link_tickets(call, key, body, if_match=if_match))
 
@@ -72,13 +73,13 @@ async def link_tickets(
 )
 async def unlink_tickets(
     key: TicketKey,
-    link_id: Annotated[str, Path(max_length=64, examples=["link-12"])],
+    link_id: Annotated[str, Path(max_length=64, examples=["link-12"], description="Id of the link.")],
     removal: LinkRemoval,
     call: CallDep,
     if_match: IfMatch = None,
 ) -> RemovedLinkView:
-    """Remove a link of a ticket, with a justification.
+    """Remove a link of a ticket; the history of both tickets keeps it with the justification.
 
-    Either ticket may be named. The history of both tickets records the link and the justification.
+    `key` may be either of the two tickets.
     """
     return service.unlink_tickets(call, key, link_id, removal=removal, if_match=if_match)

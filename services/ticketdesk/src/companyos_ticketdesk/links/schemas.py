@@ -19,8 +19,8 @@ class NewLink(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "blocks", "to_key": "OPS-1043"}]})
 
-    kind: LinkKind
-    to_key: str = Field(max_length=32)
+    kind: LinkKind = Field(description="Relation of `key` to `to_key`.")
+    to_key: str = Field(max_length=32, description="Key of the other ticket.")
 
 
 class LinkRemoval(RequestModel):
@@ -30,7 +30,9 @@ class LinkRemoval(RequestModel):
         json_schema_extra={"examples": [{"justification": "The part was delivered, nothing is awaited any more."}]}
     )
 
-    justification: str = Field(max_length=JUSTIFICATION_CHARS, description="At least 10 characters.")
+    justification: str = Field(
+        max_length=JUSTIFICATION_CHARS, description="Why the link no longer holds, at least 10 characters."
+    )
 
 
 class LinkView(ResponseModel):
@@ -69,7 +71,7 @@ class LinkedTicket(ResponseModel):
     )
 
     id: str
-    relation: Relation
+    relation: Relation = Field(description="Relation of this ticket to the other one.")
     key: str = Field(description="The other ticket.")
     status: Status | None = Field(description="Status of the other ticket.")
 

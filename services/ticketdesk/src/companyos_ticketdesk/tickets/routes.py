@@ -33,7 +33,7 @@ router = APIRouter(tags=["tickets"])
     responses=error_responses(TeamUnknownError, TitleBlankError, IdempotencyKeyReusedError),
 )
 async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: IdempotencyKey = None) -> TicketView:
-    """Create an untriaged ticket.
+    """Create an untriaged ticket; it cannot be deleted.
 
     The key is the team's prefix and the next number. The caller is the reporter.
     """
@@ -53,8 +53,8 @@ async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: Idempot
     ),
 )
 async def update_ticket(key: TicketKey, changes: TicketChanges, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Change fields of a triaged ticket.
+    """Change fields of a triaged ticket; omitted fields stay unchanged.
 
-    Omitted fields stay unchanged. Status, assignee, verification and approval have their own tools.
+    Status, assignee, verification and approval have their own tools.
     """
     return service.view_ticket(service.update_ticket(call, key, changes, if_match=if_match), call.now)

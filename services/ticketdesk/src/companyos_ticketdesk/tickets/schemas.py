@@ -29,10 +29,12 @@ def _in_utc(moment: datetime) -> datetime:
 UtcTime = Annotated[datetime, IsoTimeText, AfterValidator(_in_utc)]
 """A moment to the second; one without an offset is taken as UTC."""
 
-TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"])]
+TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"], description="Key of the ticket.")]
 Title = Annotated[str, Field(min_length=1, max_length=TITLE_CHARS)]
 Tag = Annotated[str, Field(min_length=1, max_length=TAG_CHARS)]
 Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS)]
+
+DUE = "Due time in UTC, such as 2026-03-06T17:00:00Z."
 
 EXAMPLE_TICKET: dict[str, JsonValue] = {
     "key": "OPS-1042",
@@ -68,13 +70,13 @@ class NewTicket(RequestModel):
         }
     )
 
-    title: Title
-    type: TicketType
-    team_id: str = Field(max_length=64, examples=["t-facilities"])
-    description: str = Field("", max_length=DESCRIPTION_CHARS)
-    priority: Priority | None = None
-    due_at: UtcTime | None = None
-    tags: Tags = []
+    title: Title = Field(description="Short summary.")
+    type: TicketType = Field(description="Kind of work.")
+    team_id: str = Field(max_length=64, examples=["t-facilities"], description="Id of the team that owns the ticket.")
+    description: str = Field("", max_length=DESCRIPTION_CHARS, description="Details.")
+    priority: Priority | None = Field(None, description="Urgency.")
+    due_at: UtcTime | None = Field(None, description=DUE)
+    tags: Tags = Field([], description="Keywords.")
 
 
 class TicketChanges(RequestModel):
@@ -82,12 +84,12 @@ class TicketChanges(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "high", "tags": ["badge", "north"]}]})
 
-    title: Title | None = None
-    description: str | None = Field(None, max_length=DESCRIPTION_CHARS)
-    priority: Priority | None = None
-    due_at: UtcTime | None = None
-    tags: Tags | None = None
-    type: TicketType | None = None
+    title: Title | None = Field(None, description="Short summary.")
+    description: str | None = Field(None, max_length=DESCRIPTION_CHARS, description="Details.")
+    priority: Priority | None = Field(None, description="Urgency.")
+    due_at: UtcTime | None = Field(None, description=DUE)
+    tags: Tags | None = Field(None, description="Replace the current tags.")
+    type: TicketType | None = Field(None, description="Kind of work.")
 
 
 class TicketView(ResponseModel):
@@ -99,7 +101,7 @@ class TicketView(ResponseModel):
     type: TicketType
     title: str
     description: str
-    status: Status | None = Field(description="Null: untriaged.")
+    status: Status | None = Field(description="Null: untriaged, no status yet.")
     priority: Priority | None
     assignee_id: str | None
     reporter_id: str
@@ -108,14 +110,20 @@ class TicketView(ResponseModel):
     created_at: datetime
     updated_at: datetime
     due_at: datetime | None
-    is_overdue: bool
+    is_overdue: bool = Field(
+        description="The due time has passed, and the ticket is not resolved, closed or cancelled."
+    )
     verified: bool
     verified_at: datetime | None
     verified_by: str | None
     approval_ref: str | None = Field(description="Id of the linked approval.")
-    reason_code: ReasonCode | None = Field(description="Reason why it is blocked, closed or cancelled.")
-    reason_ref: str | None = Field(description="Id of the related policy, record or person.")
-    version: int = Field(description="For If-Match; increases with each change of these fields.")
+    reason_code: ReasonCode | None = Field(description="Why the ticket is blocked, closed or cancelled.")
+    reason_ref: str | None = Field(
+        description="Id of the object behind the reason, such as a policy, record or person."
+    )
+    version: int = Field(
+        description="Increases with each change of these fields or the checklist; pass it as `if_match`."
+    )
 
 
 class PlannedTicket(RequestModel):

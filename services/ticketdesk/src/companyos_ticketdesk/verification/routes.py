@@ -40,10 +40,7 @@ router = APIRouter(tags=["verification"])
     ),
 )
 async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Mark a ticket as verified.
-
-    It requires a priority, a currently employed assignee and a complete checklist.
-    """
+    """Verify a ticket with priority, employed assignee and complete checklist; this cannot be undone."""
     return view_ticket(service.verify_ticket(call, key, if_match=if_match), call.now)
 
 
@@ -60,8 +57,8 @@ async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None)
     ),
 )
 async def link_approval(key: TicketKey, body: ApprovalLink, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Link an approval to a verified ticket.
+    """Link an approval request to a verified ticket; a later link replaces it.
 
-    The reference is stored unchanged; a later one replaces it.
+    TicketDesk stores the reference and does not check it.
     """
     return view_ticket(service.link_approval(call, key, body.approval_ref, if_match=if_match), call.now)

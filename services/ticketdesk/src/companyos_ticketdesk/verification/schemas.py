@@ -9,7 +9,7 @@ from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
 
 class ApprovalLink(RequestModel):
-    """The approval to link. TicketDesk does not resolve the reference."""
+    """The approval to link. TicketDesk does not check the reference."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"approval_ref": "APR-208"}]})
 

@@ -43,10 +43,11 @@ router = APIRouter(tags=["workflow"])
     ),
 )
 async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Move a ticket to another status; `open` triages a new one. Closed and cancelled are final and need a reason.
+    """Change a ticket's status; `open` triages a new one, `closed` and `cancelled` are final and require a reason.
 
-    A reason is a code and the id of a related policy, record or person. `blocked` may have one, other statuses have
-    none. A ticket that an unsettled ticket blocks can be cancelled, but not resolved, closed or unblocked.
+    A reason is a code and the id of the object behind it. `blocked` accepts a reason, other statuses do not. While
+    another ticket that is not resolved, closed or cancelled blocks it, a ticket can be cancelled, but it cannot be
+    resolved, closed or leave `blocked`.
     """
     return view_ticket(service.transition_ticket(call, key, move, if_match=if_match), call.now)
 

@@ -13,7 +13,7 @@ from companyos_ticketdesk.tickets.schemas import REF_CHARS, UtcTime
 
 
 class Move(RequestModel):
-    """A transition to a status. `closed` and `cancelled` are final and need a reason."""
+    """A transition to a status. `closed` and `cancelled` are final and require a reason."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -21,10 +21,14 @@ class Move(RequestModel):
         }
     )
 
-    to: Status
-    reason_code: ReasonCode | None = None
+    to: Status = Field(description="New status.")
+    reason_code: ReasonCode | None = Field(
+        None, description="Required for closed and cancelled, accepted for blocked; requires reason_ref."
+    )
     reason_ref: str | None = Field(
-        None, max_length=REF_CHARS, description="Id of the related policy, record or person."
+        None,
+        max_length=REF_CHARS,
+        description="Id of the object behind the reason, such as a policy, record or person.",
     )
 
 
