@@ -103,11 +103,45 @@ def refresh_plans() -> list[RefreshPlanSeed]:
 def vendors() -> list[VendorSeed]:
     """Return three vendors, two of them with similar names."""
     return [
-        _vendor(
-            "VEN-201", "Nordwind Logistik", "DE811234567", "logistics", VendorStatus.PROSPECT, "DE44500105175407324931"
+        VendorSeed(
+            id="VEN-201",
+            name="Nordwind Logistik",
+            legal_name="Nordwind Logistik GmbH",
+            tax_id="DE811234567",
+            country="DE",
+            category="logistics",
+            status=VendorStatus.PROSPECT,
+            risk_tier=RiskTier.MEDIUM,
+            contact_name="Jana Peters",
+            contact_email="jana.peters@nordwind-logistik.example",
+            bank_iban="DE44500105175407324931",
         ),
-        _vendor("VEN-202", "Bluepeak Optics", "DE299876543", "optics", VendorStatus.ACTIVE, "DE02120300000000202051"),
-        _vendor("VEN-203", "Bluepeak Office", "DE288112233", "office", VendorStatus.ACTIVE, "DE02500105170137075030"),
+        VendorSeed(
+            id="VEN-202",
+            name="Bluepeak Optics",
+            legal_name="Bluepeak Optics GmbH",
+            tax_id="DE299876543",
+            country="DE",
+            category="optical components",
+            status=VendorStatus.ACTIVE,
+            risk_tier=RiskTier.MEDIUM,
+            contact_name="Markus Vogel",
+            contact_email="markus.vogel@bluepeak-optics.example",
+            bank_iban="DE02120300000000202051",
+        ),
+        VendorSeed(
+            id="VEN-203",
+            name="Bluepeak Office",
+            legal_name="Bluepeak Office KG",
+            tax_id="DE288112233",
+            country="DE",
+            category="office supplies",
+            status=VendorStatus.ACTIVE,
+            risk_tier=RiskTier.LOW,
+            contact_name="Sabine Krause",
+            contact_email="sabine.krause@bluepeak-office.example",
+            bank_iban="DE02500105170137075030",
+        ),
     ]
 
 
@@ -142,39 +176,84 @@ def records() -> list[RecordSeed]:
     """Return one record of every kind."""
     kinds = RecordKind
     return [
-        _record("CON-41", kinds.CONTRACT, "Freight frame contract", "draft", vendor_id="VEN-201", notice_days=90),
+        _record("CON-41", kinds.CONTRACT, "Freight framework agreement", "draft", vendor_id="VEN-201", notice_days=90),
         _record("LIC-77", kinds.LICENCE, "Calibre CAD", "active", ends_on=date(2026, 3, 29), seats=40),
-        _record("EXP-512", kinds.EXPENSE, "Trade fair travel", "submitted", 48_250, category="travel", attendees=1),
-        _record("PO-3311", kinds.PURCHASE_ORDER, "40 objective lenses", "received", 5_200_000, "VEN-202", quantity=40),
+        _record(
+            "EXP-512",
+            kinds.EXPENSE,
+            "Trade fair travel",
+            "submitted",
+            48_250,
+            owner_id="E-1010",
+            category="travel",
+            attendees=1,
+        ),
+        _record(
+            "PO-3311",
+            kinds.PURCHASE_ORDER,
+            "40 objective lenses",
+            "received",
+            5_200_000,
+            "VEN-202",
+            created_at=_at(1, 12, 8),
+            quantity=40,
+        ),
         _record(
             "GR-908",
             kinds.GOODS_RECEIPT,
-            "Receipt of 38 lenses",
+            "Receipt of 38 objective lenses",
             "recorded",
             None,
             "VEN-202",
+            created_at=_at(2, 9, 10),
             quantity=38,
             purchase_order_id="PO-3311",
         ),
         _record(
             "INV-6620",
             kinds.INVOICE,
-            "Invoice for lenses",
+            "Invoice for 40 objective lenses",
             "received",
             5_200_000,
             "VEN-202",
             quantity=40,
             purchase_order_id="PO-3311",
         ),
-        _record("BUD-12", kinds.BUDGET_LINE, "Platform tools 2026", "active", 12_000_000, fiscal_year=2026),
-        _record("AG-330", kinds.ACCESS_GRANT, "Novak: production database", "active", person_id="E-1009"),
-        _record("DOC-15", kinds.DOCUMENT, "Employee handbook", "published", document_type="handbook", revision=7),
+        _record(
+            "BUD-12",
+            kinds.BUDGET_LINE,
+            "Platform tools 2026",
+            "active",
+            12_000_000,
+            owner_id="E-1006",
+            fiscal_year=2026,
+        ),
+        _record(
+            "AG-330",
+            kinds.ACCESS_GRANT,
+            "Production database, Peter Novak",
+            "active",
+            owner_id="E-1006",
+            person_id="E-1009",
+        ),
+        _record(
+            "DOC-15",
+            kinds.DOCUMENT,
+            "Employee handbook",
+            "published",
+            owner_id="E-1008",
+            document_type="handbook",
+            revision=7,
+        ),
     ]
 
 
 def policies() -> list[PolicySeed]:
     """Return a policy in two versions and one in a single version."""
-    onboarding = "A new vendor is approved by the CFO when its compliance score is at least {} points and fresh."
+    onboarding = (
+        "1. Approval\nThe CFO approves a new vendor.\n\n"
+        "2. Compliance\nThe compliance score must be at least {} points and must not be stale at approval."
+    )
     return [
         PolicySeed(
             id="POL-007-v1",
@@ -203,7 +282,10 @@ def policies() -> list[PolicySeed]:
             version=1,
             title="Travel and expenses",
             topic="finance",
-            body="Expenses above 500 EUR need the finance controller; every expense needs its receipt.",
+            body=(
+                "1. Receipts\nEvery expense requires a receipt.\n\n"
+                "2. Approval\nExpenses above EUR 500 require the approval of the finance controller."
+            ),
             parameters={"limit_cents": 50_000},
             effective_from=date(2024, 7, 1),
         ),
@@ -229,23 +311,6 @@ def _metric(
     )
 
 
-def _vendor(vendor_id: str, name: str, tax_id: str, category: str, status: VendorStatus, bank_iban: str) -> VendorSeed:
-    domain = name.lower().replace(" ", "-")
-    return VendorSeed(
-        id=vendor_id,
-        name=name,
-        legal_name=f"{name} GmbH",
-        tax_id=tax_id,
-        country="DE",
-        category=category,
-        status=status,
-        risk_tier=RiskTier.MEDIUM,
-        contact_name="Jana Peters",
-        contact_email=f"jana.peters@{domain}.example",
-        bank_iban=bank_iban,
-    )
-
-
 def _record(
     record_id: str,
     kind: RecordKind,
@@ -254,6 +319,8 @@ def _record(
     amount_cents: int | None = None,
     vendor_id: str | None = None,
     *,
+    owner_id: str = "E-1004",
+    created_at: datetime = datetime(2026, 2, 10, 8, tzinfo=UTC),
     ends_on: date | None = None,
     **fields: Any,
 ) -> RecordSeed:
@@ -262,12 +329,12 @@ def _record(
         kind=kind,
         title=title,
         state=state,
-        owner_id="E-1004",
+        owner_id=owner_id,
         vendor_id=vendor_id,
         amount_cents=amount_cents,
         currency=None if amount_cents is None else "EUR",
         ends_on=ends_on,
         fields=fields,
-        created_at=_at(2, 10, 8),
-        updated_at=_at(2, 10, 8),
+        created_at=created_at,
+        updated_at=created_at,
     )

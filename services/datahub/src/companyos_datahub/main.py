@@ -24,9 +24,9 @@ from companyos_datahub.vendors.routes import router as vendors
 from companyos_shared.framework import Service, create_app
 
 DESCRIPTION = """\
-Metrics and where they come from, records, vendors, people, the calendar and policies of a simulated company.
+Metrics and their sources, records, vendors, people, the calendar and policies of a simulated company.
 
-Times are simulated and in UTC. Reading never changes anything; a refresh is a job that takes time. Every refusal is an
+Times are simulated and in UTC. Reads never change data; a refresh is a job that takes time. Errors are
 `application/problem+json` with a stable `code`.
 """
 

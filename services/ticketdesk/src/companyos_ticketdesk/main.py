@@ -31,8 +31,9 @@ SERVICE = Service(
     name="ticketdesk",
     title="TicketDesk",
     description=(
-        "Tickets of a company: triaged, assigned, verified, moved along and closed for a reason. All times are UTC; "
-        "people and teams are named by their ids. Refusals are `application/problem+json` with a stable `code`."
+        "Tickets of a simulated company: triage, assignment, verification, status changes and links. Times are "
+        "simulated and in UTC; people and teams are referenced by id. Errors are `application/problem+json` with a "
+        "stable `code`."
     ),
     version="0.1.0",
     metadata=tables.metadata,

@@ -94,7 +94,7 @@ class Approver(ResponseModel):
                             "person": {"id": "E-1002", "name": "Mara Lindqvist"},
                             "out_of_office": True,
                             "back_on": "2026-03-09",
-                            "deputy": {"id": "E-1003", "name": "Tom Okafor"},
+                            "deputy": {"id": "E-1003", "name": "Tomas Okafor"},
                             "deputy_out_of_office": False,
                         }
                     ],
