@@ -42,14 +42,14 @@ def test_a_missing_part_is_named(folder: Path, name: str) -> None:
 
 
 def test_a_brief_that_names_a_hidden_fact_is_refused_with_its_place(folder: Path) -> None:
-    _reword(folder, "Take {key}. A new vendor", "Take {key}. The vendor {legal_name}")
+    _reword(folder, "We want to take on a new vendor; the", "We want to take on {legal_name}; the")
     with pytest.raises(ScenarioError, match=r"texts\.toml: briefs\[3\]: names a hidden fact by \{legal_name\}"):
         check_folder(folder)
 
 
 def test_a_brief_that_names_no_ticket_is_refused(folder: Path) -> None:
-    _reword(folder, "{key} has been waiting for a while", "Something has been waiting for a while")
-    _reword(folder, "resolve {key}; if it must", "resolve it; if it must")
+    _reword(folder, "{key} has been open for a while", "A ticket has been open for a while")
+    _reword(folder, "resolve {key}. If the vendor must", "resolve it. If the vendor must")
     with pytest.raises(ScenarioError, match=r"briefs\[1\]: does not name the ticket"):
         check_folder(folder)
 

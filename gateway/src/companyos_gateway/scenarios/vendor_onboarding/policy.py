@@ -108,27 +108,27 @@ def add_approval_type(world: WorldBuilder, stream: Stream, policy: PolicyRow, sc
     """Add the approval type; whether it wants the vendor's risk tier is drawn and returned."""
     has_risk_tier = stream.chance(0.5)
     specs = [
-        field_spec("vendor_id", "text", "Id of the vendor; also the subject."),
-        field_spec("contract_id", "text", "Id of the contract record."),
-        field_spec("amount_cents", "integer", "Amount of the contract in cents."),
-        field_spec(METRIC_KEY, "number", "Score in points, by the authoritative source."),
+        field_spec("vendor_id", "text", "Vendor ID, the same as the subject."),
+        field_spec("contract_id", "text", "ID of the contract record."),
+        field_spec("amount_cents", "integer", "Amount of the contract, in cents."),
+        field_spec(METRIC_KEY, "number", "Compliance score in points from the authoritative source."),
         FieldSpecRow(
             name="score_as_of",
             type="datetime",
             required=True,
-            description="When the score was true.",
+            description="Timestamp (`as_of`) of the compliance score.",
             max_age_minutes=int(score.max_age.total_seconds()) // 60,
         ),
     ]
     if has_risk_tier:
-        specs.insert(2, field_spec("risk_tier", "text", "Risk tier of the vendor."))
+        specs.insert(2, field_spec("risk_tier", "text", "Risk tier on the vendor record."))
     controller_limit = rounded_amount(stream, *CONTROLLER_LIMIT_CENTS)
     replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Vendor onboarding",
-            description="A new vendor is taken on. The subject is the vendor's id.",
+            description="Onboarding of a new vendor. The subject is the vendor ID.",
             policy_ref=policy.policy_id,
             fields=specs,
             amount_field="amount_cents",
