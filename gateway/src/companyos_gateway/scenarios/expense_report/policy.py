@@ -82,13 +82,13 @@ def add_approval_type(world: WorldBuilder, stream: Stream, report: Report, polic
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Expense report",
-            description="Repayment of what an employee has paid. The subject is the id of the first record.",
+            description="Reimbursement of expenses that an employee has paid. The subject is the ID of the first record.",
             policy_ref=policy.policy_id,
             fields=[
-                field_spec("expense_id", "text", "Id of the first expense record."),
-                field_spec("amount_cents", "integer", "Amount of the whole report in cents."),
-                field_spec("has_receipts", "boolean", "Whether receipts are on the expense records."),
-                field_spec("records", "integer", "How many expense records the report has."),
+                field_spec("expense_id", "text", "ID of the first expense record."),
+                field_spec("amount_cents", "integer", "Amount of the whole report, in cents."),
+                field_spec("has_receipts", "boolean", "Whether receipts are attached to the expense records."),
+                field_spec("records", "integer", "Number of expense records in the report."),
             ],
             amount_field="amount_cents",
             thresholds=[
