@@ -22,7 +22,7 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person
 
 WITHDRAWN = "withdrawn"
-GENERIC_PERSON, GENERIC_PERSON_ID = "a colleague", "as you like"
+GENERIC_PERSON, GENERIC_PERSON_ID = "a colleague", "your own ID"
 OTHER_TICKETS = 2
 """How many tickets of others a text wants to be cancelled."""
 
