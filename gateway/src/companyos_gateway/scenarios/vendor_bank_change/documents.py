@@ -219,7 +219,7 @@ def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
     if letter.ground is RefusalGround.DENIED:
         fields["confirmed"] = False
     if letter.ground is RefusalGround.WRONG_NUMBER:
-        fields["number_from"] = "the letter"
+        fields["number_from"] = "change request"
     title = stream.choice(texts()["notes"]).format(vendor=letter.vendor.name)
     state = "draft" if is_open else "published"
     vendor_id = letter.vendor.id

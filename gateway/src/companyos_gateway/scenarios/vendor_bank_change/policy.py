@@ -32,8 +32,8 @@ STEPS_CENTS = {Role.FINANCE_CONTROLLER: 10_000, Role.CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
 QUIET_DAYS = (20, 45)
-WAITING_DAYS = {True: (6, 9), False: (2, 5)}
-"""Days that a letter has to lie, by whether somebody has to be patient."""
+WAITING_DAYS = {True: (8, 11), False: (2, 5)}
+"""Days from receipt to the change, by whether they are still running."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,23 @@ def add_approval_types(world: WorldBuilder, stream: Stream, letter: Letter, poli
     smallest = min(invoice.amount_cents or 0 for invoice in letter.invoices)
     above, below = rounded_amount(stream, whole, whole * 2), rounded_amount(stream, whole - smallest, whole - 500)
     common = [
-        field_spec("vendor_id", "text", "Id of the vendor; also the subject."),
-        field_spec("new_iban", "text", "The account that is asked for."),
+        field_spec("vendor_id", "text", "Vendor ID, the same as the subject."),
+        field_spec("new_iban", "text", "New account (IBAN) in the change request."),
     ]
     add_approval_stage(
         world,
         policy,
         key=CHECK_TYPE,
         title="Bank details: check",
-        description="Other bank details of a vendor are genuine. The subject is the vendor's id.",
+        description="Confirms that a vendor's new bank details are genuine. The subject is the vendor ID.",
         fields=[
             *common,
-            field_spec("request_id", "text", "Id of the document that asks for the change."),
-            field_spec("proof_id", "text", "Id of the note of the call, or of the earlier change of bank details."),
+            field_spec("request_id", "text", "Document ID of the change request."),
+            field_spec(
+                "proof_id",
+                "text",
+                "ID of what verifies the account: the call note or the earlier change of bank details.",
+            ),
         ],
         thresholds=[ThresholdRow(up_to_cents=None, role=Role.PROCUREMENT_LEAD.value)],
     )
@@ -91,11 +95,11 @@ def add_approval_types(world: WorldBuilder, stream: Stream, letter: Letter, poli
         policy,
         key=TYPE_KEY,
         title="Bank details: release",
-        description="Other bank details of a vendor are entered. The subject is the vendor's id.",
+        description="Releases a vendor's new bank details for entry. The subject is the vendor ID.",
         fields=[
             *common,
-            field_spec("open_amount_cents", "integer", "What the vendor's open invoices come to, in cents."),
-            field_spec("check_ref", "text", "Id of the approved check."),
+            field_spec("open_amount_cents", "integer", "Sum of the vendor's open invoices, in cents."),
+            field_spec("check_ref", "text", "Request ID of the approved check."),
         ],
         thresholds=[
             ThresholdRow(up_to_cents=limit, role=Role.FINANCE_CONTROLLER.value),
