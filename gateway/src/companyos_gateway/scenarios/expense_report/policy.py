@@ -82,7 +82,7 @@ def add_approval_type(world: WorldBuilder, stream: Stream, report: Report, polic
         ApprovalTypeRow(
             key=TYPE_KEY,
             title="Expense report",
-            description="Reimbursement of expenses that an employee has paid. The subject is the ID of the first record.",
+            description="Reimbursement of what an employee has paid. The subject is the ID of the first record.",
             policy_ref=policy.policy_id,
             fields=[
                 field_spec("expense_id", "text", "ID of the first expense record."),
