@@ -92,6 +92,16 @@ def test_a_layout_changes_no_word() -> None:
     assert " ".join(line.partition(") ")[2] for line in numbered.splitlines()) == body
 
 
+def test_a_layout_keeps_the_numbers_of_sections() -> None:
+    body = "1. Scope\nThis covers orders. It covers no travel.\n\n2. Rules\n2.1 Section 1 applies."
+    assert format_policy_body(body, Split.VALIDATION) == (
+        "- 1. Scope\n  - This covers orders.\n  - It covers no travel.\n- 2. Rules\n  - 2.1 Section 1 applies."
+    )
+    assert format_policy_body(body, Split.TEST) == (
+        "(1) Scope\nThis covers orders. It covers no travel.\n\n(2) Rules\n(2.1) Section 1 applies."
+    )
+
+
 def test_texts_are_held_back_for_the_held_out_splits() -> None:
     shares = {split: list(texts_for_split(Stream("a test", SEEDS[split].start), TEXTS)) for split in Split}
     assert shares == {Split.TRAIN: ["a", "b", "c", "d"], Split.VALIDATION: ["e"], Split.TEST: ["f", "g"]}

@@ -23,6 +23,8 @@ EARLIER_VERSIONS: Mapping[Split | None, int] = MappingProxyType({Split.VALIDATIO
 _VERSION_DAYS = (120, 500)
 _STEP = {"cents": 500, "days": 1}
 _SENTENCE_BREAK = re.compile(r"(?<=[a-z)])\. (?=[A-Z])")
+_HEADING = re.compile(r"^[0-9]+\. ", re.MULTILINE)
+_CLAUSE_NUMBER = re.compile(r"^([0-9]+(?:\.[0-9]+)?)\.? ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,21 @@ def add_policy(world: WorldBuilder, stream: Stream, head: PolicyHead, texts: Seq
 
 
 def format_policy_body(body: str, split: Split | None) -> str:
-    """Return the words of a policy as its company lays them out: running text, a list, or numbered clauses."""
+    """Return the text of a policy in the layout of its company.
+
+    Training companies keep the text as it is. Those of the validation split have nested lists, those of the test split
+    clauses with their number in parentheses. References to a section stay valid.
+    """
     if split not in HELD_OUT:
         return body
-    sentences = _SENTENCE_BREAK.sub(".\n", body).splitlines()
-    if split is Split.VALIDATION:
-        return "\n".join(f"- {sentence}" for sentence in sentences)
-    return "\n".join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, start=1))
+    if _HEADING.search(body) is None:
+        sentences = _SENTENCE_BREAK.sub(".\n", body).splitlines()
+        is_list = split is Split.VALIDATION
+        return "\n".join(f"{'-' if is_list else f'({n})'} {sentence}" for n, sentence in enumerate(sentences, start=1))
+    if split is Split.TEST:
+        return _CLAUSE_NUMBER.sub(r"(\1) ", body)
+    lines = [line for line in _SENTENCE_BREAK.sub(".\n", body).splitlines() if line]
+    return "\n".join(f"- {line}" if _HEADING.match(line) else f"  - {line}" for line in lines)
 
 
 def policy_in_force(world: WorldBuilder, topic: str) -> PolicyRow:
