@@ -95,7 +95,7 @@ def test_a_layout_changes_no_word() -> None:
 def test_a_layout_keeps_the_numbers_of_sections() -> None:
     body = "1. Scope\nThis covers orders. It covers no travel.\n\n2. Rules\n2.1 Section 1 applies."
     assert format_policy_body(body, Split.VALIDATION) == (
-        "- 1. Scope\n  - This covers orders.\n  - It covers no travel.\n- 2. Rules\n  - 2.1 Section 1 applies."
+        "- 1. Scope\n  - This covers orders. It covers no travel.\n- 2. Rules\n  - 2.1 Section 1 applies."
     )
     assert format_policy_body(body, Split.TEST) == (
         "(1) Scope\nThis covers orders. It covers no travel.\n\n(2) Rules\n(2.1) Section 1 applies."

@@ -99,7 +99,7 @@ def format_policy_body(body: str, split: Split | None) -> str:
         return "\n".join(f"{'-' if is_list else f'({n})'} {sentence}" for n, sentence in enumerate(sentences, start=1))
     if split is Split.TEST:
         return _CLAUSE_NUMBER.sub(r"(\1) ", body)
-    lines = [line for line in _SENTENCE_BREAK.sub(".\n", body).splitlines() if line]
+    lines = [line for line in body.splitlines() if line]
     return "\n".join(f"- {line}" if _HEADING.match(line) else f"  - {line}" for line in lines)
 
 
