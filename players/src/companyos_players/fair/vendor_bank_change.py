@@ -78,8 +78,9 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         if self.vendor["status"] == "suspended":
             return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
         quiet = timedelta(days=self.policy["parameters"]["quiet_days"])
-        changes = [datetime.fromisoformat(item["changed_at"]) for item in self.vendor["bank_changes"]]
-        if any(self.client.now() - changed_at < quiet for changed_at in changes):
+        received_on = date.fromisoformat(self.letter["fields"]["received_on"])
+        changes = [datetime.fromisoformat(item["changed_at"]).date() for item in self.vendor["bank_changes"]]
+        if any(received_on - changed_on < quiet for changed_on in changes):
             return Objection("requirement_not_met", self.policy["policy_id"], "The last change is too recent.")
         if self.do_documents_match() and await self.is_proven():
             return None

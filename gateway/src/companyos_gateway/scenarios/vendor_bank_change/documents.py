@@ -23,8 +23,8 @@ from companyos_shared.wire.company import Role
 OLD_DAYS = (90, 300)
 """How many days ago usual changes of bank details were."""
 
-SOON_DAYS = (4, 16)
-"""How many days ago one was after which another comes too soon."""
+SOON_DAYS = (40, 50)
+"""How many days ago one was after which another comes too soon: before the letter about the other."""
 
 
 def add_history(

@@ -18,7 +18,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     draw_priority_limits,
 )
 from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, TYPE_KEY, RefusalGround, Variant
-from companyos_gateway.scenarios.vendor_bank_change.documents import SOON_DAYS, Letter, texts
+from companyos_gateway.scenarios.vendor_bank_change.documents import Letter, texts
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.records import rounded_amount
 from companyos_gateway.world.seed_documents.approvalflow import ThresholdRow
@@ -31,9 +31,12 @@ TOPIC = "payments"
 STEPS_CENTS = {Role.FINANCE_CONTROLLER: 10_000, Role.CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
-QUIET_DAYS = (20, 45)
-WAITING_DAYS = {True: (8, 11), False: (2, 5)}
-"""Days from receipt to the change, by whether they are still running."""
+QUIET_DAYS = (52, 64)
+SHORT_QUIET_DAYS = (5, 15)
+"""Days that must lie between two changes: more, or fewer, than before a change that is too soon."""
+
+WAITING_DAYS = {True: (6, 9), False: (2, 5)}
+"""Days from the receipt of a letter to the change, by whether they are still running."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _figures(stream: Stream, letter: Letter, level: Priority, *, is_superseded: 
     is_quiet = (letter.ground is RefusalGround.TOO_SOON) is not is_superseded
     quiet_days = stream.integer(*QUIET_DAYS)
     if is_superseded and letter.ground is RefusalGround.TOO_SOON:
-        quiet_days = stream.integer(1, SOON_DAYS[0] - 1)
+        quiet_days = stream.integer(*SHORT_QUIET_DAYS)
     elif is_superseded and is_quiet and letter.last_change_days is not None:
         quiet_days = letter.last_change_days + stream.integer(5, 40)
     figures: dict[str, Any] = {
