@@ -26,6 +26,9 @@ AMOUNTS = {
 
 UNLIMITED = ("travel", "training", "equipment")
 UNITS = {"lodging": "nights", "meal": "attendees"}
+UNIT_COUNTS = {Role.TEAM_LEAD: (2, 5), Role.FINANCE_CONTROLLER: (10, 30)}
+"""Nights or attendees by the role that will decide: a CFO decides about no expense that has a limit for each."""
+
 PERSONAL = ("fine", "minibar", "gift", "clothing", "phone_cover")
 RECEIPT_COMES_MINUTES = (120, 960)
 """Office minutes until the employee files the receipt."""
@@ -72,14 +75,13 @@ def add_report(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, 
     papers = stream.choice(list(Variant))
     if ground is not None and papers is not Variant.FOUND:
         papers = Variant.WHOLE
-    role = stream.choice(list(AMOUNTS))
-    if papers is Variant.SPLIT and role is Role.TEAM_LEAD:
-        role = Role.FINANCE_CONTROLLER
+    category = _category(stream, papers, ground)
+    role = _role(stream, papers, category)
+    units = stream.integer(*UNIT_COUNTS[role]) if category in UNITS else 0
     amount_cents = rounded_amount(stream, *AMOUNTS[role])
     spent_on = working_days_from(world.today, -stream.integer(6, 30))
     purpose = stream.choice(texts()["purposes"])
     title = f"{purpose}, {spent_on.day} {spent_on:%B}"
-    category, units = _category(stream, papers, ground)
     fields = _fields(stream, category, units, spent_on, purpose)
     first = _record(world, stream, owner, title, amount_cents, fields, spent_on)
     records = [first]
@@ -120,18 +122,24 @@ def schedule_receipt(world: WorldBuilder, stream: Stream, report: Report) -> dat
     return due_at
 
 
-def _category(stream: Stream, papers: Variant, ground: RefusalGround | None) -> tuple[str, int]:
+def _category(stream: Stream, papers: Variant, ground: RefusalGround | None) -> str:
     limited, unlimited, personal = (stream.choice(names) for names in (tuple(UNITS), UNLIMITED, PERSONAL))
-    units = stream.integer(2, 9)
     if ground is RefusalGround.PERSONAL:
-        return personal, 0
+        return personal
     if ground is RefusalGround.OVER_LIMIT:
-        return limited, units
+        return limited
     if papers is Variant.PER_DIEM:
-        return "per_diem", 0
-    if papers is Variant.SPLIT or stream.chance(0.4):
-        return unlimited, 0
-    return limited, units
+        return "per_diem"
+    return unlimited if papers is Variant.SPLIT or stream.chance(0.4) else limited
+
+
+def _role(stream: Stream, papers: Variant, category: str) -> Role:
+    """Draw the role that will decide, among those whose amounts are plausible for the category."""
+    if category == "per_diem" or category in PERSONAL:
+        return Role.TEAM_LEAD
+    if category in UNITS:
+        return stream.choice(list(UNIT_COUNTS))
+    return stream.choice([role for role in AMOUNTS if papers is not Variant.SPLIT or role is not Role.TEAM_LEAD])
 
 
 def _fields(stream: Stream, category: str, units: int, spent_on: date, purpose: str) -> dict[str, Any]:
@@ -145,7 +153,7 @@ def _fields(stream: Stream, category: str, units: int, spent_on: date, purpose: 
     if category in UNITS:
         fields[UNITS[category]] = units
     if category == "per_diem":
-        fields |= {"days": stream.integer(2, 9), "receipt_attached": False}
+        fields |= {"days": stream.integer(5, 9), "receipt_attached": False}
         del fields["receipt_number"]
     return fields
 
