@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from companyos_shared.framework.testing import ServiceHarness
-from tests.approvalflow.builders import AGENT, CEO, a_seed, request_row, submission
+from companyos_shared.wire.company import Team
+from tests.approvalflow.builders import AGENT, CEO, CLERK, a_company, a_seed, request_row, submission, type_row
 from tests.approvalflow.conftest import Start
 
 REASON = {"reason_code": "policy_violation", "reason_ref": "POL-1-v1"}
@@ -25,11 +26,33 @@ async def test_nobody_else_takes_it_back(start: Start) -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "not-the-requester")
 
 
-async def test_anybodys_request_is_cancelled_for_a_reason(start: Start) -> None:
-    flow = await start(a_seed(requests=[request_row()]))
+@pytest.mark.parametrize(
+    ("type_changed", "request_changed"),
+    [({}, {"requester_id": AGENT}), ({}, {"approver_id": AGENT}), ({"administered_by": ["T-1"]}, {})],
+)
+async def test_a_request_is_cancelled_for_a_reason_by_whoever_is_responsible(
+    start: Start, type_changed: dict[str, Any], request_changed: dict[str, Any]
+) -> None:
+    flow = await start(a_seed(approval_types=[type_row(**type_changed)], requests=[request_row(**request_changed)]))
     answer = await flow.post("/approvals/APR-40/cancellation", json=REASON)
     assert answer.json()["status"] == "cancelled"
     assert (answer.json()["reason_code"], answer.json()["reason_ref"]) == ("policy_violation", "POL-1-v1")
+
+
+async def test_nobody_else_cancels_a_request(start: Start) -> None:
+    company = a_company()
+    teams = [*company.teams, Team(id="T-2", name="Audit", department="Audit", lead_id=CLERK)]
+    company = company.model_copy(update={"teams": tuple(teams)})
+    flow = await start(a_seed(company, approval_types=[type_row(administered_by=["T-2"])], requests=[request_row()]))
+    answer = await flow.post("/approvals/APR-40/cancellation", json=REASON)
+    assert (answer.status_code, answer.json()["code"]) == (403, "cancellation-not-allowed")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["detail"] == (
+        "APR-40 can be cancelled by its requester (E-7), by its current approver (E-2) and by the teams that "
+        "administer onboarding (T-2); got E-1"
+    )
+    assert flow.last_report.changes == []
+    assert "cancel-submit" not in (await flow.get("/pages/requests/APR-40")).text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +81,7 @@ async def test_an_end_is_for_good(flow: ServiceHarness, end: str, again: str) ->
         ("withdrawal", None),
         ("cancellation", REASON),
         ("escalation", {"approver_id": CEO}),
-        ("information", {"justification": "Another one."}),
+        ("information", {"answer": "Another one."}),
         ("notes", {"body": "Seen."}),
     ],
 )

@@ -151,8 +151,12 @@ async def test_information_that_is_given_stands_in_the_chain(browser: httpx.Asyn
         "provide_information",
         "requests/APR-1003",
         request_id="APR-1003",
+        answer=HOSTILE,
         **{"if_match:int": "2", "fields.until": "2026-06-30"},
     )
+    assert re.findall(r'data-testid="thread-(\d)"', given.text) == ["1", "2"]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in given.text
+    assert "until: 2026-06-30" in given.text
     assert _steps(given.text) == ["Submitted", "Info requested", "Information given", "Waits for a decision"]
     assert given.text.count('aria-current="step"') == 1
     stale = await _submit(
@@ -245,7 +249,7 @@ def _approval(status: str, kinds: list[str]) -> Approval:
         Decision(kind=DecisionKind(kind), by=by, at=NOW, reason_code=None, reason_ref=None, reason="")
         for kind, by in zip(kinds, (CFO, CONTROLLER), strict=False)
     ]
-    return Approval(**columns, approvals_needed=1, decisions=decisions, notes=[], notes_total=0)
+    return Approval(**columns, approvals_needed=1, decisions=decisions, thread=[], notes=[], notes_total=0)
 
 
 def _rows(text: str) -> list[str]:

@@ -28,7 +28,6 @@ from tests.approvalflow.builders import (
     FIELDS,
     GONE,
     NOW,
-    WHY,
     a_company,
     a_delegation,
     a_request,
@@ -81,12 +80,12 @@ def test_information_is_taken_where_it_was_asked_for() -> None:
 
 
 def test_information_says_something_new() -> None:
-    def given(fields: dict[str, object], justification: str) -> Callable[[], None]:
-        return lambda: check_is_information(a_request(), fields, justification=justification)  # type: ignore[arg-type]
+    def given(fields: dict[str, object], answer: str) -> Callable[[], None]:
+        return lambda: check_is_information(a_request(), fields, answer=answer)  # type: ignore[arg-type]
 
-    assert _code(given({**FIELDS}, WHY)) == "information-unchanged"
-    assert _code(given({**FIELDS, "score": 90}, WHY)) is None
-    assert _code(given({**FIELDS}, "Another reason.")) is None
+    assert _code(given({**FIELDS}, " ")) == "information-unchanged"
+    assert _code(given({**FIELDS, "score": 90}, "")) is None
+    assert _code(given({**FIELDS}, "It is contract CON-12.")) is None
 
 
 def test_an_approved_amount_stays() -> None:

@@ -13,6 +13,7 @@ from tests.approvalflow.builders import (
     CFO,
     CONTROLLER,
     FIELDS,
+    WHY,
     a_company,
     a_seed,
     delegation_row,
@@ -57,11 +58,10 @@ async def test_information_is_merged_and_decided_upon(start: Start) -> None:
     assert await _status(flow) == "approved"
 
 
-async def test_a_better_justification_is_information(start: Start) -> None:
+async def test_an_answer_leaves_justification_and_fields_as_submitted(start: Start) -> None:
     flow = await _asked(start)
-    text = "It is contract REC-12, signed last week."
-    answer = await flow.post("/approvals/APR-1/information", json={"justification": text})
-    assert (answer.json()["justification"], answer.json()["fields"]) == (text, FIELDS)
+    answer = await flow.post("/approvals/APR-1/information", json={"answer": "It is contract REC-12."})
+    assert (answer.json()["justification"], answer.json()["fields"]) == (WHY, FIELDS)
 
 
 @pytest.mark.parametrize(

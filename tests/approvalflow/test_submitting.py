@@ -43,6 +43,7 @@ async def test_a_submitted_request_is_pending_and_the_callers(flow: ServiceHarne
         "version": 1,
         "approvals_needed": 1,
         "decisions": [],
+        "thread": [],
         "notes": [],
         "notes_total": 0,
     }

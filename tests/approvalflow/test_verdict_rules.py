@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from companyos_approvalflow.decisions.model import DecisionKind, Reaction, ReactionKind, Verdict
+from companyos_approvalflow.decisions.model import DecisionKind, Reaction, ReactionKind, Turn, Verdict
 from companyos_approvalflow.decisions.rules import honest_objection, is_too_old, verdict
 from tests.approvalflow.builders import AGENT, CFO, CONTROLLER, FIELDS, NOW, a_case, a_delegation, a_request, a_type
 
@@ -93,11 +93,11 @@ def test_the_first_objection_in_order_is_the_one_named() -> None:
 
 
 def test_without_objection_or_plan_the_request_is_approved() -> None:
-    assert verdict(None, None).kind is DecisionKind.APPROVED
+    assert verdict(None, Turn(1, None)).kind is DecisionKind.APPROVED
 
 
 def test_an_objection_comes_before_the_plan() -> None:
-    assert verdict(OBJECTION, Reaction(ReactionKind.REQUEST_INFO, None, "", 0)) == OBJECTION
+    assert verdict(OBJECTION, Turn(1, Reaction(ReactionKind.REQUEST_INFO, None, "", 0))) == OBJECTION
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_an_objection_comes_before_the_plan() -> None:
     ],
 )
 def test_the_plan_comes_before_approval(planned: ReactionKind, kind: DecisionKind) -> None:
-    assert verdict(None, Reaction(planned, "why", "Because.", 0)).kind is kind
+    assert verdict(None, Turn(1, Reaction(planned, "why", "Because.", 0))).kind is kind
 
 
 def test_a_planned_rejection_says_why() -> None:
-    decided = verdict(None, Reaction(ReactionKind.REJECT, "budget_frozen", "No budget this quarter.", 0))
+    decided = verdict(None, Turn(1, Reaction(ReactionKind.REJECT, "budget_frozen", "No budget this quarter.", 0)))
     assert (decided.reason_code, decided.reason) == ("budget_frozen", "No budget this quarter.")
 
 

@@ -28,6 +28,7 @@ _TYPES = [
         "second_role": "ceo",
         "second_above_cents": 10_000_000,
         "expires_after_minutes": 7200,
+        "administered_by": ["T-4"],
     },
     {
         "key": "expense_report",
@@ -47,6 +48,7 @@ _TYPES = [
             {"role": "cfo"},
         ],
         "expires_after_minutes": 10_080,
+        "administered_by": ["T-2", "T-4"],
     },
     {
         "key": "access_request",
@@ -60,6 +62,7 @@ _TYPES = [
         ],
         "thresholds": [{"role": "security_lead"}],
         "expires_after_minutes": 4320,
+        "administered_by": ["T-4"],
     },
     {
         "key": "production_change",
@@ -73,6 +76,7 @@ _TYPES = [
         ],
         "thresholds": [{"role": "cto"}],
         "expires_after_minutes": 1440,
+        "administered_by": ["T-4"],
     },
 ]
 

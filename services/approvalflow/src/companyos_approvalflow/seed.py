@@ -94,9 +94,16 @@ def _check_unique(seed: Seed) -> None:
 def _check_references(seed: Seed) -> None:
     types = {row.key for row in seed.approval_types}
     requests = {_key(row) for _, row in _every_row(seed) if isinstance(row, RequestRow)}
+    ids = {
+        "type_key": types,
+        "type_keys": types,
+        "request_id": requests,
+        "question_id": {row.id for row in seed.decisions},
+        "administered_by": {team.id for team in seed.company.teams},
+    }
     for place, row in _every_row(seed):
         for name, value in _named(row):
-            known = {"type_key": types, "type_keys": types, "request_id": requests}.get(name)
+            known = ids.get(name)
             is_known = value in known if known is not None else seed.company.person(value) is not None
             if not is_known:
                 raise ValueError(f"{place}.{name}: unknown id {value}")
@@ -107,8 +114,11 @@ _PEOPLE = ("requester_id", "approver_id", "by", "author_id", "from_id", "to_id",
 
 def _named(row: SeedRow) -> Iterator[tuple[str, str]]:
     values: dict[str, Any] = row.model_dump()
-    yield from (("type_keys", key) for key in values.get("type_keys", ()))
+    for name in ("type_keys", "administered_by"):
+        yield from ((name, key) for key in values.get(name, ()))
     yield from ((name, values[name]) for name in ("type_key", "request_id", *_PEOPLE) if name in values)
+    if isinstance(row, NoteRow) and row.question_id is not None:
+        yield "question_id", row.question_id
     if isinstance(row, TraitRow):
         yield "id", row.id
 

@@ -14,6 +14,7 @@ from companyos_approvalflow.requests.model import EndReason, RequestStatus
 from companyos_shared.wire.company import Role
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
+AcceptedValue = Annotated[str, Field(pattern=r"\w", max_length=200)] | Annotated[int, Field(strict=True)] | float
 Moment = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC).replace(microsecond=0))]
 
 
@@ -54,6 +55,7 @@ class ApprovalTypeRow(SeedRow):
     second_role: Role | None = None
     second_above_cents: int | None = Field(None, ge=0)
     expires_after_minutes: int = Field(ge=1, le=1_000_000)
+    administered_by: list[Id] = Field(default_factory=list, description="Teams that may cancel requests of the type.")
 
     @model_validator(mode="after")
     def _fits(self) -> ApprovalTypeRow:
@@ -108,13 +110,14 @@ class DecisionRow(SeedRow):
 
 
 class NoteRow(SeedRow):
-    """A note before the start."""
+    """A note before the start; with `question_id` it answers that decision's question."""
 
     id: Id
     request_id: Id
     author_id: Id
     at: Moment
     body: str
+    question_id: Id | None = None
 
 
 class DelegationRow(SeedRow):
@@ -146,7 +149,10 @@ class TraitRow(SeedRow):
 
 
 class ReactionRow(SeedRow):
-    """The planned n-th decision on (type, subject), counting decisions before the start. No tool returns it."""
+    """The planned n-th decision on (type, subject), counting decisions before the start. No tool returns it.
+
+    A question counts once it is answered.
+    """
 
     id: Id
     type_key: Id
@@ -155,7 +161,18 @@ class ReactionRow(SeedRow):
     kind: ReactionKind
     reason_code: str | None = None
     reason: str = ""
+    accepted: list[AcceptedValue] = Field(
+        default_factory=list,
+        max_length=20,
+        description="request_info: an answer must contain one of them; empty accepts any answer.",
+    )
     extra_minutes: int = Field(0, ge=0)
+
+    @model_validator(mode="after")
+    def _only_questions_have_answers(self) -> ReactionRow:
+        if self.accepted and self.kind is not ReactionKind.REQUEST_INFO:
+            raise ValueError(f"reactions[{self.id}].accepted: requires the kind request_info")
+        return self
 
 
 class HappeningKind(StrEnum):

@@ -21,6 +21,7 @@ approval_types = Table(
     Column("second_role", Text),
     Column("second_above_cents", Integer),
     Column("expires_after_minutes", Integer, nullable=False),
+    Column("administered_by", JSON, nullable=False),
 )
 
 requests = Table(
@@ -66,6 +67,7 @@ notes = Table(
     Column("author_id", Text, nullable=False),
     Column("at", SimTime, nullable=False),
     Column("body", Text, nullable=False),
+    Column("question_id", Text, ForeignKey("decisions.id")),
 )
 
 delegations = Table(
@@ -100,6 +102,7 @@ reactions = Table(
     Column("kind", Text, nullable=False),
     Column("reason_code", Text),
     Column("reason", Text, nullable=False),
+    Column("accepted", JSON, nullable=False),
     Column("extra_minutes", Integer, nullable=False),
     Index("reactions_by_turn", "type_key", "subject", "n"),
 )

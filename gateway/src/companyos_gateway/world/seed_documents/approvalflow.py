@@ -13,6 +13,10 @@ RequestStatus = Literal["pending", "info_requested", "approved", "rejected", "es
 DecisionKind = Literal["approved", "rejected", "info_requested", "escalated"]
 ReactionKind = Literal["reject", "request_info", "slow"]
 FieldValue = str | int | float | bool
+AcceptedValue = str | int | float
+
+ADMINISTERING_TEAMS = ("people", "security")
+"""Teams that may cancel requests of every type: they offboard leavers and audit requests."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,6 +53,7 @@ class ApprovalTypeRow:
     second_role: str | None = None
     second_above_cents: int | None = None
     expires_after_minutes: int
+    administered_by: list[str] = field(default_factory=lambda: list(ADMINISTERING_TEAMS))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,7 +125,10 @@ class TraitRow:
 
 @dataclass(slots=True, kw_only=True)
 class ReactionRow:
-    """Hidden: what the n-th decision on (type, subject) will be instead of the honest verdict."""
+    """Hidden: what the n-th decision on (type, subject) will be instead of the honest verdict.
+
+    The answer to a question must contain one of the accepted values; without any, every answer is accepted.
+    """
 
     id: str
     type_key: str
@@ -129,6 +137,7 @@ class ReactionRow:
     kind: ReactionKind
     reason_code: str | None
     reason: str
+    accepted: list[AcceptedValue] = field(default_factory=list)
     extra_minutes: int = 0
 
 

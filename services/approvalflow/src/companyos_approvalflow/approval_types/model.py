@@ -61,6 +61,8 @@ class ApprovalType:
     second_role: Role | None
     second_above_cents: int | None
     expires_after_minutes: int
+    administered_by: tuple[str, ...] = ()
+    """Teams whose members may cancel requests of the type."""
 
     def amount_cents(self, fields: Fields) -> int:
         """Return the requested amount."""
@@ -102,6 +104,7 @@ def type_of_row(row: Row[Any]) -> ApprovalType:
         second_role=Role(row.second_role) if row.second_role else None,
         second_above_cents=row.second_above_cents,
         expires_after_minutes=row.expires_after_minutes,
+        administered_by=tuple(row.administered_by),
     )
 
 

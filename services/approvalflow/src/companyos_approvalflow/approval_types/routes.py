@@ -22,5 +22,5 @@ async def list_approval_types(call: CallDep, page: PageQuery) -> Page[ApprovalTy
     "/approval-types/{type_key}", operation_id="get_approval_type", responses=error_responses(ApprovalTypeNotFoundError)
 )
 async def get_approval_type(type_key: TypeKey, call: CallDep) -> ApprovalType:
-    """Get the fields, limits and roles of an approval type."""
+    """Get the fields, approver roles and limits of a type."""
     return service.show_type(call, type_key)

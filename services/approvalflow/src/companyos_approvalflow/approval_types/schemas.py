@@ -25,7 +25,7 @@ class ApprovalTypeRow(ResponseModel):
 
     key: str
     title: str
-    policy_ref: str | None = Field(description="Id of the policy of the type.")
+    policy_ref: str | None = Field(description="ID of the policy that governs the type.")
 
 
 class FieldSpec(ResponseModel):
@@ -35,14 +35,16 @@ class FieldSpec(ResponseModel):
     type: FieldType
     required: bool
     description: str
-    max_age_minutes: int | None = Field(description="Maximum age of the evidence at submission.")
-    names_beneficiary: bool = Field(description="Contains the id of the beneficiary.")
+    max_age_minutes: int | None = Field(
+        description="Maximum age of the evidence when the request is submitted; it may age further after that."
+    )
+    names_beneficiary: bool = Field(description="Contains the ID of the beneficiary, who must not be the approver.")
 
 
 class Threshold(ResponseModel):
     """The role that decides amounts up to a limit."""
 
-    up_to_cents: int | None = Field(description="Included; null means no limit.")
+    up_to_cents: int | None = Field(description="Highest amount that the role decides, inclusive; null: any amount.")
     role: Role
 
 
@@ -51,8 +53,9 @@ class ApprovalType(ApprovalTypeRow):
 
     description: str
     fields: list[FieldSpec]
-    amount_field: str | None = Field(description="Field with the amount in cents.")
-    thresholds: list[Threshold]
+    amount_field: str | None = Field(description="Field with the amount in cents; null: every request counts as 0.")
+    thresholds: list[Threshold] = Field(description="The first threshold that covers the amount gives the role.")
     second_role: Role | None = Field(description="Role of the second approver.")
-    second_above_cents: int | None = Field(description="Amounts above this need the second approver.")
-    expires_after_minutes: int = Field(description="Open requests expire this long after submission.")
+    second_above_cents: int | None = Field(description="Amounts above this also need the second approver.")
+    expires_after_minutes: int = Field(description="Requests that are still open expire this long after submission.")
+    administered_by: list[str] = Field(description="IDs of the teams whose members may cancel requests of the type.")

@@ -9,6 +9,7 @@ from companyos_approvalflow.approval_types import schemas
 from companyos_approvalflow.approval_types.model import ApprovalType, read_type
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_shared.framework import Call, Page, PageParams, paginate
+from companyos_shared.framework.errors import shortened
 
 
 def list_types(call: Call, page: PageParams) -> Page[schemas.ApprovalTypeRow]:
@@ -22,7 +23,8 @@ def require_type(call: Call, key: str) -> ApprovalType:
     """Return the approval type; raises ApprovalTypeNotFoundError (404)."""
     approval_type = read_type(call.db, key)
     if approval_type is None:
-        raise ApprovalTypeNotFoundError(f'no approval type has the key "{key}"')
+        keys = call.db.execute(select(tables.approval_types.c.key).order_by(tables.approval_types.c.key)).scalars()
+        raise ApprovalTypeNotFoundError(f'type_key must be one of {", ".join(keys)}; got "{shortened(key)}"')
     return approval_type
 
 

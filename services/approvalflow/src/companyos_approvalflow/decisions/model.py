@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import ApprovalType
+from companyos_approvalflow.decisions.answers import AcceptedValue, contains_accepted
 from companyos_approvalflow.delegations.model import Delegation, read_delegations
 from companyos_approvalflow.requests.model import Request
 from companyos_shared.choices import Choice
@@ -42,6 +43,7 @@ class RejectionReason(Choice):
     OVER_THE_LIMIT = "over_the_limit"
     NOT_ENTITLED = "not_entitled"
     NO_APPROVER = "no_approver"
+    INFORMATION_NOT_PROVIDED = "information_not_provided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,44 @@ USUAL_TRAIT = Trait(min_minutes=30, max_minutes=240)
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """The planned n-th decision on (type, subject). Objections by the rules take precedence."""
+    """A planned decision on (type, subject). Objections by the rules take precedence."""
 
     kind: ReactionKind
     reason_code: str | None
     reason: str
     extra_minutes: int
+    accepted: tuple[AcceptedValue, ...] = ()
+    """Values of which an answer must contain one; without any, each answer is accepted."""
+
+    def is_answered(self, answers: Sequence[str]) -> bool:
+        """Return whether one of the answers contains what the question asks for."""
+        if not self.accepted:
+            return bool(answers)
+        return any(contains_accepted(answer, self.accepted) for answer in answers)
+
+
+@dataclass(frozen=True, slots=True)
+class PastDecision:
+    """A decision on (type, subject) with the answers to its question."""
+
+    id: str
+    request_id: str
+    kind: DecisionKind
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The next decision of a request on (type, subject)."""
+
+    number: int
+    """Its number, from 1; escalations do not count."""
+
+    planned: Reaction | None
+    """Its planned reaction."""
+
+    times_asked: int = 0
+    """How often the planned question was put to this request before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +175,42 @@ def read_decisions(db: Connection, request_id: str) -> list[Decision]:
     return [Decision(**{**row._mapping, "kind": DecisionKind(row.kind)}) for row in rows]
 
 
-def read_turn(db: Connection, type_key: str, subject: str) -> int:
-    """Return the number of the next decision on (type, subject), from 1; escalations do not count."""
-    decisions, requests = tables.decisions.c, tables.requests.c
+def read_turn(db: Connection, request: Request) -> Turn:
+    """Return the next decision of the request."""
+    return next_turn(_read_past(db, request), _read_reactions(db, request), request.id)
+
+
+def next_turn(past: Sequence[PastDecision], planned: Mapping[int, Reaction], request_id: str) -> Turn:
+    """Return the next decision after the past ones, oldest first.
+
+    Each decision uses up one planned reaction, except that a question stays planned until it is answered.
+    """
+    counted = [decision for decision in past if decision.kind is not DecisionKind.ESCALATED]
+    n, times_asked = 1, 0
+    for decision in counted:
+        reaction = planned.get(n)
+        if reaction is None or reaction.kind is not ReactionKind.REQUEST_INFO:
+            n += 1
+        elif decision.kind is DecisionKind.INFO_REQUESTED and reaction.is_answered(decision.answers):
+            n, times_asked = n + 1, 0
+        elif decision.kind is DecisionKind.INFO_REQUESTED and decision.request_id == request_id:
+            times_asked += 1
+    return Turn(len(counted) + 1, planned.get(n), times_asked)
+
+
+def _read_past(db: Connection, request: Request) -> list[PastDecision]:
+    decisions, requests, notes = tables.decisions.c, tables.requests.c, tables.notes.c
+    on_subject = (requests.type_key == request.type_key) & (requests.subject == request.subject)
     joined = tables.decisions.join(tables.requests, decisions.request_id == requests.id)
-    statement = select(func.count()).select_from(joined)
-    on_subject = (requests.type_key == type_key) & (requests.subject == subject)
-    return 1 + db.execute(statement.where(on_subject, decisions.kind != DecisionKind.ESCALATED)).scalar_one()
+    statement = select(decisions.id, decisions.request_id, decisions.kind).select_from(joined).where(on_subject)
+    rows = db.execute(statement.order_by(decisions.at, decisions.id)).all()
+    answered = select(notes.question_id, notes.body).where(notes.question_id.in_([row.id for row in rows]))
+    answers: dict[str, list[str]] = {}
+    for row in db.execute(answered.order_by(notes.at, notes.id)):
+        answers.setdefault(row.question_id, []).append(row.body)
+    return [
+        PastDecision(row.id, row.request_id, DecisionKind(row.kind), tuple(answers.get(row.id, ()))) for row in rows
+    ]
 
 
 def read_trait(db: Connection, person_id: str) -> Trait:
@@ -157,14 +220,15 @@ def read_trait(db: Connection, person_id: str) -> Trait:
     return USUAL_TRAIT if row is None else Trait(row.min_minutes, row.max_minutes)
 
 
-def read_reaction(db: Connection, request: Request, turn: int) -> Reaction | None:
-    """Return the planned reaction for that decision on the request's type and subject, or None."""
+def _read_reactions(db: Connection, request: Request) -> dict[int, Reaction]:
+    """Return the planned reactions on the request's type and subject by number; the lowest id wins."""
     columns = tables.reactions.c
-    statement = select(columns.kind, columns.reason_code, columns.reason, columns.extra_minutes).where(
-        columns.type_key == request.type_key, columns.subject == request.subject, columns.n == turn
-    )
-    row = db.execute(statement.order_by(columns.id).limit(1)).one_or_none()
-    return None if row is None else Reaction(**{**row._mapping, "kind": ReactionKind(row.kind)})
+    statement = select(tables.reactions).where(columns.type_key == request.type_key, columns.subject == request.subject)
+    found: dict[int, Reaction] = {}
+    for row in db.execute(statement.order_by(columns.id)):
+        kind, accepted = ReactionKind(row.kind), tuple(row.accepted)
+        found.setdefault(row.n, Reaction(kind, row.reason_code, row.reason, row.extra_minutes, accepted))
+    return found
 
 
 def insert_decision(db: Connection, decision: Decision) -> None:

@@ -58,9 +58,11 @@ ESCALATE_PROBLEMS = error_responses(
 async def provide_information(
     request_id: RequestId, body: Information, call: CallDep, if_match: IfMatch = None
 ) -> Approval:
-    """Give an approver the requested information.
+    """Answer an approver's question about a request.
 
-    The given fields replace those of the request; the others stay. The approver then decides again.
+    The answer is added to the request's thread; the justification stays as submitted. The approver then decides again,
+    in office hours. An answer without the information is asked for once more; after the second one the request is
+    rejected with `information_not_provided`. Any employee may answer.
     """
     return show(call, service.provide_information(call, request_id, body, if_match))
 
@@ -71,6 +73,7 @@ async def escalate_approval(
 ) -> Approval:
     """Pass a waiting request to another approver.
 
-    Any employee may do this. The new approver must be eligible as at submission.
+    Any employee may do this while the request is pending or escalated. The new approver must meet the same conditions
+    as at submission, on the day of the escalation.
     """
     return show(call, service.escalate(call, request_id, body, if_match))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from companyos_approvalflow.approval_types.model import FieldSpec
+from companyos_approvalflow.approval_types.model import Fields, FieldSpec
 from companyos_approvalflow.decisions.model import (
     Case,
     DecisionKind,
     Reaction,
     ReactionKind,
     RejectionReason,
+    Turn,
     Verdict,
 )
 from companyos_approvalflow.delegations.rules import OUT_OF_FORCE, DelegationLimitTooLowError, delegation_refusal
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, Request
 from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import Company
+
+MOST_TIMES_ASKED = 2
+"""How often an approver puts the same question to a request."""
 
 
 class ApproverUnknownError(ServiceError):
@@ -175,15 +179,30 @@ def is_too_old(spec: FieldSpec, request: Request) -> bool:
     return dated.tzinfo is None or request.submitted_at - dated > timedelta(minutes=spec.max_age_minutes)
 
 
-def verdict(objection: Verdict | None, reaction: Reaction | None) -> Verdict:
+def verdict(objection: Verdict | None, turn: Turn) -> Verdict:
     """Return the decision: the objection by the rules, else the planned reaction, else approval."""
     if objection is not None:
         return objection
+    reaction = turn.planned
     if reaction is None or reaction.kind is ReactionKind.SLOW:
         return Verdict(DecisionKind.APPROVED, None, "Approved.")
-    rejects = reaction.kind is ReactionKind.REJECT
-    kind = DecisionKind.REJECTED if rejects else DecisionKind.INFO_REQUESTED
-    return Verdict(kind, reaction.reason_code, reaction.reason)
+    if reaction.kind is ReactionKind.REJECT:
+        return Verdict(DecisionKind.REJECTED, reaction.reason_code, reaction.reason)
+    return _question(reaction, turn.times_asked)
+
+
+def _question(reaction: Reaction, times_asked: int) -> Verdict:
+    """Return the question, the same question once more, or the rejection after two answers without the information."""
+    if times_asked >= MOST_TIMES_ASKED:
+        return _rejected(RejectionReason.INFORMATION_NOT_PROVIDED, "The answers did not contain what I asked for.")
+    again = "Thank you for your answer, but it does not contain what I asked for. " if times_asked else ""
+    return Verdict(DecisionKind.INFO_REQUESTED, reaction.reason_code, again + reaction.reason)
+
+
+def answer_text(answer: str, given: Fields) -> str:
+    """Return the text that is kept of an answer: what was written, then the fields that were given."""
+    written = "; ".join(f"{name}: {value}" for name, value in given.items())
+    return "\n\n".join(part for part in (answer.strip(), written) if part)
 
 
 def no_second_approver() -> Verdict:

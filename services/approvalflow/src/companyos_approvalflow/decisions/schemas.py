@@ -8,21 +8,36 @@ from pydantic import ConfigDict, Field
 
 from companyos_shared.framework import RequestModel
 
-LONGEST_JUSTIFICATION = 2000
+LONGEST_ANSWER = 2000
 LONGEST_REASON = 500
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 
+APPROVER_DESCRIPTION = (
+    "Employee who decides: a holder of the role that the type requires for the amount, or a person with a delegation "
+    "from such a holder that is in force and covers the type and the amount. A deputy named in the directory may not "
+    "decide without such a delegation. Must be in the office today, and neither the requester nor an earlier approver."
+)
+
 
 class Information(RequestModel):
-    """Requested information: changed fields, another justification, or both."""
+    """An answer to the approver's question, changed fields, or both."""
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"fields": {"score_as_of": "2026-03-03T08:00:00Z"}}},
+        json_schema_extra={"example": {"answer": "The contract is CON-12.", "fields": {"has_contract": True}}},
     )
 
-    fields: dict[str, Any] = Field(default_factory=dict, description="Only what changes.")
-    justification: Annotated[str, Field(max_length=LONGEST_JUSTIFICATION)] | None = None
+    answer: str = Field(
+        "",
+        max_length=LONGEST_ANSWER,
+        description=(
+            "States the information that the approver asked for. Without it the approver asks once more and then "
+            "rejects the request."
+        ),
+    )
+    fields: dict[str, Any] = Field(
+        default_factory=dict, description="Fields of the request to change; the others keep their values."
+    )
 
 
 class Escalation(RequestModel):
@@ -30,6 +45,6 @@ class Escalation(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})
 
-    approver_id: Id
+    approver_id: Id = Field(description=APPROVER_DESCRIPTION)
     reason: str = Field("", max_length=LONGEST_REASON)
-    reason_ref: Id | None = Field(None, description="Id of the related policy, record or person.")
+    reason_ref: Id | None = Field(None, description="ID of the related policy, record or person.")

@@ -16,11 +16,12 @@ from companyos_approvalflow.decisions.model import (
     insert_decision,
     read_approvers,
     read_case,
-    read_reaction,
+    read_decisions,
     read_trait,
     read_turn,
 )
 from companyos_approvalflow.decisions.rules import (
+    answer_text,
     check_may_be_asked,
     check_other_approver,
     decision_time,
@@ -29,6 +30,7 @@ from companyos_approvalflow.decisions.rules import (
     second_approver,
     verdict,
 )
+from companyos_approvalflow.notes.model import Note, insert_note
 from companyos_approvalflow.requests.model import (
     OPEN,
     WAITING,
@@ -54,12 +56,11 @@ def schedule_decision(call: Call, request: Request) -> None:
 
     The draw depends on type, subject, approver and number of the decision, so a new request does not change it.
     """
-    turn = read_turn(call.db, request.type_key, request.subject)
+    turn = read_turn(call.db, request)
     trait = read_trait(call.db, request.approver_id)
-    reaction = read_reaction(call.db, request, turn)
     entity = f"{request.type_key}/{request.subject}/{request.approver_id}"
-    minutes = call.stream("decision", entity, turn).integer(trait.min_minutes, trait.max_minutes)
-    minutes += reaction.extra_minutes if reaction is not None else 0
+    minutes = call.stream("decision", entity, turn.number).integer(trait.min_minutes, trait.max_minutes)
+    minutes += turn.planned.extra_minutes if turn.planned is not None and not turn.times_asked else 0
     due_at = decision_time(call.company, request.approver_id, start=call.now, office_minutes=minutes)
     if due_at is not None and due_at < request.expires_at:
         call.schedule(due_at, DECIDE, {"request_id": request.id, "version": request.version})
@@ -76,8 +77,7 @@ def apply_decision(call: Call, payload: dict[str, Any]) -> None:
     if request is None or request.version != payload["version"] or request.status not in WAITING:
         return
     case = read_case(call.db, call.company, require_type(call, request.type_key), request)
-    reaction = read_reaction(call.db, request, read_turn(call.db, request.type_key, request.subject))
-    decided = verdict(honest_objection(case, request, call.now), reaction)
+    decided = verdict(honest_objection(case, request, call.now), read_turn(call.db, request))
     if decided.kind is DecisionKind.APPROVED and case.approvals_missing > 1:
         _approve_first(call, request, case, decided)
         return
@@ -94,20 +94,28 @@ def apply_expiry(call: Call, payload: dict[str, Any]) -> None:
 
 
 def provide_information(call: Call, request_id: str, body: schemas.Information, if_match: int | None) -> Request:
-    """Add requested information to a request, and schedule a new decision."""
+    """Keep the answer with the question, change the given fields, and schedule a new decision."""
     request = existing(read_request(call.db, request_id), request_id)
     check_version(if_match, request.version)
     check_waits_for_information(request)
     approval_type = require_type(call, request.type_key)
     fields = checked_fields(approval_type, {**request.fields, **body.fields}, call.now)
-    justification = request.justification if body.justification is None else body.justification
-    check_is_information(request, fields, justification=justification)
+    check_is_information(request, fields, answer=body.answer)
     approvals = len(read_approvers(call.db, request.id))
     check_amount_stays(approval_type, request, fields=fields, approvals=approvals)
-    status = RequestStatus.PENDING
-    changed = update_request(call.db, request, status=status, fields=fields, justification=justification)
+    given = {name: fields[name] for name in fields if name in body.fields}
+    _keep_answer(call, request, answer_text(body.answer, given))
+    changed = update_request(call.db, request, status=RequestStatus.PENDING, fields=fields)
     schedule_decision(call, changed)
     return changed
+
+
+def _keep_answer(call: Call, request: Request, text: str) -> None:
+    """Write the answer as a note on the latest question."""
+    questions = [one for one in read_decisions(call.db, request.id) if one.kind is DecisionKind.INFO_REQUESTED]
+    question_id = questions[-1].id if questions else None
+    number = call.next_number(f"{request.id}-N")
+    insert_note(call.db, Note(f"{request.id}-N{number}", request.id, call.person, call.now, text, question_id))
 
 
 def escalate(call: Call, request_id: str, body: schemas.Escalation, if_match: int | None) -> Request:

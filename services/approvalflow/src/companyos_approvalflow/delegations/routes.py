@@ -49,25 +49,29 @@ REVOKE_PROBLEMS = error_responses(DelegationNotFoundError, DelegationRevokedErro
 async def list_delegations(
     call: CallDep, page: PageQuery, from_id: PersonFilter = None, to_id: PersonFilter = None
 ) -> Page[Delegation]:
-    """List delegations of authority."""
+    """List delegations of approval authority.
+
+    Past, future and revoked delegations are listed as well. Only a delegation in force lets a person decide for
+    somebody else; a deputy named in the directory has no authority by that alone.
+    """
     return service.list_delegations(call, page, from_id=from_id, to_id=to_id)
 
 
 @router.post("/delegations", operation_id="create_delegation", status_code=201, responses=CREATE_PROBLEMS)
 async def create_delegation(body: NewDelegation, call: CallDep, idempotency_key: IdempotencyKey = None) -> Delegation:
-    """Delegate your authority to a colleague.
+    """Delegate your approval authority to a colleague.
 
-    You can delegate only your own authority, and only if you decide one of the approval types. The period begins now
-    or later. A delegate cannot delegate further.
+    You can delegate only your own authority, and only if you hold a role that decides one of the types. The period
+    starts now or later. A delegate cannot delegate further.
     """
     return service.create_delegation(call, body)
 
 
 @router.post("/delegations/{delegation_id}/revocation", operation_id="revoke_delegation", responses=REVOKE_PROBLEMS)
 async def revoke_delegation(delegation_id: DelegationId, call: CallDep) -> Delegation:
-    """End a delegation permanently.
+    """Revoke a delegation permanently.
 
-    Any employee may revoke a delegation. Only its owner can create a new one. Requests that wait for the former
-    delegate are decided without the delegation.
+    Any employee may revoke a delegation that has not ended. Only the person whose authority it is can create a new one.
+    Requests that wait for the former delegate are then decided without the delegation.
     """
     return service.revoke_delegation(call, delegation_id)

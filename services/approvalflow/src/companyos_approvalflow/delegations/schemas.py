@@ -37,14 +37,16 @@ class NewDelegation(RequestModel):
         }
     )
 
-    from_id: PersonId
-    to_id: PersonId
-    ends_at: Moment
-    starts_at: Moment | None = Field(None, description="Default now.")
+    from_id: PersonId = Field(description="Person whose authority is delegated; must be you.")
+    to_id: PersonId = Field(description="Delegate; a current employee.")
+    ends_at: Moment = Field(description="The delegation ends at this time, exclusive.")
+    starts_at: Moment | None = Field(None, description="The delegation starts at this time, inclusive; default: now.")
     type_keys: list[Annotated[str, Field(max_length=64)]] = Field(
-        default_factory=list, max_length=MOST_TYPES, description="Empty: all types."
+        default_factory=list, max_length=MOST_TYPES, description="Covered approval types; empty: all types."
     )
-    limit_cents: int | None = Field(None, ge=0, le=LARGEST_CENTS, strict=True)
+    limit_cents: int | None = Field(
+        None, ge=0, le=LARGEST_CENTS, strict=True, description="Largest covered amount, inclusive; null: any amount."
+    )
 
 
 class Delegation(ResponseModel):
@@ -69,9 +71,9 @@ class Delegation(ResponseModel):
     id: str
     from_id: str = Field(description="Person whose authority is delegated.")
     to_id: str = Field(description="Delegate.")
-    type_keys: list[str] = Field(description="Covered approval types; empty means all.")
-    limit_cents: int | None = Field(description="Largest covered amount; null means any.")
-    starts_at: datetime
-    ends_at: datetime
-    revoked_at: datetime | None
+    type_keys: list[str] = Field(description="Covered approval types; empty: all types.")
+    limit_cents: int | None = Field(description="Largest covered amount, inclusive; null: any amount.")
+    starts_at: datetime = Field(description="Start, inclusive.")
+    ends_at: datetime = Field(description="End, exclusive.")
+    revoked_at: datetime | None = Field(description="A revoked delegation covers nothing from this time on.")
     created_by: str

@@ -12,21 +12,28 @@ from companyos_approvalflow import tables
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note. Notes are immutable."""
+    """A note, or the answer to an approver's question. Both are immutable."""
 
     id: str
     request_id: str
     author_id: str
     at: datetime
     body: str
+    question_id: str | None = None
+    """The decision whose question the note answers."""
 
 
 _COLUMNS = tables.notes.c
 _LATEST = (
     select(tables.notes, func.count().over().label("total"))
-    .where(_COLUMNS.request_id == bindparam("request_id"))
+    .where(_COLUMNS.request_id == bindparam("request_id"), _COLUMNS.question_id.is_(None))
     .order_by(_COLUMNS.at.desc(), _COLUMNS.id.desc())
     .limit(bindparam("most"))
+)
+_ANSWERS = (
+    select(tables.notes)
+    .where(_COLUMNS.request_id == bindparam("request_id"), _COLUMNS.question_id.is_not(None))
+    .order_by(_COLUMNS.at, _COLUMNS.id)
 )
 
 
@@ -36,7 +43,12 @@ def insert_note(db: Connection, note: Note) -> None:
 
 
 def read_latest_notes(db: Connection, request_id: str, most: int) -> tuple[list[Note], int]:
-    """Return the latest notes on a request, oldest first, and the total number of notes."""
+    """Return the latest notes on a request, oldest first, and the total number of notes; answers do not count."""
     rows = db.execute(_LATEST, {"request_id": request_id, "most": most}).all()
     notes = [Note(row.id, row.request_id, row.author_id, row.at, row.body) for row in reversed(rows)]
     return notes, rows[0].total if rows else 0
+
+
+def read_answers(db: Connection, request_id: str) -> list[Note]:
+    """Return the answers to the questions on a request, oldest first."""
+    return [Note(**row._mapping) for row in db.execute(_ANSWERS, {"request_id": request_id})]

@@ -34,8 +34,9 @@ async def add_approval_note(
     idempotency_key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Note:
-    """Write a note on a request.
+    """Add a note to a request.
 
-    Any request accepts notes, in any status. Notes are permanent and do not change the request's version.
+    Notes can be added in any status. They are permanent and do not change the request's version. A note does not answer
+    an approver's question; use `provide_information` for that.
     """
     return service.add_note(call, request_id, note.body, if_match)

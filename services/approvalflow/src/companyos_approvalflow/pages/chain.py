@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from companyos_approvalflow.decisions.model import DecisionKind
 from companyos_approvalflow.requests.model import WAITING, RequestStatus
-from companyos_approvalflow.requests.schemas import Approval, Decision
+from companyos_approvalflow.requests.schemas import Approval, Decision, EntryKind, ThreadEntry
 
 _DECIDED = {RequestStatus.APPROVED, RequestStatus.REJECTED}
 
@@ -34,11 +36,21 @@ def chain_of(request: Approval) -> list[Step]:
     if request.status is RequestStatus.DRAFT:
         return [Step(kind="draft", by=request.requester_id)]
     steps = [Step(kind="submitted", by=request.requester_id, at=request.submitted_at)]
+    answers = _answers(request.thread)
     for number, decision in enumerate(request.decisions):
         steps.append(_decided(decision))
         if decision.kind is DecisionKind.INFO_REQUESTED and _was_answered(request, number):
-            steps.append(Step(kind="information_given"))
+            steps.append(_given(answers.get(decision.at)))
     return steps + _current(request)
+
+
+def _answers(thread: Sequence[ThreadEntry]) -> dict[datetime, ThreadEntry]:
+    """Return the answers by the time of their question."""
+    return {asked.at: given for asked, given in pairwise(thread) if given.kind is EntryKind.ANSWER}
+
+
+def _given(answer: ThreadEntry | None) -> Step:
+    return Step(kind="information_given", by=answer and answer.author_id, at=answer and answer.at)
 
 
 def approvals_given(request: Approval) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_approvalflow.approval_types.service import show_type
+from companyos_approvalflow.approval_types.service import require_type, show_type
 from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.chain import approvals_given, chain_of
 from companyos_approvalflow.pages.fields import fields_of
 from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import MOVES, EndReason, RequestStatus
+from companyos_approvalflow.requests.rules import may_cancel
 from companyos_shared.framework import PageView
 
 
@@ -21,6 +22,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
     view.shows(request, "fields")
     approval_type = show_type(call, request.type_key)
     moves = MOVES[request.status]
+    stored = service.require_request(call, request_id)
     return view.page(
         "request.html",
         request=request,
@@ -33,5 +35,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
         may_inform=request.status is RequestStatus.INFO_REQUESTED,
         may_escalate=RequestStatus.ESCALATED in moves,
         may_withdraw=RequestStatus.WITHDRAWN in moves and request.requester_id == call.person,
-        may_cancel=RequestStatus.CANCELLED in moves,
+        may_cancel=RequestStatus.CANCELLED in moves
+        and may_cancel(call.company, require_type(call, request.type_key), stored, call.person),
+        is_final=not moves,
     )

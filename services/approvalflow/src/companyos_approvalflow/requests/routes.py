@@ -18,12 +18,20 @@ from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS
 from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
 from companyos_approvalflow.requests.rules import (
+    CancellationNotAllowedError,
     NotTheRequesterError,
     RequestFinalError,
     RequestNotFoundError,
     RequestOpenError,
 )
-from companyos_approvalflow.requests.schemas import Approval, ApprovalRow, Cancellation, NewApproval, RequestId
+from companyos_approvalflow.requests.schemas import (
+    Approval,
+    ApprovalRow,
+    Cancellation,
+    CancelledId,
+    NewApproval,
+    RequestId,
+)
 from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
@@ -52,15 +60,19 @@ SUBMIT_PROBLEMS = error_responses(
     IdempotencyKeyReusedError,
 )
 WITHDRAW_PROBLEMS = error_responses(RequestNotFoundError, StaleVersionError, NotTheRequesterError, RequestFinalError)
-CANCEL_PROBLEMS = error_responses(RequestNotFoundError, StaleVersionError, RequestFinalError)
+CANCEL_PROBLEMS = error_responses(
+    RequestNotFoundError, StaleVersionError, CancellationNotAllowedError, RequestFinalError
+)
 
 
 @router.post("/approvals", operation_id="submit_approval", status_code=201, responses=SUBMIT_PROBLEMS)
 async def submit_approval(body: NewApproval, call: CallDep, idempotency_key: IdempotencyKey = None) -> Approval:
     """Submit a request for approval.
 
-    The caller is the requester. The approver must have the role that the type requires for the amount, or a valid
-    delegation from a holder, and must be in the office today. Approvers decide within office hours.
+    The caller is the requester. The approver must hold the role that the type requires for the amount, or have a valid
+    delegation from a holder, and must be in the office today. A deputy named in the directory may not decide without
+    such a delegation. Approvers decide in office hours; authority is checked again when they decide, the age of the
+    evidence only at submission.
     """
     return service.submit(call, body)
 
@@ -90,7 +102,7 @@ async def list_approvals(
 
 @router.get("/approvals/{request_id}", operation_id="get_approval", responses=error_responses(RequestNotFoundError))
 async def get_approval(request_id: RequestId, call: CallDep) -> Approval:
-    """Get a request with its decisions and notes."""
+    """Get a request with its decisions, thread and notes."""
     return service.show_request(call, request_id)
 
 
@@ -98,17 +110,18 @@ async def get_approval(request_id: RequestId, call: CallDep) -> Approval:
 async def withdraw_approval(request_id: RequestId, call: CallDep, if_match: IfMatch = None) -> Approval:
     """Withdraw your own request permanently.
 
-    Only the requester may do this, until the request is final.
+    Only the requester may do this, and only while the request is not final.
     """
     return service.withdraw(call, request_id, if_match)
 
 
 @router.post("/approvals/{request_id}/cancellation", operation_id="cancel_approval", responses=CANCEL_PROBLEMS)
 async def cancel_approval(
-    request_id: RequestId, body: Cancellation, call: CallDep, if_match: IfMatch = None
+    request_id: CancelledId, body: Cancellation, call: CallDep, if_match: IfMatch = None
 ) -> Approval:
-    """Cancel any request permanently.
+    """Cancel a request that you are responsible for.
 
-    Any employee may do this until the request is final, with a reason and the id of a related object.
+    Allowed for the requester, the current approver and the members of a team that administers the approval type, and
+    only while the request is not final. A cancellation is permanent.
     """
     return service.cancel(call, request_id, reason_code=body.reason_code, reason_ref=body.reason_ref, if_match=if_match)

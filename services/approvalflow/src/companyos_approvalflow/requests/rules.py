@@ -5,6 +5,7 @@ from __future__ import annotations
 from companyos_approvalflow.approval_types.model import ApprovalType, Fields
 from companyos_approvalflow.requests.model import FINAL, MOVES, OPEN, Request, RequestStatus
 from companyos_shared.framework import ServiceError
+from companyos_shared.wire.company import Company
 
 
 class RequestNotFoundError(ServiceError):
@@ -43,6 +44,10 @@ class NotTheRequesterError(ServiceError):
     status, code, title = 403, "not-the-requester", "Caller is not the requester"
 
 
+class CancellationNotAllowedError(ServiceError):
+    status, code, title = 403, "cancellation-not-allowed", "Caller may not cancel the request"
+
+
 def existing(request: Request | None, request_id: str) -> Request:
     """Return the request; raises RequestNotFoundError (404) for None."""
     if request is None:
@@ -79,10 +84,10 @@ def check_waits_for_information(request: Request) -> None:
         raise InformationNotRequestedError(f"{request.id} is {request.status.value}.")
 
 
-def check_is_information(request: Request, fields: Fields, *, justification: str) -> None:
-    """Raise InformationUnchangedError (422) if neither a field nor the justification differs."""
-    if fields == request.fields and justification == request.justification:
-        raise InformationUnchangedError(f"fields and justification equal those of {request.id}.")
+def check_is_information(request: Request, fields: Fields, *, answer: str) -> None:
+    """Raise InformationUnchangedError (422) for a blank answer without a changed field."""
+    if fields == request.fields and not answer.strip():
+        raise InformationUnchangedError(f"answer must not be blank unless a field of {request.id} changes")
 
 
 def check_amount_stays(approval_type: ApprovalType, request: Request, *, fields: Fields, approvals: int) -> None:
@@ -96,3 +101,21 @@ def check_is_requester(request: Request, caller_id: str) -> None:
     """Raise NotTheRequesterError (403) if another person submitted the request."""
     if request.requester_id != caller_id:
         raise NotTheRequesterError(f"The requester of {request.id} is {request.requester_id}.")
+
+
+def may_cancel(company: Company, approval_type: ApprovalType, request: Request, caller_id: str) -> bool:
+    """Return whether the caller is the requester, the current approver, or in a team that administers the type."""
+    caller = company.person(caller_id)
+    is_administrator = caller is not None and caller.team_id in approval_type.administered_by
+    return is_administrator or caller_id in (request.requester_id, request.approver_id)
+
+
+def check_may_cancel(company: Company, approval_type: ApprovalType, request: Request, caller_id: str) -> None:
+    """Raise CancellationNotAllowedError (403) if the caller may not cancel the request."""
+    if may_cancel(company, approval_type, request, caller_id):
+        return
+    teams = ", ".join(approval_type.administered_by) or "none"
+    raise CancellationNotAllowedError(
+        f"{request.id} can be cancelled by its requester ({request.requester_id}), by its current approver "
+        f"({request.approver_id}) and by the teams that administer {approval_type.key} ({teams}); got {caller_id}"
+    )

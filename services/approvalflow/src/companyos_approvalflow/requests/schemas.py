@@ -9,21 +9,34 @@ from fastapi import Path
 from pydantic import ConfigDict, Field
 
 from companyos_approvalflow.decisions.model import DecisionKind
+from companyos_approvalflow.decisions.schemas import APPROVER_DESCRIPTION
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, EndReason, RequestStatus
+from companyos_shared.choices import Choice
 from companyos_shared.framework import RequestModel, ResponseModel
 
 LONGEST_JUSTIFICATION = 2000
 LONGEST_SUBJECT = 120
 
 RequestId = Annotated[str, Path(max_length=64, examples=["APR-1007"])]
+CancelledId = Annotated[
+    str,
+    Path(
+        max_length=64,
+        examples=["APR-1007"],
+        description=(
+            "A request that you submitted, that waits for your decision, or whose type your team administers "
+            "(`administered_by` of the approval type)."
+        ),
+    ),
+]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Subject = Annotated[str, Field(min_length=1, max_length=LONGEST_SUBJECT, pattern=r"^\S(.*\S)?$")]
 Justification = Annotated[
     str,
     Field(
         max_length=LONGEST_JUSTIFICATION,
-        description=f"Approvers reject fewer than {SHORTEST_JUSTIFICATION} characters.",
+        description=f"Approvers reject a justification of fewer than {SHORTEST_JUSTIFICATION} characters.",
     ),
 ]
 
@@ -43,9 +56,11 @@ class NewApproval(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": _SUBMITTED})
 
     type_key: Id
-    subject: Subject = Field(description="Id of the object to approve.")
-    approver_id: Id
-    fields: dict[str, Any] = Field(description="Fields of the approval type.")
+    subject: Subject = Field(
+        description="ID of the object to approve. Only one request of a type may be open per subject."
+    )
+    approver_id: Id = Field(description=APPROVER_DESCRIPTION)
+    fields: dict[str, Any] = Field(description="Values of the fields that the approval type defines.")
     justification: Justification = ""
     ticket_ref: Id | None = None
 
@@ -58,7 +73,7 @@ class Cancellation(RequestModel):
     )
 
     reason_code: EndReason
-    reason_ref: Id = Field(description="Id of the related policy, record or person.")
+    reason_ref: Id = Field(description="ID of the related policy, record or person.")
 
 
 class ApprovalRow(ResponseModel):
@@ -84,8 +99,24 @@ class Decision(ResponseModel):
     reason: str
 
 
+class EntryKind(Choice):
+    """Kind of an entry of a thread."""
+
+    QUESTION = "question"
+    ANSWER = "answer"
+
+
+class ThreadEntry(ResponseModel):
+    """A question of an approver or an answer to it."""
+
+    kind: EntryKind
+    author_id: str
+    at: datetime
+    text: str
+
+
 class Approval(ApprovalRow):
-    """A request with its decisions and latest notes."""
+    """A request with its decisions, questions, answers and latest notes."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -102,6 +133,7 @@ class Approval(ApprovalRow):
                 "version": 1,
                 "approvals_needed": 1,
                 "decisions": [],
+                "thread": [],
                 "notes": [],
                 "notes_total": 0,
             }
@@ -118,5 +150,6 @@ class Approval(ApprovalRow):
     version: int
     approvals_needed: int = Field(description="Number of required approvals.")
     decisions: list[Decision]
+    thread: list[ThreadEntry] = Field(description="Questions of approvers with their answers, oldest first.")
     notes: list[Note] = Field(description="The latest five.")
     notes_total: int

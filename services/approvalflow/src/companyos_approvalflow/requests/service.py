@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
@@ -10,11 +11,12 @@ from sqlalchemy import select
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.rules import checked_fields
 from companyos_approvalflow.approval_types.service import require_type
-from companyos_approvalflow.decisions.model import Case, read_decisions
+from companyos_approvalflow.decisions.model import Case, Decision, DecisionKind, read_decisions
 from companyos_approvalflow.decisions.rules import check_may_be_asked
 from companyos_approvalflow.decisions.service import schedule_decision, schedule_expiry
 from companyos_approvalflow.delegations.model import read_delegations
-from companyos_approvalflow.notes.model import read_latest_notes
+from companyos_approvalflow.notes.model import Note as NoteOfRequest
+from companyos_approvalflow.notes.model import read_answers, read_latest_notes
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests import schemas
 from companyos_approvalflow.requests.model import (
@@ -29,6 +31,7 @@ from companyos_approvalflow.requests.model import (
 )
 from companyos_approvalflow.requests.rules import (
     check_is_requester,
+    check_may_cancel,
     check_may_move,
     check_none_open,
     existing,
@@ -119,9 +122,10 @@ def withdraw(call: Call, request_id: str, if_match: int | None) -> schemas.Appro
 def cancel(
     call: Call, request_id: str, *, reason_code: EndReason, reason_ref: str, if_match: int | None
 ) -> schemas.Approval:
-    """Cancel any request for a reason."""
+    """Cancel a request for a reason."""
     request = require_request(call, request_id)
     check_version(if_match, request.version)
+    check_may_cancel(call.company, require_type(call, request.type_key), request, call.person)
     check_may_move(request, RequestStatus.CANCELLED)
     status = RequestStatus.CANCELLED
     ended = update_request(call.db, request, status=status, reason_code=reason_code.value, reason_ref=reason_ref)
@@ -132,11 +136,28 @@ def show(call: Call, request: Request) -> schemas.Approval:
     """Return the response schema of a request."""
     approval_type = require_type(call, request.type_key)
     columns = {name: getattr(request, name) for name in Request.__dataclass_fields__}
+    decisions = read_decisions(call.db, request.id)
     notes, notes_total = read_latest_notes(call.db, request.id, MOST_NOTES_SHOWN)
     return schemas.Approval(
         **columns,
         approvals_needed=approval_type.approvals_needed(approval_type.amount_cents(request.fields)),
-        decisions=[schemas.Decision.model_validate(decision) for decision in read_decisions(call.db, request.id)],
+        decisions=[schemas.Decision.model_validate(decision) for decision in decisions],
+        thread=_thread(decisions, read_answers(call.db, request.id)),
         notes=[Note.model_validate(note) for note in notes],
         notes_total=notes_total,
     )
+
+
+def _thread(decisions: Sequence[Decision], answers: Sequence[NoteOfRequest]) -> list[schemas.ThreadEntry]:
+    """Return each question, followed by its answers."""
+    thread: list[schemas.ThreadEntry] = []
+    for asked in decisions:
+        if asked.kind is DecisionKind.INFO_REQUESTED:
+            question, answer = schemas.EntryKind.QUESTION, schemas.EntryKind.ANSWER
+            thread.append(schemas.ThreadEntry(kind=question, author_id=asked.by, at=asked.at, text=asked.reason))
+            thread += [
+                schemas.ThreadEntry(kind=answer, author_id=note.author_id, at=note.at, text=note.body)
+                for note in answers
+                if note.question_id == asked.id
+            ]
+    return thread
