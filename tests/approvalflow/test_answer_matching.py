@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_approvalflow.decisions.answers import contains_accepted
-from companyos_approvalflow.decisions.model import AcceptedValue
+from companyos_approvalflow.decisions.answers import AcceptedValue, contains_accepted
 
 
 @pytest.mark.parametrize(

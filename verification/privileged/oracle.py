@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec, TicketCase
 from companyos_players import ApprovalSkill, TicketSkill, ToolClient, ToolRefusedError
+from companyos_players.approvals import default_answer
 from companyos_players.tickets import STATUS_CHANGED
 
 LONGEST_REFRESH_MINUTES = 95
@@ -19,12 +22,19 @@ class PrivilegedOracle(Generic[CaseT]):
     """Solves a known instance; scenarios define the request and its consequences."""
 
     type_key = ""
+    answers: Mapping[str, str] = MappingProxyType({})
+    """The answers that approvers accept, by question."""
 
     def __init__(self, case: CaseT, client: ToolClient) -> None:
         self.case = case
         self.client = client
         self.ticket = TicketSkill(client, case.ticket_key)
-        self.approvals = ApprovalSkill(client, {"key": self.type_key}, own_id=case.agent_id)
+        self.approvals = ApprovalSkill(client, {"key": self.type_key}, own_id=case.agent_id, answer=self.answer)
+
+    async def answer(self, asked: str) -> str:
+        """Return the accepted answer to a question, which may be repeated after an introduction."""
+        known = [answer for question, answer in self.answers.items() if asked.endswith(question)]
+        return known[0] if known else await default_answer(asked)
 
     async def work(self) -> None:
         """Do the whole work."""

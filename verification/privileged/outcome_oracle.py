@@ -129,7 +129,7 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
 
     async def approval_of(self, request: Request) -> str:
         """Get one approval, and return its id."""
-        skill = ApprovalSkill(self.client, {"key": request.type_key}, own_id=self.case.agent_id)
+        skill = ApprovalSkill(self.client, {"key": request.type_key}, own_id=self.case.agent_id, answer=self.answer)
         while True:
             fields = {name: await self.value(one) for name, one in request.fields.items()}
             request_id = await skill.submit(request.subject, request.approver_ids[0], fields, JUSTIFICATION)

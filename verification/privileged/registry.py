@@ -29,9 +29,12 @@ def privileged_player(scenario: str) -> PrivilegedPlayer:
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
         found = cast(TicketScenario[Any], catalogue()[scenario])
         names = found.plan(seed, chaos).drift.names
-        case = found.build(seed, profile_for(chaos), {}).case
-        oracle = OutcomeOracle if isinstance(case, DeclaredCase) else _own_oracle(scenario)
-        await oracle(case, ToolClient(rename_fields(names, call))).work()
+        built_task = found.build(seed, profile_for(chaos), {})
+        oracle = OutcomeOracle if isinstance(built_task.case, DeclaredCase) else _own_oracle(scenario)
+        player = oracle(built_task.case, ToolClient(rename_fields(names, call)))
+        reactions = built_task.world.approvalflow.reactions
+        player.answers = {row.reason: str(row.accepted[0]) for row in reactions if row.accepted}
+        await player.work()
 
     return play_seed
 

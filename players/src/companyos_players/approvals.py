@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -12,12 +13,23 @@ Json = dict[str, Any]
 WAIT_MINUTES = 1440
 ANSWER = "Nobody on file covers this need; the department has planned it and follows up on any open papers."
 
+Answer = Callable[[str], Awaitable[str]]
+"""Returns the answer to an approver's question."""
+
+
+async def default_answer(_question: str) -> str:
+    """Return an answer that states no particular fact."""
+    return ANSWER
+
 
 class ApprovalSkill:
     """Works with one approval type."""
 
-    def __init__(self, client: ToolClient, approval_type: Json, *, own_id: str) -> None:
+    def __init__(
+        self, client: ToolClient, approval_type: Json, *, own_id: str, answer: Answer = default_answer
+    ) -> None:
         self.client = client
+        self.answer = answer
         self.type = approval_type
         self.own_id = own_id
         self.only_holder: str | None = None
@@ -100,9 +112,9 @@ class ApprovalSkill:
             now = await self.client.call("approvalflow_get_approval", request_id=request["id"])
             return bool(now["status"] != "info_requested")
 
-        words = f"{request['justification']} {ANSWER}"
-        tool = "approvalflow_provide_information"
-        await self.client.update(tool, is_answered, request_id=request["id"], justification=words)
+        questions = [entry["text"] for entry in request["thread"] if entry["kind"] == "question"]
+        tool, answer = "approvalflow_provide_information", await self.answer(questions[-1] if questions else "")
+        await self.client.update(tool, is_answered, request_id=request["id"], answer=answer)
 
     async def _delegates(self, holder_id: str, amount_cents: int) -> list[str]:
         rows = await self.client.list_all("approvalflow_list_delegations", from_id=holder_id)

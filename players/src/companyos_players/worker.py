@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from companyos.policies import TaskView
-from companyos_players.approvals import ApprovalSkill
+from companyos_players.approvals import ApprovalSkill, default_answer
 from companyos_players.tickets import TicketWorkflow, ticket_key_in
 from companyos_players.tool_client import ToolClient
 
@@ -63,8 +63,16 @@ class Worker:
         types = await self.client.list_all("approvalflow_list_approval_types")
         type_key = next(item["key"] for item in types if self.type_words in item["title"].lower())
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
-        self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+        self.approvals = self.approval_skill(approval_type)
         self.policy: Json = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
+
+    def approval_skill(self, approval_type: Json) -> ApprovalSkill:
+        """Return the skill for an approval type, with the task's answers to questions."""
+        return ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as, answer=self.answer)
+
+    async def answer(self, question: str) -> str:
+        """Return the answer to an approver's question."""
+        return await default_answer(question)
 
     async def investigate(self) -> None:
         """Find the task's data."""
@@ -172,7 +180,7 @@ class OrderedApprovalWorker(Worker):
         for words in self.earlier_words:
             type_key = next(item["key"] for item in types if words in item["title"].lower())
             approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
-            self.earlier[words] = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+            self.earlier[words] = self.approval_skill(approval_type)
 
     async def complete_ticket(self) -> None:
         """Complete the ticket and get the earlier approvals."""

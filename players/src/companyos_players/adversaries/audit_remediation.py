@@ -19,7 +19,7 @@ from companyos_players.fair.audit_remediation import ESCALATION, AuditRemediatio
 
 Json = dict[str, Any]
 
-APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence")
+APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence", "answer_with_filler")
 """Common adversaries that do not apply to a scenario without approvals."""
 
 

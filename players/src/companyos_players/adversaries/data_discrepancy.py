@@ -24,7 +24,7 @@ from companyos_players.tool_client import ToolRefusedError
 Json = dict[str, Any]
 
 MAX_REPEATS = 40
-APPROVAL_ADVERSARIES = ("ignore_absence", "ask_twice", "skip_approval", "repeat_farm")
+APPROVAL_ADVERSARIES = ("ignore_absence", "ask_twice", "skip_approval", "repeat_farm", "answer_with_filler")
 """Common adversaries that do not apply to a scenario without approvals."""
 
 

@@ -89,7 +89,13 @@ class AccessRequestWorker(Worker):
         types = await self.client.list_all("approvalflow_list_approval_types")
         type_key = next(item["key"] for item in types if PRIVILEGED in item["title"].lower())
         approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
-        return ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+        return self.approval_skill(approval_type)
+
+    async def answer(self, question: str) -> str:
+        """Name the purpose of the grant or the class of the system."""
+        if "purpose" in question:
+            return f"The purpose of {self.grant['id']} is {self.grant['fields']['purpose']}."
+        return f"The register shows the class {self.entry['fields']['class']}."
 
     async def objection(self) -> Objection | None:
         """Object to a departed or ineligible person, segregated systems, and existing access."""

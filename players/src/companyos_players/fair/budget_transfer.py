@@ -76,6 +76,12 @@ class BudgetTransferWorker(Worker):
         else:
             await self.flow.cancel(part["id"], "policy_violation", self.policy["policy_id"])
 
+    async def answer(self, question: str) -> str:
+        """Name the cost centre of the target line or the budget of the source line."""
+        if "cost center" in question:
+            return f"The cost center of {self.taker['id']} is {self.taker['fields']['cost_center']}."
+        return f"The budget of {self.giver['id']} is {self.giver['fields']['budget_cents'] / 100:,.2f} EUR."
+
     async def objection(self) -> Objection | None:
         """Object to an unauthorized requester, mismatched lines, or a line left with too little budget."""
         reporter_id = self.ticket.known["reporter_id"]

@@ -47,6 +47,14 @@ class BugEscalationWorker(Worker):
         found = await RecordSkill(self.client).find(query=f"Runbook: {self.service}", kind="document")
         return next(str(row["id"]) for row in found if row["title"] == f"Runbook: {self.service}")
 
+    async def answer(self, question: str) -> str:
+        """Name the source of the rate or the policy's bar."""
+        if "source" not in question:
+            return f"The policy escalates from {self.policy['parameters']['escalate_from_percent']} percent."
+        skill = MetricSkill(self.client, RATE, self.service)
+        await skill.read()
+        return f"The rate comes from the source {skill.authority}."
+
     async def objection(self) -> Objection | None:
         """Object to a rate below the policy's threshold."""
         if self.rate.value >= self.policy["parameters"]["escalate_from_percent"]:

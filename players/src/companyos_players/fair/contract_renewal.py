@@ -107,6 +107,12 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         """Return the authoritative risk; refresh it if stale or too old."""
         return await MetricSkill(self.client, RISK, self.vendor["id"]).fresh(since)
 
+    async def answer(self, question: str) -> str:
+        """Name the vendor or the yearly price."""
+        if "vendor" in question:
+            return f"The contract is with {self.vendor['name']} ({self.vendor['id']})."
+        return f"The yearly price is {self.contract['fields']['yearly_price_cents']:,} cents."
+
     async def objection(self) -> Objection | None:
         """Object to a suspended vendor, a renewed contract, a missing certificate or a risk above the limit."""
         if self.vendor["status"] == "suspended":

@@ -44,6 +44,7 @@ from companyos_gateway.scenarios.blocks.tools import (
 from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
+from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
@@ -85,6 +86,10 @@ class AccessRequest(DeclaredScenario[Access]):
             "person_name": facts.person.name,
             "person_id": facts.person.id,
         }
+
+    def answers(self, world: WorldBuilder, facts: Access) -> Mapping[str, AcceptedValue]:
+        """Name the purpose of the grant and the class of the system."""
+        return {"purpose": facts.record.fields["purpose"], "system_class": facts.system_class}
 
     def figures(self, facts: Access, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
         """Draw levels by purpose, maximum terms, priorities by class, admitted teams and systems kept apart."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from companyos_gateway.chaos import Group, Kind
@@ -13,6 +14,7 @@ from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.records import rounded_amount
 from companyos_gateway.world.seed_documents.approvalflow import (
+    AcceptedValue,
     ApprovalTypeRow,
     FieldSpecRow,
     FieldType,
@@ -112,9 +114,15 @@ def plan_reactions(
     subject: str,
     words: Mapping[str, Any],
     kinds: Collection[Kind],
+    facts: Mapping[str, AcceptedValue] = MappingProxyType({}),
 ) -> None:
-    """Plan the decisions that differ from the honest one, in a drawn order; the next after them is honest."""
-    reactions: list[tuple[ReactionKind, dict[str, str]]] = []
+    """Plan the decisions that differ from the honest one, in a drawn order; the next after them is honest.
+
+    `facts` fill the slots of the answers to questions.
+    """
+    questions = [*words["questions"], *([words["certificate"]] if "certificate" in words else [])]
+    accepted = {question["reason"]: accepted_answers(question, facts) for question in questions}
+    reactions: list[tuple[ReactionKind, dict[str, Any]]] = []
     if Kind.INFORMATION_REQUEST in kinds:
         reactions.append(("request_info", stream.choice(words["questions"])))
     if Kind.RANDOM_REJECTION in kinds:
@@ -136,9 +144,16 @@ def plan_reactions(
                 kind=kind,
                 reason_code=reply.get("code"),
                 reason=reply.get("reason", ""),
+                accepted=accepted[reply["reason"]] if kind == "request_info" else [],
                 extra_minutes=slow if n == 1 else 0,
             )
         )
+
+
+def accepted_answers(question: Mapping[str, Any], facts: Mapping[str, AcceptedValue]) -> list[AcceptedValue]:
+    """Return the accepted answers to a question of texts.toml: one text or several; none where it has no `answer`."""
+    answers = question.get("answer", [])
+    return [answer.format(**facts) for answer in ([answers] if isinstance(answers, str) else answers)]
 
 
 def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow, *, keep_requests: bool = False) -> None:

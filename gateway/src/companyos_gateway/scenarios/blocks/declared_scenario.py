@@ -55,6 +55,8 @@ from companyos_gateway.world import finish_world
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, remove_requests
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.seed_documents.approvalflow import (
+    ADMINISTERING_TEAMS,
+    AcceptedValue,
     ApprovalTypeRow,
     FieldSpecRow,
     FieldType,
@@ -129,6 +131,10 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     @abstractmethod
     def slots(self, facts: FactsT) -> Mapping[str, str]:
         """Return the values of the slots in texts about the subject. `person` is added: somebody in the company."""
+
+    def answers(self, world: WorldBuilder, facts: FactsT) -> Mapping[str, AcceptedValue]:
+        """Return the values of the slots in the answers that approvers accept."""
+        return self.slots(facts)
 
     def citations(self, facts: FactsT) -> Mapping[str, list[str]]:
         """Return the sentences that name the subject, by the way in which they do."""
@@ -268,6 +274,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             subject=requests[-1].subject,
             words=self.texts()["decisions"],
             kinds=kinds,
+            facts=self.answers(world, facts),
         )
         return requests, chain
 
@@ -296,6 +303,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             amount_field="amount_cents" if "amount_cents" in request.fields and len(thresholds) > 1 else None,
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
+            administered_by=list(dict.fromkeys((self.team, *ADMINISTERING_TEAMS))),
         )
         replace_approval_type(world, row, keep_requests=True)
 

@@ -38,6 +38,7 @@ from companyos_gateway.scenarios.budget_transfer.documents import (
 )
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.people import FINANCE
+from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
@@ -89,6 +90,15 @@ class BudgetTransfer(DeclaredScenario[Transfer]):
             "giver_center": giver.fields["cost_center"],
             "taker_center": taker.fields["cost_center"],
             "amount": f"{facts.amount_cents // 100:,}",
+        }
+
+    def answers(self, world: WorldBuilder, facts: Transfer) -> Mapping[str, AcceptedValue]:
+        """Name the cost center of the target line and the budget of the source line."""
+        budget_cents = facts.giver.fields["budget_cents"]
+        return {
+            "taker_center": facts.taker.fields["cost_center"],
+            "giver_budget_cents": budget_cents,
+            "giver_budget": f"{budget_cents / 100:.2f}",
         }
 
     def duplicate_texts(self, facts: Transfer) -> Sequence[str]:

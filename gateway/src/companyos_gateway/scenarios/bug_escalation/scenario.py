@@ -37,6 +37,7 @@ from companyos_gateway.scenarios.blocks.tools import (
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
@@ -127,6 +128,13 @@ class BugEscalation(DeclaredScenario[Failure]):
         """Name the service, or both of a chain, and a symptom."""
         named = sorted(one for one in (facts.service, facts.other) if one is not None)
         return {"service": facts.service, "services": " and ".join(f'"{name}"' for name in named)}
+
+    def answers(self, world: WorldBuilder, facts: Failure) -> Mapping[str, AcceptedValue]:
+        """Name the source of the error rate and the policy's limit."""
+        assert facts.metric is not None
+        source_id = facts.metric.source_id
+        source_name = next(source.name for source in world.datahub.sources if source.id == source_id)
+        return {"source_id": source_id, "source_name": source_name, "escalate_from_percent": facts.limit}
 
     def citations(self, facts: Failure) -> Mapping[str, list[str]]:
         """Return the ways of naming one service, or those of naming two."""

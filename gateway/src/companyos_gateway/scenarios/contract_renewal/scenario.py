@@ -51,6 +51,7 @@ from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
@@ -102,6 +103,15 @@ class ContractRenewal(DeclaredScenario[Contract]):
             "service": record.fields["service"],
             "vendor": vendor.name,
             "vendor_id": vendor.id,
+        }
+
+    def answers(self, world: WorldBuilder, facts: Contract) -> Mapping[str, AcceptedValue]:
+        """Name the vendor and the yearly price."""
+        price_cents = facts.record.fields["yearly_price_cents"]
+        return {
+            "vendor_id": facts.vendor.id,
+            "yearly_price_cents": price_cents,
+            "yearly_price": f"{price_cents / 100:.2f}",
         }
 
     def figures(self, facts: Contract, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:

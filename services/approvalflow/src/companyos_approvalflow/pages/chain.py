@@ -50,7 +50,9 @@ def _answers(thread: Sequence[ThreadEntry]) -> dict[datetime, ThreadEntry]:
 
 
 def _given(answer: ThreadEntry | None) -> Step:
-    return Step(kind="information_given", by=answer and answer.author_id, at=answer and answer.at)
+    if answer is None:
+        return Step(kind="information_given")
+    return Step(kind="information_given", by=answer.author_id, at=answer.at)
 
 
 def approvals_given(request: Approval) -> int:

@@ -1,0 +1,53 @@
+"""Questions of approvers that ask for a fact of the case: who answers with it gets the approval, others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.approvers import accepted_answers
+from companyos_players.adversaries.base import ANSWER_WITH_FILLER
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import asks_for_facts, solutions_for
+from verification.proof.episode_runner import RecordedEpisode
+
+SCENARIOS = sorted(name for name in catalogue() if asks_for_facts(name))
+ASKED = {Kind.INFORMATION_REQUEST.value: 1.0}
+SEEDS = (0, 1, 2, 3)
+
+
+def test_the_scenarios_with_rewritten_questions_ask_for_facts() -> None:
+    assert {"access_request", "budget_transfer", "bug_escalation", "contract_renewal"} <= set(SCENARIOS)
+
+
+def test_answers_are_filled_with_facts() -> None:
+    assert accepted_answers({"reason": "Which vendor?", "answer": "{vendor_id}"}, {"vendor_id": "VEN-1"}) == ["VEN-1"]
+    assert accepted_answers({"answer": ["{cents}", "{price}"]}, {"cents": 5, "price": "0.05"}) == ["5", "0.05"]
+    assert accepted_answers({"reason": "Why?"}, {}) == []
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_planned_question_has_an_accepted_answer(name: str) -> None:
+    for seed in range(8):
+        reactions = catalogue()[name].plan(seed, 0, ASKED).documents["approvalflow"]["reactions"]
+        (asked,) = [row for row in reactions if row["kind"] == "request_info"]
+        assert asked["accepted"]
+        assert all(asked["accepted"])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_fact_is_approved_and_filler_is_not(name: str, play_all: PlayAll) -> None:
+    solutions = solutions_for(name)
+    fair, filler = (
+        play_all([EpisodeSpec(scenario=name, player=one, seed=seed, chaos=0, overrides=ASKED) for seed in SEEDS])
+        for one in (solutions.fair, solutions.adversaries[ANSWER_WITH_FILLER])
+    )
+    assert [kept.result.player_error for kept in fair if not kept.result.success] == []
+    assert [kept.result.seed for kept in filler if kept.result.success] == []
+    assert [_is_left_unanswered(kept) for kept in (*fair, *filler)] == [False] * len(SEEDS) + [True] * len(SEEDS)
+
+
+def _is_left_unanswered(kept: RecordedEpisode) -> bool:
+    decisions = kept.evidence.table("approvalflow", "decisions").values()
+    return "information_not_provided" in {decision["reason_code"] for decision in decisions}
