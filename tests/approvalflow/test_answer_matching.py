@@ -1,4 +1,4 @@
-"""Whether an answer contains an accepted value, however it is spelled."""
+"""Answers contain an accepted value in one of its usual spellings, or they do not."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ async def test_the_thread_keeps_questions_and_answers_in_order(start: Start) -> 
     await flow.post("/approvals/APR-1/notes", json={"body": "I am looking it up."})
     await _answer(flow, FILLER)
     approval = await _answer(flow, "It is CON-12.", score=90)
-    asked, again = (found for found in approval["decisions"] if found["kind"] == "info_requested")
+    first, again = (found for found in approval["decisions"] if found["kind"] == "info_requested")
     assert [(one["kind"], one["author_id"], one["text"]) for one in approval["thread"]] == [
         ("question", CFO, QUESTION),
         ("answer", AGENT, FILLER),
@@ -154,7 +154,7 @@ async def test_the_thread_keeps_questions_and_answers_in_order(start: Start) -> 
         ("answer", AGENT, "It is CON-12.\n\nscore: 90"),
     ]
     assert [one["at"] for one in approval["thread"]] == sorted(one["at"] for one in approval["thread"])
-    assert approval["thread"][0]["at"] == asked["at"]
+    assert approval["thread"][0]["at"] == first["at"]
     assert [note["body"] for note in approval["notes"]] == ["I am looking it up."]
     assert (approval["justification"], approval["notes_total"]) == (WHY, 1)
 

@@ -31,9 +31,9 @@ def test_answers_are_filled_with_facts() -> None:
 def test_every_planned_question_has_an_accepted_answer(name: str) -> None:
     for seed in range(8):
         reactions = catalogue()[name].plan(seed, 0, ASKED).documents["approvalflow"]["reactions"]
-        (asked,) = [row for row in reactions if row["kind"] == "request_info"]
-        assert asked["accepted"]
-        assert all(asked["accepted"])
+        (planned,) = [row for row in reactions if row["kind"] == "request_info"]
+        assert planned["accepted"]
+        assert all(planned["accepted"])
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -31,10 +31,10 @@ class PrivilegedOracle(Generic[CaseT]):
         self.ticket = TicketSkill(client, case.ticket_key)
         self.approvals = ApprovalSkill(client, {"key": self.type_key}, own_id=case.agent_id, answer=self.answer)
 
-    async def answer(self, asked: str) -> str:
+    async def answer(self, text: str) -> str:
         """Return the accepted answer to a question, which may be repeated after an introduction."""
-        known = [answer for question, answer in self.answers.items() if asked.endswith(question)]
-        return known[0] if known else await default_answer(asked)
+        known = [answer for question, answer in self.answers.items() if text.endswith(question)]
+        return known[0] if known else await default_answer(text)
 
     async def work(self) -> None:
         """Do the whole work."""

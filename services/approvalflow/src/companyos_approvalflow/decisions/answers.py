@@ -1,4 +1,4 @@
-"""Whether an answer to an approver's question contains one of the accepted values.
+"""Compares answers to approvers' questions with the accepted values.
 
 Names match on word boundaries in any case and with any punctuation. Numbers, dates and times match by value; the sign
 of a number is not read.
@@ -32,26 +32,26 @@ def _normalized(text: str) -> str:
 def _contains(text: str, value: AcceptedValue) -> bool:
     if not isinstance(value, str):
         return abs(Decimal(str(value))) in set(_numbers(text))
-    wanted = _normalized(value).strip()
-    if _NUMBER.fullmatch(wanted):
-        return not set(_numbers(wanted)).isdisjoint(_numbers(text))
-    if _ISO_DATE.fullmatch(wanted):
-        return date.fromisoformat(wanted) in set(_dates(text))
-    if _ISO_TIME.fullmatch(wanted):
-        return _contains_moment(text, _moment(wanted))
-    return _contains_words(_WORD.findall(text), "".join(_WORD.findall(wanted)))
+    expected = _normalized(value).strip()
+    if _NUMBER.fullmatch(expected):
+        return not set(_numbers(expected)).isdisjoint(_numbers(text))
+    if _ISO_DATE.fullmatch(expected):
+        return date.fromisoformat(expected) in set(_dates(text))
+    if _ISO_TIME.fullmatch(expected):
+        return _contains_moment(text, _moment(expected))
+    return _contains_words(_WORD.findall(text), "".join(_WORD.findall(expected)))
 
 
-def _contains_words(words: Sequence[str], wanted: str) -> bool:
-    """Return whether consecutive words spell the wanted text; hyphens and blanks between them do not matter."""
+def _contains_words(words: Sequence[str], expected: str) -> bool:
+    """Return whether consecutive words spell the expected text; hyphens and blanks between them do not matter."""
     for start in range(len(words)):
-        rest = wanted
+        rest = expected
         for word in words[start:]:
             if not rest or not rest.startswith(word):
                 break
             rest = rest.removeprefix(word)
         if not rest:
-            return bool(wanted)
+            return bool(expected)
     return False
 
 
@@ -111,12 +111,12 @@ def _dates(text: str) -> Iterator[date]:
             continue
 
 
-def _contains_moment(text: str, wanted: datetime) -> bool:
+def _contains_moment(text: str, expected: datetime) -> bool:
     """Return whether the text contains the minute: as an ISO time, or its date and its time of day in UTC."""
     written = [found for found in _ISO_TIME.findall(text) if found[-1] == "z" or found[-6:-5] in ("+", "-")]
-    if any(abs(_moment(found) - wanted) < timedelta(minutes=1) for found in written if _is_moment(found)):
+    if any(abs(_moment(found) - expected) < timedelta(minutes=1) for found in written if _is_moment(found)):
         return True
-    return wanted.date() in set(_dates(text)) and (wanted.hour, wanted.minute) in set(_times_of_day(text))
+    return expected.date() in set(_dates(text)) and (expected.hour, expected.minute) in set(_times_of_day(text))
 
 
 def _times_of_day(text: str) -> Iterator[tuple[int, int]]:

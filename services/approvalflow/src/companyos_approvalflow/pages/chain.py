@@ -46,7 +46,7 @@ def chain_of(request: Approval) -> list[Step]:
 
 def _answers(thread: Sequence[ThreadEntry]) -> dict[datetime, ThreadEntry]:
     """Return the answers by the time of their question."""
-    return {asked.at: given for asked, given in pairwise(thread) if given.kind is EntryKind.ANSWER}
+    return {question.at: given for question, given in pairwise(thread) if given.kind is EntryKind.ANSWER}
 
 
 def _given(answer: ThreadEntry | None) -> Step:

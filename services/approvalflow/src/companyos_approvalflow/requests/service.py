@@ -151,13 +151,17 @@ def show(call: Call, request: Request) -> schemas.Approval:
 def _thread(decisions: Sequence[Decision], answers: Sequence[NoteOfRequest]) -> list[schemas.ThreadEntry]:
     """Return each question, followed by its answers."""
     thread: list[schemas.ThreadEntry] = []
-    for asked in decisions:
-        if asked.kind is DecisionKind.INFO_REQUESTED:
-            question, answer = schemas.EntryKind.QUESTION, schemas.EntryKind.ANSWER
-            thread.append(schemas.ThreadEntry(kind=question, author_id=asked.by, at=asked.at, text=asked.reason))
-            thread += [
-                schemas.ThreadEntry(kind=answer, author_id=note.author_id, at=note.at, text=note.body)
-                for note in answers
-                if note.question_id == asked.id
-            ]
+    for question in decisions:
+        if question.kind is not DecisionKind.INFO_REQUESTED:
+            continue
+        thread.append(
+            schemas.ThreadEntry(
+                kind=schemas.EntryKind.QUESTION, author_id=question.by, at=question.at, text=question.reason
+            )
+        )
+        thread += [
+            schemas.ThreadEntry(kind=schemas.EntryKind.ANSWER, author_id=note.author_id, at=note.at, text=note.body)
+            for note in answers
+            if note.question_id == question.id
+        ]
     return thread
