@@ -44,7 +44,7 @@ class Act:
 
 @dataclass(frozen=True)
 class Facts:
-    """What rules may look at."""
+    """The facts that rules check."""
 
     documents: Mapping[str, Mapping[str, Any]]
     brief: str = ""
@@ -84,7 +84,7 @@ class Facts:
 
     @cached_property
     def started_at(self) -> str:
-        """When the episode starts."""
+        """The start of the episode."""
         return str(self.ticketdesk["started_at"])
 
     @cached_property

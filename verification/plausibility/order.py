@@ -46,7 +46,7 @@ def periods(facts: Facts) -> Found:
 
 
 def due_dates(facts: Facts) -> Found:
-    """Yield due dates that are no working days or not after the creation."""
+    """Yield due dates outside of working days, or not after the creation."""
     for row in facts.tickets.values():
         if row["due_at"] is None:
             continue

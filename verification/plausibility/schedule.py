@@ -1,4 +1,4 @@
-"""What colleagues do while the agent works happens in office hours, by people who are at work."""
+"""Scheduled events of colleagues happen in office hours, and their actors are at work."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class WorldBuilder:
 
     @property
     def last_evening(self) -> datetime:
-        """When the office closed on the last working day before the story starts."""
+        """The closing time of the last working day before the start."""
         return closing_time(working_days_from(self.today, -1))
 
     def latest_after(self, moment: datetime) -> datetime:
