@@ -222,7 +222,7 @@ def _row(
     for person_id in (one.requester_id, one.approver_id):
         world.postpone_departure(stream, person_id, submitted_at)
     subject = add_subject_record(world, stream, audited, one.amount_cents, owner_id=one.requester_id)
-    keys = [ticket.key for ticket in world.ticketdesk.tickets]
+    keys = [ticket.key for ticket in world.ticketdesk.tickets if ticket.created_at < submitted_at]
     expected = PendingRequest(
         type_key=audited.type_key,
         subject=subject.id,

@@ -42,8 +42,8 @@ def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int)
 MIN_AGE = timedelta(minutes=20)
 """How long before the story starts the last of them may have come in."""
 
-MAX_AGE = timedelta(days=3)
-"""How long before it the first may have."""
+MOST_WORKING_DAYS = 3
+"""How many working days before it the first may have."""
 
 
 def recent_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int) -> list[KeySlot]:
@@ -51,7 +51,7 @@ def recent_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: i
     known_keys = [(ticket.key, ticket.created_at) for ticket in world.ticketdesk.tickets if ticket.team_id == team_id]
     known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
     last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))
-    since = max(last_at, world.started_at - MAX_AGE)
+    since = max(last_at, closing_time(working_days_from(world.today, -MOST_WORKING_DAYS)))
     prefix, number = last_key.rpartition("-")[0], _number(last_key)
     slots = []
     for moment in draw_office_moments(stream, since, world.started_at - MIN_AGE, count):
