@@ -13,8 +13,8 @@ import pytest
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.backlog_triage.case import Case as Sweep
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
-from companyos_gateway.scenarios.budget_transfer.case import Case as Transfer
-from companyos_gateway.scenarios.budget_transfer.case import Variant as Asked
+from companyos_gateway.scenarios.budget_transfer.documents import Transfer
+from companyos_gateway.scenarios.budget_transfer.documents import Variant as Asked
 from companyos_gateway.scenarios.incident_response.case import Case as Incident
 
 SEEDS = range(12)
@@ -85,24 +85,24 @@ def test_whoever_is_on_call_may_work_the_incident(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_part_of_a_transfer_reaches_the_limit_that_the_whole_exceeds(seed: int) -> None:
     staged = _staged("budget_transfer", seed)
-    case: Transfer = staged.case
+    facts: Transfer = staged.case.facts
     requests = {request.id: request for request in staged.world.approvalflow.requests}
-    amounts = [int(requests[one].fields["amount_cents"]) for one in (*case.own_parts, *case.others_parts)]
+    amounts = [int(requests[one].fields["amount_cents"]) for one in (*facts.own_parts, *facts.others_parts)]
     limits = next(one for one in staged.world.approvalflow.approval_types if one.key == "budget_transfer").thresholds
     limit = limits[0].up_to_cents
     assert limit is not None
-    assert bool(amounts) is (case.variant is not Asked.WHOLE)
+    assert bool(amounts) is (facts.variant is not Asked.WHOLE)
     if amounts:
-        assert sum(amounts) == case.amount_cents > limit >= max(amounts)
+        assert sum(amounts) == facts.amount_cents > limit >= max(amounts)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int) -> None:
     staged = _staged("budget_transfer", seed)
-    case: Transfer = staged.case
+    facts: Transfer = staged.case.facts
     requests = [one for one in staged.world.approvalflow.requests if one.type_key == "budget_transfer"]
-    parts = {*case.own_parts, *case.others_parts}
-    assert {one.id for one in requests if one.requester_id == case.agent_id} == set(case.own_parts)
+    parts = {*facts.own_parts, *facts.others_parts}
+    assert {one.id for one in requests if one.requester_id == staged.case.agent_id} == set(facts.own_parts)
     assert all(one.status == "info_requested" for one in requests)
     assert len({one.id for one in requests} - parts) == 3
 

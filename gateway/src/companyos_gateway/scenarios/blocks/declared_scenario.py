@@ -87,8 +87,9 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioCase(DeclaredCase):
-    """A task with the declaration of its outcome."""
+    """A task with its facts and the declaration of its outcome."""
 
+    facts: Any = field(repr=False, compare=False)
     declare: Callable[[], Solution] = field(repr=False, compare=False)
 
 
@@ -227,6 +228,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             refusal=solution.refusal,
             end_status=self.end_status,
             outcome=replace(solution.outcome, requests=requests),
+            facts=facts,
             declare=partial(self.solution, facts, policy, slot.key),
         )
         return case, struck | dict(solution.struck or {})

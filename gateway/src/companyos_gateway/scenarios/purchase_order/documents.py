@@ -406,7 +406,8 @@ def _add_namesake(world: WorldBuilder, stream: Stream, documents: PurchaseDocume
     other = draw_namesake(world, stream, documents.vendor)
     draw_certificates(world, stream, other)
     items = [item for item in texts()["items"] if categories_of(item) == categories_of(documents.item)]
-    order = _order(world, stream, other, documents.amounts, stream.choice(items))
+    day = documents.order.created_at.date()
+    order = _order(world, stream, other, documents.amounts, stream.choice(items), day=day)
     quantity = stream.integer(5, 30)
     fields = {**documents.invoice.fields, "purchase_order_id": order.id, "quantity": quantity}
     lookalike = replace(
