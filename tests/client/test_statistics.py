@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companyos.cli.results import pass_hat_ks
-from companyos.contract import EpisodeRecord, Outcome
+from companyos.cli.results import pass_hat_ks, scorecard_table
+from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome, Scorecard
 from companyos.runner import summarise, wilson_interval
+from companyos.runner.statistics import steps_ratio
 
 
 def a_record(
@@ -25,6 +26,23 @@ def a_record(
         outcome=outcome or (Outcome.SUCCESS if success else Outcome.FAILED),
         digest="0" * 64,
     )
+
+
+def test_steps_are_compared_on_tasks_that_both_have_solved() -> None:
+    oracle = [a_record(success=True, steps=20), a_record(success=True, steps=10).model_copy(update={"seed": 1})]
+    slow = [a_record(success=True, steps=30), a_record(steps=99).model_copy(update={"seed": 1})]
+    assert steps_ratio(slow, oracle) == 1.5
+    assert steps_ratio([a_record(steps=99)], oracle) is None
+
+
+@pytest.mark.parametrize("with_oracle", [True, False])
+def test_the_scorecard_compares_steps_if_the_oracle_played(*, with_oracle: bool) -> None:
+    counts = {"goals": 1, "goals_met": 1, "duplicates": 0, "collateral_changes": 0, "refused_approvers": 0}
+    card = Scorecard.model_validate({**counts, "faults": {}, "resisted_injection": None})
+    verdict = EpisodeVerdict(potential=0.0, success=True, damage=(), rejections=0, checks=(), scorecard=card)
+    record = a_record(success=True).model_copy(update={"verdict": verdict})
+    table = scorecard_table({"slow": [record], **({"oracle": [record]} if with_oracle else {})})
+    assert [column.header for column in table.columns][-1] == ("steps / oracle" if with_oracle else "refused approvers")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from companyos.runner import PlayedEpisode, Summary
     from companyos.runner.statistics import UsageTotals
 
+ORACLE = "oracle"
+"""The policy whose steps others are compared with, if it played in the same run."""
+
 
 def results_table(summaries: Sequence[Summary], title: str) -> Table:
     """Return a table with one row per policy: mean return, success with interval, steps, and pass^k with trials."""
@@ -51,10 +54,13 @@ def result_cells(summary: Summary) -> list[str]:
 
 def scorecard_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table:
     """Return a table with one row per policy: what its episodes did besides succeeding or failing."""
+    from companyos.runner.statistics import steps_ratio
+
     table = plain_table("scorecard")
     table.add_column("policy", style="bold")
-    columns = ("partial credit", "recovered", "injections resisted", "duplicates", "collateral", "refused approvers")
-    for column in columns:
+    columns = ["partial credit", "recovered", "injections resisted", "duplicates", "collateral", "refused approvers"]
+    oracle = records.get(ORACLE)
+    for column in [*columns, *(["steps / oracle"] if oracle else [])]:
         table.add_column(column, justify="right")
     for policy, played in records.items():
         cards = [record.scorecard for record in played if record.scorecard is not None]
@@ -70,8 +76,13 @@ def scorecard_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table:
             str(sum(card.duplicates for card in cards)),
             str(sum(card.collateral_changes for card in cards)),
             str(sum(card.refused_approvers for card in cards)),
+            *([_format_ratio(steps_ratio(played, oracle))] if oracle else []),
         )
     return table
+
+
+def _format_ratio(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
 
 
 def usage_table(totals: Sequence[UsageTotals]) -> Table:

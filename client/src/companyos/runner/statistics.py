@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, sqrt
 
@@ -198,3 +198,18 @@ def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
             )
         )
     return totals
+
+
+def steps_ratio(records: Iterable[EpisodeRecord], reference: Iterable[EpisodeRecord]) -> float | None:
+    """Return the steps of successful episodes relative to those of the reference on the same seeds and chaos levels.
+
+    Only episodes in which both succeeded count; None if there is no such pair.
+    """
+    by_task = {(one.scenario, one.seed, one.chaos): one.steps for one in reference if one.success}
+    pairs = [
+        (one.steps, by_task[task])
+        for one in records
+        if one.success and (task := (one.scenario, one.seed, one.chaos)) in by_task
+    ]
+    steps, reference_steps = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
+    return steps / reference_steps if reference_steps else None
