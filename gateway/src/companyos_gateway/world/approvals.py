@@ -45,13 +45,13 @@ _RECORD_OF = {
     "document_publication": "document",
 }
 _JUSTIFICATIONS = (
-    "Planned in the budget of this year and discussed with the team lead.",
-    "Needed before the end of the month, quotes are attached to the ticket.",
-    "Same terms as last year, nothing has changed on our side.",
-    "Requested by the department; the alternatives were more expensive.",
+    "Included in this year's budget and agreed with the team lead.",
+    "Needed before the end of the month. The quotes are attached to the ticket.",
+    "Same terms as last year.",
+    "Requested by the department. The alternatives were more expensive.",
 )
-_REASONS = {"approved": "Approved.", "rejected": "Not in this quarter, please come back with the next budget."}
-_NOTES = ("Could you add the cost centre next time?", "Thanks for the quick answer.", "I have put this on the agenda.")
+_REASONS = {"approved": "Approved.", "rejected": "There is no budget for this in the current quarter."}
+_NOTES = ("Please include the cost center next time.", "Thank you for the quick answer.", "Filed for the audit.")
 
 
 def draw_approvals(world: WorldBuilder, stream: Stream) -> None:

@@ -50,8 +50,8 @@ def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, 
 
 def _comment(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     times = sorted(_draw_time(world, stream, EVENT_MINUTES) for _ in range(stream.integer(*COMMENTS)))
-    for at in times:
-        _plan_comment(world, stream, case.ticket_key, "chatter", at)
+    for at, text in zip(times, stream.sample(_texts()["chatter"], len(times)), strict=True):
+        _plan_comment(world, stream, case.ticket_key, text, at)
     return PlannedEvent(case.ticket_key, {"at": ", ".join(map(format_time, times))})
 
 
@@ -80,7 +80,7 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
 
 def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     at = _draw_time(world, stream, HOLD_MINUTES)
-    by = _plan_comment(world, stream, case.ticket_key, "on_hold", at)
+    by = _plan_comment(world, stream, case.ticket_key, stream.choice(_texts()["on_hold"]), at)
     number = len(world.ticketdesk.transitions) + 1
     data = {"id": f"transition-{number}", "ticket_key": case.ticket_key, "by": by, "to_status": "blocked"}
     _schedule(world, "transition", at, data)
@@ -90,18 +90,17 @@ def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plann
 def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     """Let a colleague give the ticket another priority once it has its own: nobody may end it as they left it."""
     at, key = _draw_time(world, stream, URGENCY_MINUTES), case.ticket_key
-    _plan_comment(world, stream, key, "urgency", at, once_verified=key)
+    _plan_comment(world, stream, key, stream.choice(_texts()["urgency"]), at, once_verified=key)
     priority = stream.choice([level for level in PRIORITIES if level != case.priority])
     _schedule(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=key)
     return PlannedEvent(key, {"from": format_time(at), "priority": priority})
 
 
 def _plan_comment(
-    world: WorldBuilder, stream: Stream, key: str, about: str, at: datetime, *, once_verified: str | None = None
+    world: WorldBuilder, stream: Stream, key: str, text: str, at: datetime, *, once_verified: str | None = None
 ) -> str:
     """Let a colleague write under a ticket; return who."""
     author_id = stream.choice(_colleagues_present(world, at))
-    text: str = stream.choice(_texts()[about])
     number = (
         len(world.ticketdesk.comments) + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events) + 1
     )

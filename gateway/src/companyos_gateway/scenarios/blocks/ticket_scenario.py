@@ -23,7 +23,7 @@ from companyos_shared.wire.company import Company
 
 CaseT = TypeVar("CaseT", bound=TicketCase)
 
-REFUSAL_SHARE = 1 / 8
+REFUSAL_SHARE = 1 / 4
 """Share of instances that must be refused, from REFUSAL_MIN_LEVEL on."""
 
 REFUSAL_MIN_LEVEL = 2
