@@ -56,6 +56,9 @@ class Size:
     processes: int
     """Processes that must yield one digest, besides the concurrent, the restored and the other Python's one."""
 
+    digest_scenarios: int
+    """Maximum number of scenarios whose episodes the processes of row E digest, sampled."""
+
     crowd: int
     """Number of concurrent episodes in one process."""
 
@@ -65,6 +68,9 @@ class Size:
 
     kind_seeds: int
     """Seeds for each decisive chaos kind in each scenario."""
+
+    kind_scenarios: int
+    """Maximum number of scenarios for each decisive chaos kind, sampled."""
 
     friction_seeds: int
     """Seeds for each friction kind; small or rare costs need many pairs."""
@@ -101,10 +107,12 @@ SMOKE = Size(
     code_seeds=4,
     random_traces=500,
     processes=2,
+    digest_scenarios=6,
     crowd=17,
     leak_seeds=1,
     pairs=1,
     kind_seeds=1,
+    kind_scenarios=7,
     friction_seeds=2,
     fired_seeds=2,
     random_episodes=50,
@@ -131,10 +139,12 @@ FULL = Size(
     code_seeds=4,
     random_traces=20_000,
     processes=20,
+    digest_scenarios=1_000,
     crowd=256,
     leak_seeds=5,
     pairs=15,
     kind_seeds=10,
+    kind_scenarios=1_000,
     friction_seeds=10,
     fired_seeds=30,
     random_episodes=1_000,

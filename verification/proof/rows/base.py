@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_shared.streams import Stream
 from verification.proof.sizes import Size
 
 MOST_NAMED = 3
@@ -28,6 +29,11 @@ class Scope:
     def seeds(self, count: int) -> range:
         """Return that many seeds."""
         return range(self.first, self.first + count)
+
+    def sample(self, count: int, *name: str) -> tuple[str, ...]:
+        """Return that many of the scenarios, sampled by name and first seed; all of them if there are fewer."""
+        sampled = Stream("proof", *name, self.first).sample(self.scenarios, min(count, len(self.scenarios)))
+        return tuple(sorted(sampled))
 
 
 @dataclass(frozen=True, kw_only=True)

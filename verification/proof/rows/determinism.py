@@ -60,7 +60,13 @@ class Determinism(Row):
         arguments = ["--seed", str(job.scope.first), "--level", str(_LEVEL), "--at-once", str(at_once)]
         arguments += ["--restored"] if job.part == RESTORED else []
         process = await asyncio.create_subprocess_exec(
-            *(python, "-m", "verification.proof.determinism_worker", *arguments, *job.scope.scenarios),
+            *(
+                python,
+                "-m",
+                "verification.proof.determinism_worker",
+                *arguments,
+                *job.scope.sample(job.scope.size.digest_scenarios, "digests"),
+            ),
             env={**os.environ, **SETTINGS[turn], "PYTHONHASHSEED": str(job.seed)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

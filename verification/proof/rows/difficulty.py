@@ -55,13 +55,12 @@ class Difficulty(Row):
                 yield Job(row="G", part=LEVELS_PART, scope=scope, scenario=scenario, seed=seed, weight=5)
             for seed in scope.seeds(scope.size.fired_seeds):
                 yield Job(row="G", part=PLANS, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL, weight=2)
-            for kind in Kind:
-                is_decisive = marks.mark(kind) is Mark.DECISIVE
-                if marks.rate(kind) > 0:
-                    for seed in scope.seeds(scope.size.kind_seeds if is_decisive else scope.size.friction_seeds):
-                        yield Job(
-                            row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL
-                        )
+        for kind in (kind for kind in Kind if marks.rate(kind) > 0):
+            is_decisive = marks.mark(kind) is Mark.DECISIVE
+            scenarios = scope.sample(scope.size.kind_scenarios, kind) if is_decisive else scope.scenarios
+            for scenario in scenarios:
+                for seed in scope.seeds(scope.size.kind_seeds if is_decisive else scope.size.friction_seeds):
+                    yield Job(row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Run workers at every level, or an ablation with and without its kind."""

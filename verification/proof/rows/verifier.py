@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import DECLARATION
-from companyos_shared.streams import Stream
 from verification.proof.bounds import LEAST_KILLED, LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
 from verification.proof.code_mutation.corpus import random_traces, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
@@ -189,7 +188,7 @@ def judge_all(oracle_run: RecordedEpisode, mutations: NamedMutations) -> Iterato
 async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
     """Run some of the sampled mutants against the final states of the scenarios that they judge."""
     scope = job.scope
-    scenarios = _mutated_scenarios(scope)
+    scenarios = scope.sample(scope.size.code_scenarios, "mutated")
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
     runner = await _mutant_runner(engine, scenarios, scope.size.code_seeds)
     trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
@@ -205,12 +204,6 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
     return [trial.mutant for trial in trials if not trial.killed]
-
-
-def _mutated_scenarios(scope: Scope) -> list[str]:
-    """Return the scenarios whose code is mutated, all or a sample."""
-    names = sorted(scope.scenarios)
-    return sorted(Stream("proof", "mutated", scope.first).sample(names, min(scope.size.code_scenarios, len(names))))
 
 
 async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds: int) -> MutantRunner:
