@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_approvalflow.decisions.answers import AcceptedValue, contains_accepted
+from companyos_approvalflow.answers import AcceptedValue, contains_accepted
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ TOOL = Tool("desk_add", "Add.", SCHEMA, fastjsonschema.compile(SCHEMA, use_defau
         ({"key": "A-1", "value": True}, "value must be a string or be a number; got true"),
         ({"key": "A-1", "fields": {"seats": "ten"}}, 'fields.seats must be an integer; got "ten"'),
         ({"key": "A-1", "fields": {"rooms": 1}}, 'fields contains unknown "rooms"; accepted: seats'),
-        ({"key": "A-1", "tags": ["a", 2]}, "tags must have at most 1 items; got 2"),
+        ({"key": "A-1", "tags": ["a", 2]}, "tags must have at most 1 item; got 2"),
         ({"key": "A-1", "tags": [2]}, "tags.0 must be a string; got 2"),
     ],
 )  # fmt: skip

@@ -9,8 +9,8 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, select
 
 from companyos_approvalflow import tables
+from companyos_approvalflow.answers import AcceptedValue, contains_accepted
 from companyos_approvalflow.approval_types.model import ApprovalType
-from companyos_approvalflow.decisions.answers import AcceptedValue, contains_accepted
 from companyos_approvalflow.delegations.model import Delegation, read_delegations
 from companyos_approvalflow.requests.model import Request
 from companyos_shared.choices import Choice
