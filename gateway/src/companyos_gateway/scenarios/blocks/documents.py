@@ -128,7 +128,7 @@ def add_subject_record(
 ) -> RecordRow:
     """Add the record that a request is about."""
     vendor = stream.choice(world.datahub.vendors)
-    starts_on = working_days_from(world.today, -stream.integer(20, 40))
+    starts_on = working_days_from(world.today, -stream.integer(25, 45))
     filed_at = draw_office_time(stream, starts_on)
     record = RecordRow(
         id=world.ids.take(subject.prefix),
