@@ -123,7 +123,7 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
 def draw_stale_value(stream: Stream, key: str, value: int, low: int, high: int) -> int:
     """Draw what a metric was: in [low, high] and not the given value, and below that where it counts up."""
     if key in CUMULATIVE:
-        return stream.integer(min(low, value // 2), value - 1)
+        return stream.integer(min(low, value // 2), min(high, value - 1))
     return draw_other_value(stream, value, low, high)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.reported_values import ReportedValue
-from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_other_value
+from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_stale_value
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, RefusalGround, SettledRecord, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.records import CURRENCY, PREFIXES
 from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
@@ -117,7 +118,7 @@ def add_closing_documents(
     variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
     taken = {str(row.fields.get("cost_center")) for row in world.datahub.records}
     cost_center = stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
-    quarter = Quarter.ended_before(world.today)
+    quarter = Quarter.ended_before(world.ticket_slots[FINANCE][0].created_at.date())
     documents = ClosingDocuments(
         variant=variant,
         ground=ground,
@@ -157,7 +158,7 @@ def _add_figure(world: WorldBuilder, stream: Stream, documents: ClosingDocuments
         unit="EUR",
         sources=sources,
         value=value,
-        draw_stale_value=lambda own: draw_other_value(own, value, *within),
+        draw_stale_value=lambda own: draw_stale_value(own, METRIC_KEY, value, *within),
         draw_conflicting_value=lambda own: own.integer(*(within if is_over else beyond)),
     )
     documents.figure = ReportedValue(METRIC_KEY, documents.line.id, add_task_metric(world, stream, plan, kinds))
