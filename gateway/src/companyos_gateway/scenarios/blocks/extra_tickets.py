@@ -33,7 +33,7 @@ def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int)
     newest = max(one.created_at for one in world.ticketdesk.tickets if one.key.startswith(prefix))
     first = max(newest, closing_time(working_days_from(world.today, -2)))
     slots = []
-    for moment in draw_office_moments(stream, first, world.started_at - MIN_AGE, count):
+    for moment in draw_office_moments(stream, first, world.last_evening, count):
         last += stream.integer(1, 3)
         slots.append(KeySlot(f"{prefix}{last}", moment))
     return slots

@@ -228,7 +228,8 @@ def _add_pending(world: WorldBuilder, stream: Stream, document: RecordRow) -> No
     document.fields |= dict.fromkeys(shown, "")
     document.state = "draft"
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*PAPER_MINUTES))
-    document.owner_id = stream.choice(world.present(document.created_at.date(), due_at.date())).id
+    people = world.present(document.created_at.date(), due_at.date())
+    document.owner_id = stream.choice([one for one in people if one.id != world.agent_id]).id
     data = {"record_id": document.id, "state": "published", "fields": shown}
     world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 

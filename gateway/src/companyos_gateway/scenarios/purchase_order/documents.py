@@ -230,7 +230,8 @@ def schedule_inspection(world: WorldBuilder, stream: Stream, documents: Purchase
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
     for receipt in documents.receipts:
         if receipt.state == "recorded":
-            receipt.owner_id = stream.choice(world.present(world.today, due_at.date())).id
+            people = world.present(world.today, due_at.date())
+            receipt.owner_id = stream.choice([one for one in people if one.id != world.agent_id]).id
             data = {"record_id": receipt.id, "state": "accepted"}
             world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 

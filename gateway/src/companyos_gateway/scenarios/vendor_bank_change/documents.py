@@ -153,7 +153,8 @@ def schedule_call(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
         return
     due_at = world.company().add_office_minutes(world.started_at, minutes)
     fields = _answered(letter, due_at.date())
-    note.owner_id = stream.choice(world.present(note.created_at.date(), due_at.date())).id
+    people = world.present(note.created_at.date(), due_at.date())
+    note.owner_id = stream.choice([one for one in people if one.id != world.agent_id]).id
     data = {"record_id": note.id, "state": "published", "fields": fields}
     world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
