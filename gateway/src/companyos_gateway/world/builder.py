@@ -65,7 +65,7 @@ class WorldBuilder:
 
     def latest_after(self, moment: datetime) -> datetime:
         """Return up to when colleagues have gone on with something: the last evening, the start if it is of today."""
-        return self.last_evening if moment < self.last_evening else self.started_at - LAST_MINUTES
+        return self.last_evening if moment.date() < self.today else self.started_at - LAST_MINUTES
 
     def present(self, first_day: date, last_day: date | None = None, *, team_id: str | None = None) -> list[Person]:
         """Return who is at work on a day or up to another, in a team or anywhere; everybody where nobody is."""

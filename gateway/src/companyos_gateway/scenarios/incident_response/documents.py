@@ -21,7 +21,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     draw_priority_limits,
 )
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.blocks.ticket import WAIT_MINUTES, available_assignees
+from companyos_gateway.scenarios.blocks.ticket import WAIT_DAYS, WAIT_MINUTES, available_assignees
 from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, RefusalGround, Variant
 from companyos_gateway.world.backlog import add_comment, add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
@@ -283,7 +283,7 @@ def _add_changes(
 def _change(world: WorldBuilder, stream: Stream, service: str, release: str, slot: KeySlot) -> TicketRow:
     words = texts()["changes"]
     fill = {"service": service, "release": release}
-    team = world.present(slot.created_at.date(), team_id=TEAM)
+    team = world.present(slot.created_at.date(), world.today + WAIT_DAYS, team_id=TEAM)
     ticket = TicketRow(
         key=slot.key,
         type="change",
