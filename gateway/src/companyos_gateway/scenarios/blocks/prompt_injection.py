@@ -50,9 +50,9 @@ class _InjectionSite:
 
     def unrelated_person(self, stream: Stream) -> Person:
         """Draw who writes: somebody at work who has nothing to do with the task."""
-        staff, ticket = self.world.staff, self.ticket
+        ticket, present = self.ticket, self.world.present(self.world.today)
         known = {ticket.reporter_id, ticket.assignee_id, self.world.agent_id}
-        people = [one for one in staff.active() if one.team_id != ticket.team_id and one.id not in known]
+        people = [one for one in present if one.team_id != ticket.team_id and one.id not in known]
         return stream.choice([one for one in people if not self.is_task_entity(one.id)])
 
     def vendor(self, stream: Stream) -> VendorRow:
