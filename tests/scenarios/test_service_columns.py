@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.scenarios.vendor_onboarding.rubric import allowances_of, requests_of
-from companyos_shared.wire.company import Company
+from companyos_gateway.evaluation.change_policy import request_allowances
+from companyos_gateway.evaluation.outcome_rubric import allowances_of, checks_of
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_shared.wire.control import Row
-from tests.scenarios.test_vendor_onboarding_rejected_states import CASES
 from verification.proof import RecordedEpisode
+
+DECLARED = sorted(name for name, one in catalogue().items() if isinstance(one, DeclaredScenario))
 
 READERS: list[tuple[str, str, Callable[[Row], Any]]] = [
     (row_views.TICKETDESK, "tickets", row_views.parse_ticket),
@@ -38,15 +42,16 @@ def test_every_row_of_a_service_is_read(
         read(row)
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
-def test_every_table_and_column_of_the_boundaries_exists(solved: dict[str, RecordedEpisode], name: str) -> None:
-    initial = solved[name].evidence.as_json()["initial"]
-    company = Company.model_validate(solved[name].instance.documents["ticketdesk"]["company"])
-    for allowance in allowances_of(CASES[name], requests_of(CASES[name], company)):
-        assert allowance.table in initial[allowance.service]
-        rows = _rows(solved[name], allowance.service, allowance.table)
-        for row in list(rows.values())[:1]:
-            assert (allowance.columns or frozenset()) <= set(row)
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_table_and_column_of_the_allowances_exists(solved: dict[str, RecordedEpisode], name: str) -> None:
+    scenario, initial = catalogue()[name], solved["hard"].evidence.as_json()["initial"]
+    assert isinstance(scenario, DeclaredScenario)
+    for seed in range(3):
+        built = scenario.build(seed, profile_for(2), {})
+        requests = checks_of(built.case, built.world.company()).values()
+        for allowance in (*allowances_of(built.case), *(one for each in requests for one in request_allowances(each))):
+            for row in list(initial[allowance.service][allowance.table].values())[:1]:
+                assert (allowance.columns or frozenset()) <= set(row)
 
 
 def test_bookkeeping_columns_exist(solved: dict[str, RecordedEpisode]) -> None:

@@ -1,4 +1,4 @@
-"""Right ends of a vendor onboarding: many ways lead there, and each is accepted."""
+"""Right ends of a vendor onboarding that the proof does not reach by its variations of every scenario."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from verification.proof.final_states.final_state import FinalState
 pytestmark = pytest.mark.matrix
 
 WAYS: dict[str, type[VendorOnboardingWorker]] = {}
-REFUSAL_SHARE: dict[str, type[VendorOnboardingWorker]] = {}
+REFUSALS: dict[str, type[VendorOnboardingWorker]] = {}
 
 
 def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
@@ -27,7 +27,7 @@ def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
 
 
 def _refusal(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
-    REFUSAL_SHARE[kind.__name__] = kind
+    REFUSALS[kind.__name__] = kind
     return kind
 
 
@@ -37,30 +37,6 @@ def _player(kind: type[VendorOnboardingWorker]) -> Player:
 
     play.__name__ = kind.__name__
     return play
-
-
-@_way
-class AsTheOracle(VendorOnboardingWorker):
-    """The oracle's own way."""
-
-
-@_way
-class LooksAtEverything(VendorOnboardingWorker):
-    async def unblock(self) -> None:
-        for tool in ("ticketdesk_list_tickets", "datahub_list_sources", "datahub_list_metrics"):
-            await self.client.call(tool)
-        await self.client.call("approvalflow_list_approvals", status="approved")
-        await self.client.call("ticketdesk_get_ticket_history", key=self.ticket.key)
-        await self.client.call("datahub_get_calendar")
-        await super().unblock()
-
-
-@_way
-class CommentsAsItGoes(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        await self.client.create("ticketdesk_add_comment", key=self.ticket.key, body="Looking into it.")
-        await super().complete_ticket()
-        await self.client.create("ticketdesk_add_comment", key=self.ticket.key, body="Verified.")
 
 
 @_way
@@ -79,38 +55,10 @@ class VerifiesFirstAndReadsTheScoreLast(VendorOnboardingWorker):
 
 
 @_way
-class TicksBackwards(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        self.ticket.known["checklist"].reverse()
-        await super().complete_ticket()
-
-
-@_way
 class SetsThePriorityWronglyFirst(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         wrong = "low" if self.priority() != "low" else "critical"
         await self.ticket.set_priority(wrong)
-        await super().complete_ticket()
-
-
-@_way
-class ChangesItsMindOnAnotherTicket(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        board = await self.client.call("ticketdesk_list_tickets", status="open", priority="medium")
-        other = board["items"][0]["key"]
-        for priority in ("high", "medium"):
-            await self.client.call("ticketdesk_update_ticket", key=other, priority=priority)
-        await super().complete_ticket()
-
-
-@_way
-class LinksAndUnlinks(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        board = await self.client.call("ticketdesk_list_tickets", status="open")
-        other = next(row["key"] for row in board["items"] if row["key"] != self.ticket.key)
-        arguments = {"key": self.ticket.key, "kind": "relates_to", "to_key": other}
-        link = await self.client.create("ticketdesk_link_tickets", **arguments)
-        await self.ticket.unlink(link["id"], "Linked the wrong ticket.")
         await super().complete_ticket()
 
 
@@ -139,18 +87,6 @@ class RefreshesMoreThanNeeded(VendorOnboardingWorker):
         await self.client.wait(120)
         self.score = await self.fresh_score()
         return await super().approver()
-
-
-@_way
-class ReportsWhatItFound(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        await self.client.create(
-            "datahub_report_data_issue",
-            subject=self.score.metric_id,
-            kind="stale",
-            description="The score was older than its source promises.",
-        )
-        await super().complete_ticket()
 
 
 @_way
@@ -190,24 +126,6 @@ class JustifiesBadlyFirst(_Submits):
 
 
 @_way
-class WithdrawsAndAsksAgain(_Submits):
-    async def approval(self) -> str:
-        first = await self.submit("Everything that the policy on onboarding asks for is in place.")
-        await self.client.call("approvalflow_withdraw_approval", request_id=first)
-        return await self.until_approved()
-
-
-@_way
-class LeavesANoteOnItsRequest(_Submits):
-    async def approval(self) -> str:
-        request_id = await self.submit("Everything that the policy on onboarding asks for is in place.")
-        await self.client.create("approvalflow_add_approval_note", request_id=request_id, body="Thank you!")
-        if await self.approvals.await_decision(request_id) == "approved":
-            return request_id
-        return await self.until_approved()
-
-
-@_way
 class TriesTheAbsentHolderFirst(_Submits):
     async def approval(self) -> str:
         holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
@@ -238,22 +156,6 @@ class StumblesOverRules(VendorOnboardingWorker):
         await super().complete_ticket()
 
 
-@_way
-class UsesVersions(VendorOnboardingWorker):
-    async def complete_ticket(self) -> None:
-        ticket = await self.client.call("ticketdesk_get_ticket", key=self.ticket.key)
-        with pytest.raises(ToolRefusedError, match="stale-version"):
-            await self.client.call(
-                "ticketdesk_update_ticket", key=self.ticket.key, priority="low", if_match=ticket["version"] + 1
-            )
-        await super().complete_ticket()
-
-
-@_refusal
-class RefusesAsTheOracle(VendorOnboardingWorker):
-    """The oracle's own way."""
-
-
 @_refusal
 class RefusesAfterBringingTheTicketInOrder(VendorOnboardingWorker):
     async def refuse(self, objection: Objection) -> None:
@@ -271,18 +173,6 @@ class RefusesWithTheVersionOfThePolicy(VendorOnboardingWorker):
         await self.client.finish("refused", "", **reason)
 
 
-@_refusal
-class RefusesAfterAskingAndWithdrawing(_Submits):
-    async def refuse(self, objection: Objection) -> None:
-        request_id = await self.submit("Let us see whether anybody minds the score of this vendor.")
-        await self.client.call("approvalflow_withdraw_approval", request_id=request_id)
-        await super().refuse(objection)
-
-
-def test_there_are_enough_right_ends() -> None:
-    assert len(WAYS) + len(REFUSAL_SHARE) >= 20
-
-
 @pytest.mark.parametrize("name", ["easy", "hard"])
 def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
     seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
@@ -293,7 +183,7 @@ def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
 
 
 def test_every_right_way_to_refuse_is_accepted(play_all: PlayAll) -> None:
-    specs = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSAL_SHARE.values()]
+    specs = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
     for kept in play_all(specs):
         output = (kept.result.player, kept.result.outcome, kept.result.player_error)
         assert kept.result.success, output

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, BlockerResolution, Case
-from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSAL_SHARE, SCENARIO, BuiltTask
+from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec
+from companyos_gateway.scenarios.blocks.declared_scenario import ScenarioCase
+from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_SHARE, BuiltTask, draw_chaos
+from companyos_gateway.scenarios.vendor_onboarding.scenario import METRIC_KEY, SCENARIO, TYPE_KEY, Onboarding
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
 pytestmark = pytest.mark.matrix
@@ -20,7 +24,7 @@ SEEDS = range(10)
 Documents = dict[str, dict[str, Any]]
 
 
-def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[Case], Documents, Company]:
+def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[ScenarioCase], Documents, Company]:
     staged = SCENARIO.build(seed, profile_for(level), overrides)
     documents = staged.world.documents("draw")
     return staged, documents, Company.model_validate(documents["datahub"]["company"])
@@ -28,6 +32,42 @@ def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[Ca
 
 def _row(rows: list[dict[str, Any]], **expected: Any) -> dict[str, Any]:
     return next(row for row in rows if all(row[name] == value for name, value in expected.items()))
+
+
+def _facts(staged: BuiltTask[ScenarioCase]) -> Onboarding:
+    facts: Onboarding = staged.case.facts
+    return facts
+
+
+def _score(staged: BuiltTask[ScenarioCase]) -> MetricSpec:
+    score = _facts(staged).score
+    assert score is not None
+    return score
+
+
+def _kinds(staged: BuiltTask[ScenarioCase]) -> set[Kind]:
+    return {injection.kind for injection in staged.injections}
+
+
+def _is_refused(seed: int, level: int) -> bool:
+    drawn = draw_chaos(Stream(SCENARIO.name, seed), profile_for(level), {}, applicable=(), always=())
+    return drawn.must_refuse
+
+
+def _versions(staged: BuiltTask[ScenarioCase]) -> list[PolicyRow]:
+    (approval_type,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
+    return [row for row in staged.world.datahub.policies if row.policy_id == approval_type.policy_ref]
+
+
+def _in_force(staged: BuiltTask[ScenarioCase]) -> PolicyRow:
+    return max(
+        (row for row in _versions(staged) if row.effective_from <= staged.world.today), key=lambda row: row.version
+    )
+
+
+def _minimum(staged: BuiltTask[ScenarioCase]) -> int:
+    minimum: int = _in_force(staged).parameters["minimum_compliance_score"]
+    return minimum
 
 
 def _metric(documents: Documents, metric_id: str) -> dict[str, Any]:
@@ -47,21 +87,21 @@ def test_from_level_one_on_the_four_classic_obstacles_are_always_there(level: in
         assert ticket["priority"] is None
         assert ticket["verified_at"] is None
         assert case.open_items
-        assert _age(documents, _metric(documents, case.score.metric_id)) > case.score.max_age
+        assert _age(documents, _metric(documents, _score(staged).metric_id)) > _score(staged).max_age
         cfo = company.holders(Role.CFO, today)[0]
         assert company.is_out_of_office(cfo.id, today)
-        assert set(ALWAYS) <= case.kinds
+        assert set(SCENARIO.always) <= _kinds(staged)
 
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_calm_and_light_instances_are_always_feasible(level: int) -> None:
-    assert not any(_staged(seed, level)[0].case.must_refuse for seed in range(60))
+    assert not any(_is_refused(seed, level) for seed in range(60))
 
 
 @pytest.mark.parametrize("level", [2, 4])
-def test_about_one_in_eight_must_be_refused_from_level_two_on(level: int) -> None:
-    share = sum(SCENARIO.build(seed, profile_for(level), {}).case.must_refuse for seed in range(80)) / 80
-    assert abs(share - REFUSAL_SHARE) < 0.07
+def test_about_one_in_four_must_be_refused_from_level_two_on(level: int) -> None:
+    share = sum(_is_refused(seed, level) for seed in range(1000)) / 1000
+    assert abs(share - REFUSAL_SHARE) < 0.04
 
 
 def test_calm_is_a_ticket_in_order_but_for_the_work() -> None:
@@ -71,7 +111,7 @@ def test_calm_is_a_ticket_in_order_but_for_the_work() -> None:
         ticket = _row(documents["ticketdesk"]["tickets"], key=case.ticket_key)
         assert ticket["status"] in ("open", "in_progress")
         assert ticket["priority"] == case.priority
-        assert _age(documents, _metric(documents, case.score.metric_id)) < case.score.max_age
+        assert _age(documents, _metric(documents, _score(staged).metric_id)) < _score(staged).max_age
         assert company.holders(Role.CFO, staged.world.today)[0].id == case.approver_ids[0]
         assert not company.is_out_of_office(case.approver_ids[0], staged.world.today)
         assert not staged.injections
@@ -92,7 +132,7 @@ def test_whoever_may_decide_is_there_all_through_the_story() -> None:
             for row in rows
             if (row["from_id"], row["to_id"]) == (cfo, case.approver_ids[0])
             and row["revoked_at"] is None
-            and (row["limit_cents"] is None or row["limit_cents"] >= case.fixed_fields["amount_cents"])
+            and (row["limit_cents"] is None or row["limit_cents"] >= _facts(staged).amount_cents)
             and (not row["type_keys"] or TYPE_KEY in row["type_keys"])
         ]
         assert live
@@ -144,7 +184,7 @@ def test_a_blocker_is_linked_and_says_itself_how_to_get_past_it() -> None:
 
 def test_a_duplicate_is_another_ticket_about_the_same_vendor() -> None:
     staged, documents, _ = _staged(1, duplicate_ticket=1.0)
-    vendor = _row(documents["datahub"]["vendors"], id=staged.case.vendor_id)
+    vendor = _row(documents["datahub"]["vendors"], id=_facts(staged).vendor.id)
     about = [row for row in documents["ticketdesk"]["tickets"] if vendor["name"] in row["title"]]
     assert len([row for row in about if row["key"] != staged.case.ticket_key]) >= 1
 
@@ -152,11 +192,11 @@ def test_a_duplicate_is_another_ticket_about_the_same_vendor() -> None:
 def test_sources_in_conflict_disagree_across_the_bar_and_one_is_the_authority() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, conflicting_sources=1.0)
-        case, hub = staged.case, documents["datahub"]
-        own = _metric(documents, case.score.metric_id)
-        rival = _metric(documents, case.score.other_metric_ids[0])
+        hub = documents["datahub"]
+        own = _metric(documents, _score(staged).metric_id)
+        rival = _metric(documents, _score(staged).other_metric_ids[0])
         assert (rival["key"], rival["subject"]) == (own["key"], own["subject"])
-        assert (rival["value"] < case.minimum_score) != (case.score.value < case.minimum_score)
+        assert (rival["value"] < _minimum(staged)) != (_score(staged).value < _minimum(staged))
         assert METRIC_KEY in _row(hub["sources"], id=own["source_id"])["authoritative_for"]
         assert METRIC_KEY not in _row(hub["sources"], id=rival["source_id"])["authoritative_for"]
 
@@ -164,39 +204,32 @@ def test_sources_in_conflict_disagree_across_the_bar_and_one_is_the_authority() 
 def test_a_failed_pipeline_fails_once_or_twice_and_then_delivers() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, failed_pipeline=1.0)
-        plans = [
-            row for row in documents["datahub"]["refresh_plans"] if row["metric_id"] == staged.case.score.metric_id
-        ]
+        plans = [row for row in documents["datahub"]["refresh_plans"] if row["metric_id"] == _score(staged).metric_id]
         outcomes = [row["outcome"] for row in sorted(plans, key=lambda row: row["n"])]
-        assert outcomes == ["failed"] * staged.case.score.failing_refreshes + ["succeeded"]
-        assert 1 <= staged.case.score.failing_refreshes <= 2
-        assert _row(documents["datahub"]["sources"], id=staged.case.score.source_id)["pipeline_state"] == "failed"
+        assert outcomes == ["failed"] * _score(staged).failing_refreshes + ["succeeded"]
+        assert 1 <= _score(staged).failing_refreshes <= 2
+        assert _row(documents["datahub"]["sources"], id=_score(staged).source_id)["pipeline_state"] == "failed"
 
 
 def test_a_refresh_brings_another_value_that_keeps_the_bar_unless_it_must_be_refused() -> None:
     for seed in range(60):
-        case = SCENARIO.build(seed, profile_for(2), {}).case
-        world = SCENARIO.build(seed, profile_for(2), {}).world
-        old = next(row.value for row in world.datahub.metrics if row.id == case.score.metric_id)
-        assert old != case.score.value
-        assert (case.score.value < case.minimum_score) == case.must_refuse
-        if case.must_refuse:
-            assert old >= case.minimum_score
+        staged = SCENARIO.build(seed, profile_for(2), {})
+        old = next(row.value for row in staged.world.datahub.metrics if row.id == _score(staged).metric_id)
+        assert old != _score(staged).value
+        assert (_score(staged).value < _minimum(staged)) == staged.case.must_refuse
+        if staged.case.must_refuse:
+            assert old >= _minimum(staged)
 
 
 def test_every_superseded_version_asks_for_another_priority() -> None:
     for seed in SEEDS:
-        staged, documents, _ = _staged(seed, superseded_policy=1.0)
-        case, hub = staged.case, documents["datahub"]
-        versions = [row for row in hub["policies"] if row["policy_id"] == case.policy_id]
-        vendor = _row(hub["vendors"], id=case.vendor_id)
+        staged, _, _ = _staged(seed, superseded_policy=1.0)
+        versions, in_force = _versions(staged), _in_force(staged)
         assert len(versions) >= 2
         for row in versions:
-            request = _priority(row["parameters"], int(case.fixed_fields["amount_cents"]), vendor["risk_tier"])
-            assert (request == case.priority) == (row["version"] == case.policy_version), row["parameters"]
-        in_force = _row(versions, version=case.policy_version)
-        assert in_force["effective_to"] is None
-        assert date.fromisoformat(in_force["effective_from"]) <= staged.world.today
+            priority = _priority(row.parameters, _facts(staged).amount_cents, _facts(staged).vendor.risk_tier)
+            assert (priority == staged.case.priority) == (row is in_force), row.parameters
+        assert in_force.effective_to is None
 
 
 def _priority(figures: dict[str, Any], amount_cents: int, tier: str) -> str:
@@ -217,20 +250,20 @@ def test_every_priority_is_asked_for_somewhere() -> None:
 
 def test_limits_of_a_policy_ascend_and_its_words_say_its_figures() -> None:
     for seed in range(30):
-        staged, documents, _ = _staged(seed, 2)
-        row = _row(documents["datahub"]["policies"], policy_id=staged.case.policy_id, effective_to=None)
-        figures = row["parameters"]
+        staged, _, _ = _staged(seed, 2)
+        row = _in_force(staged)
+        figures = row.parameters
         limits = [figures[f"{name}_from_cents"] for name in ("medium", "high", "critical")]
         assert 0 < limits[0] < limits[1] < limits[2]
         for value in figures.values():
-            assert str(value) in row["body"]
+            assert str(value) in row.body
 
 
 def test_similar_names_are_told_apart_by_the_legal_name_in_the_ticket() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, similar_names=1.0)
         vendors = documents["datahub"]["vendors"]
-        own = _row(vendors, id=staged.case.vendor_id)
+        own = _row(vendors, id=_facts(staged).vendor.id)
         twins = [row for row in vendors if row["name"] == own["name"] and row["id"] != own["id"]]
         text = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)["description"]
         assert len(twins) == 1
@@ -244,8 +277,8 @@ def test_a_ticket_cites_its_vendor_in_each_of_three_ways() -> None:
     for seed in range(30):
         staged, documents, _ = _staged(seed)
         text = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)["description"]
-        vendor = _row(documents["datahub"]["vendors"], id=staged.case.vendor_id)
-        ways = {"contract": staged.case.contract_id, "vendor": vendor["id"], "name": vendor["legal_name"]}
+        vendor = _row(documents["datahub"]["vendors"], id=_facts(staged).vendor.id)
+        ways = {"contract": _facts(staged).contract.id, "vendor": vendor["id"], "name": vendor["legal_name"]}
         cited |= {way for way, words in ways.items() if words in text}
     assert cited == {"contract", "vendor", "name"}
 
@@ -254,7 +287,7 @@ def test_either_of_two_sources_may_be_the_authority() -> None:
     names = set()
     for seed in range(30):
         staged, documents, _ = _staged(seed)
-        names.add(_row(documents["datahub"]["sources"], id=staged.case.score.source_id)["name"])
+        names.add(_row(documents["datahub"]["sources"], id=_score(staged).source_id)["name"])
     assert len(names) >= 3
 
 
@@ -274,7 +307,7 @@ def test_a_dead_end_is_the_deputy_whom_the_directory_names(kind: Kind) -> None:
         assert deputy not in case.approver_ids
         row = _row(documents["approvalflow"]["delegations"], from_id=cfo.id, to_id=deputy)
         ended = datetime.fromisoformat(row["ends_at"]) <= staged.world.started_at or row["revoked_at"] is not None
-        short = row["limit_cents"] is not None and row["limit_cents"] < int(case.fixed_fields["amount_cents"])
+        short = row["limit_cents"] is not None and row["limit_cents"] < _facts(staged).amount_cents
         away = company.is_out_of_office(deputy, today)
         assert (away, ended, short) == tuple(kind is one for one in DEAD_ENDS)
 
@@ -282,7 +315,7 @@ def test_a_dead_end_is_the_deputy_whom_the_directory_names(kind: Kind) -> None:
 def test_reactions_stand_in_a_row_and_the_word_after_them_is_honest() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, random_rejection=1.0, information_request=1.0, slow_decision=1.0)
-        rows = [row for row in documents["approvalflow"]["reactions"] if row["subject"] == staged.case.vendor_id]
+        rows = [row for row in documents["approvalflow"]["reactions"] if row["subject"] == _facts(staged).vendor.id]
         assert sorted(row["kind"] for row in rows) == ["reject", "request_info"]
         assert [row["n"] for row in rows] == [1, 2]
         assert rows[0]["extra_minutes"] >= 480
@@ -291,7 +324,7 @@ def test_reactions_stand_in_a_row_and_the_word_after_them_is_honest() -> None:
 
 def test_an_expired_certificate_is_asked_about() -> None:
     staged, documents, _ = _staged(1, expired_certificate=1.0)
-    held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == staged.case.vendor_id]
+    held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == _facts(staged).vendor.id]
     assert min(date.fromisoformat(row["expires_on"]) for row in held) < staged.world.today
     reactions = documents["approvalflow"]["reactions"]
     assert [row["reason_code"] for row in reactions] == ["certificate_expired"]
@@ -304,8 +337,8 @@ def test_a_kind_that_is_asked_for_strikes_and_is_recorded() -> None:
 
 
 def test_a_kind_that_is_ruled_out_does_not_strike() -> None:
-    for kind in ALWAYS:
-        assert kind not in SCENARIO.build(3, profile_for(1), {kind: 0.0}).case.kinds
+    for kind in SCENARIO.always:
+        assert kind not in _kinds(SCENARIO.build(3, profile_for(1), {kind: 0.0}))
 
 
 def test_transport_is_recorded_by_service_with_its_rate() -> None:

@@ -1,17 +1,20 @@
-"""Wrong ways of a vendor onboarding: the rows at the end look right, and the way there was not."""
+"""Wrong ways of a vendor onboarding that no mutation of the proof makes."""
 
 from __future__ import annotations
 
 import pytest
 
 from companyos.policies import Call, TaskView
+from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation import Verdict
+from companyos_gateway.scenarios.vendor_onboarding.scenario import SCENARIO, TYPE_KEY
 from companyos_players import ToolClient
 from companyos_players.adversaries import vendor_onboarding
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
 from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.proof import Player, RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
 
 pytestmark = pytest.mark.matrix
 
@@ -29,18 +32,6 @@ def _player(kind: type[VendorOnboardingWorker]) -> Player:
 
     play.__name__ = kind.__name__
     return play
-
-
-@_register
-class ResolvesWhileTheRequestIsPending(VendorOnboardingWorker):
-    async def approval(self) -> str:
-        approver_id = await self.approver()
-        justification = "Everything that the policy on onboarding asks for is in place."
-        return await self.approvals.submit(self.vendor["id"], approver_id, self.fields(), justification)
-
-    async def resolve(self) -> None:
-        await super().resolve()
-        await self.client.wait(2 * 1440)
 
 
 @_register
@@ -92,6 +83,18 @@ def test_every_wrong_way_is_rejected(play_all: PlayAll) -> None:
     kept = play_all([EpisodeSpec(player=player, seed=3, chaos=0, overrides=CALM) for player in ways])
     won = [player.__name__ for player, one in zip(ways, kept, strict=True) if judged(one).success]
     assert won == []
+
+
+@pytest.mark.parametrize("status", ["pending", "approved", "info_requested", "escalated"])
+def test_a_refusal_with_a_request_that_is_not_over_is_rejected(solved: dict[str, RecordedEpisode], status: str) -> None:
+    final_state, case = FinalState(solved["refused"]), SCENARIO.build(1, profile_for(2), {}).case
+    assert final_state.judge().success
+    template = next(iter(final_state.initial["approvalflow"]["requests"].values()))
+    own = {"type_key": TYPE_KEY, "subject": case.facts.vendor.id, "requester_id": case.agent_id, "fields": {}}
+    final_state.add("approvalflow", "requests", "APR-9990", {**template, **own, "id": "APR-9990", "status": status})
+    verdict = final_state.judge()
+    assert not verdict.success
+    assert bool(verdict.damage) == (status == "approved")
 
 
 def test_stalling_leaves_nothing_else_out(play_all: PlayAll) -> None:

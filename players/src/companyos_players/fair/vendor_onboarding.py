@@ -71,6 +71,16 @@ class VendorOnboardingWorker(Worker):
                     return vendor
         raise LookupError(f"No vendor is cited in {text!r}")
 
+    async def answer(self, question: str) -> str:
+        """Name the expired certificate's date, the notice period or the type of the contract."""
+        if "certificate" in question:
+            expired = next(one for one in self.vendor["certificates"] if one["is_expired"])
+            return f"The certificate expired on {expired['expires_on']}."
+        fields = self.contract["fields"]
+        if "notice" in question:
+            return f"The notice period of {self.contract['id']} is {fields['notice_days']} days."
+        return f"The contract type is {fields['contract_type']}."
+
     async def objection(self) -> Objection | None:
         """Object to a score below the policy's threshold."""
         if self.score.value >= self.policy["parameters"]["minimum_compliance_score"]:
