@@ -63,13 +63,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME)
     for folder in (players / "fair", players / "adversaries", verification / "privileged"):
-        shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
+        if (folder / f"{MODEL}.py").exists():
+            shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
     for file in (
         *(package / "scenarios" / NAME).rglob("*.py"),
         *players.rglob(f"{NAME}.py"),
         *verification.rglob(f"{NAME}.py"),
     ):
-        text = file.read_text().replace(f'\nNAME = "{MODEL}"', f'\nNAME = "{NAME}"')
+        text = file.read_text().replace(
+            f'    name, team, topic, max_steps = "{MODEL}"', f'    name, team, topic, max_steps = "{NAME}"'
+        )
         for place in ("scenarios", "fair", "adversaries", "privileged"):
             text = text.replace(f"{place}.{MODEL}", f"{place}.{NAME}")
         file.write_text(text)

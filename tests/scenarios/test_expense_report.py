@@ -9,15 +9,15 @@ from verification.privileged.solutions import solutions_for
 from verification.proof.players.oracles import clairvoyant_oracle
 
 NAME = "expense_report"
-FEW_COLLEAGUES = (14, 114, 123, 146, 205, 241)
-"""Seeds in which three or four colleagues could stand in for the manager."""
+FEW_COLLEAGUES = (19, 63, 66, 145, 213, 249)
+"""Seeds in which only four colleagues could stand in for the manager."""
 
 MANY_DEAD_ENDS = dict.fromkeys(
     ("approver_out_of_office", "delegate_out_too", "expired_delegation", "limit_too_low", "approver_leaves"), 1.0
 )
 
 
-@pytest.mark.parametrize(("seed", "level"), [(179, 2), (131, 3), (178, 3), (24, 4), (88, 4)])
+@pytest.mark.parametrize(("seed", "level"), [(182, 2), (17, 3), (172, 3), (50, 4), (105, 4)])
 def test_the_fair_oracle_asks_whoever_is_there_when_the_receipt_has_come(
     seed: int, level: int, play_all: PlayAll
 ) -> None:
@@ -33,6 +33,6 @@ def test_where_colleagues_are_few_other_leads_stand_in_for_the_manager(seed: int
 
 
 def test_both_oracles_solve_a_stormy_report_of_a_small_team(play_all: PlayAll) -> None:
-    players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, 123, 4))
-    for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=123, chaos=4) for player in players]):
+    players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, 66, 4))
+    for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=66, chaos=4) for player in players]):
         assert kept.result.success, kept.result.player_error

@@ -54,6 +54,13 @@ class ExpenseReportWorker(Worker):
         person = await self.client.call("datahub_get_person", person_id=person_id)
         return person["name"] in text
 
+    async def answer(self, question: str) -> str:
+        """Name the cost center or the date of the expense."""
+        fields = self.expenses[0]["fields"]
+        if "cost center" in question:
+            return f"The expense is charged to {fields['cost_center']}."
+        return f"The expense was incurred on {fields['incurred_on']}."
+
     async def objection(self) -> Objection | None:
         """Object to a duplicate, an excluded category, or an amount above its limit."""
         policy, figures = self.policy["policy_id"], self.policy["parameters"]

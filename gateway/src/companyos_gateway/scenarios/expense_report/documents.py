@@ -1,19 +1,21 @@
-"""The report itself: who has paid what, with which papers, and what else was filed that looks like it."""
+"""The records of a report, its receipt, and expenses that look like it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
+from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.expense_report.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.records import CURRENCY, rounded_amount
-from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow
+from companyos_gateway.world.calendar import working_days_from
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
 
@@ -22,34 +24,55 @@ AMOUNTS = {
     Role.FINANCE_CONTROLLER: (120_000, 400_000),
     Role.CFO: (600_000, 1_800_000),
 }
-"""Amounts in cents by the role that will decide about them."""
+"""Amounts in cents by the role that decides about them."""
 
 UNLIMITED = ("travel", "training", "equipment")
 UNITS = {"lodging": "nights", "meal": "attendees"}
+"""The field that counts the units of a category whose price per unit is limited."""
+
 UNIT_COUNTS = {Role.TEAM_LEAD: (2, 5), Role.FINANCE_CONTROLLER: (10, 30)}
-"""Nights or attendees by the role that will decide: a CFO decides about no expense that has a limit for each."""
+"""Nights or attendees by the role that decides: a CFO decides about no expense that has a limit for each."""
 
 PERSONAL = ("fine", "minibar", "gift", "clothing", "phone_cover")
-RECEIPT_COMES_MINUTES = (120, 960)
-"""Office minutes until the employee files the receipt."""
+RECEIPT_DAYS = timedelta(days=5)
+"""Days within which the employee files a missing receipt."""
 
-RECEIPT_COMES_DAYS = timedelta(days=5)
-"""Days within which those office minutes lie."""
+
+class Variant(StrEnum):
+    """Variant of the case: complete, receipt elsewhere or late, two records, or flat rate."""
+
+    WHOLE = "whole"
+    FOUND = "found"
+    COMES = "comes"
+    SPLIT = "split"
+    PER_DIEM = "per_diem"
+
+
+class RefusalGround(StrEnum):
+    """Why a report must be refused; the value is the policy's reason code."""
+
+    OVER_LIMIT = "policy_violation"
+    PERSONAL = "not_entitled"
+    DUPLICATE = "duplicate"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A report as it was filed."""
+    """A report as it was filed; the ticket names the first of its records."""
 
-    owner: Person
-    records: tuple[RecordRow, ...]
-    papers: Variant
+    variant: Variant
     ground: RefusalGround | None
     role: Role
-    units: int
-    receipt_total_cents: int
-    purpose: str
-    paid_twin_id: str | None
+    owner: Person
+    manager_id: str
+    records: tuple[RecordRow, ...]
+    paid_id: str | None
+    """The paid record with the same receipt number, if there is one."""
+
+    @property
+    def first(self) -> RecordRow:
+        """The first record."""
+        return self.records[0]
 
     @property
     def amount_cents(self) -> int:
@@ -59,187 +82,142 @@ class Report:
     @property
     def category(self) -> str:
         """The category of the expense."""
-        return str(self.records[0].fields["category"])
+        return str(self.first.fields["category"])
 
-
-def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
-    return load_texts(__file__)
+    @property
+    def missing_receipt(self) -> dict[str, Any]:
+        """The fields that the first record still needs; empty if no receipt is missing."""
+        is_missing = self.variant in (Variant.FOUND, Variant.COMES)
+        return {"receipt_attached": True, "receipt_total_cents": self.first.amount_cents} if is_missing else {}
 
 
 def add_report(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Report:
-    """Add the records of a report, its receipt where that lies elsewhere, and what looks like it."""
-    people = world.present(world.today, world.today + RECEIPT_COMES_DAYS)
+    """Add the records of a report, its receipt if that is filed elsewhere, and expenses that look like it."""
+    people = world.present(world.today, world.today + RECEIPT_DAYS)
     owner = stream.choice([one for one in people if not one.roles and one.id != world.agent_id])
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
-    papers = stream.choice(list(Variant))
-    if ground is not None and papers is not Variant.FOUND:
-        papers = Variant.WHOLE
-    category = _category(stream, papers, ground)
-    role = _role(stream, papers, category)
-    units = stream.integer(*UNIT_COUNTS[role]) if category in UNITS else 0
-    amount_cents = rounded_amount(stream, *AMOUNTS[role])
-    spent_on = working_days_from(world.today, -stream.integer(6, 30))
-    purpose = stream.choice(texts()["purposes"])
-    title = f"{purpose}, {spent_on.day} {spent_on:%B}"
-    fields = _fields(stream, category, units, spent_on, purpose)
-    first = _record(world, stream, owner, title, amount_cents, fields, spent_on)
-    records = [first]
-    total = amount_cents
-    if papers is Variant.SPLIT:
-        records.append(_split(world, stream, first, owner, title))
-    elif papers is not Variant.PER_DIEM:
-        first.fields |= {"receipt_attached": True, "receipt_total_cents": total}
-    if papers in (Variant.FOUND, Variant.COMES):
-        first.fields |= {"receipt_attached": False, "receipt_total_cents": 0}
-    if papers is Variant.FOUND:
-        _file_receipt(world, stream, first, total)
-    world.datahub.records.extend(records)
+    variant = stream.choice(list(Variant))
+    if ground is not None and variant is not Variant.FOUND:
+        variant = Variant.WHOLE
+    category = _category(stream, variant, ground)
+    role = _role(stream, variant, category)
+    records = _file_records(world, stream, owner, variant, category, role)
+    first = records[0]
+    if variant is Variant.FOUND:
+        title = stream.choice(load_texts(__file__)["receipts"]["found"]).format(title=first.title)
+        fields = {"document_type": "receipt", "expense_id": first.id, "total_cents": first.amount_cents}
+        columns: dict[str, Any] = {"kind": "document", "state": "published", "amount_cents": None, "currency": None}
+        receipt = replace(first, id=world.ids.take("DOC"), title=title, fields=fields, **columns)
+        world.datahub.records.append(receipt)
     paid = _add_paid(world, stream, first, is_same=ground is RefusalGround.DUPLICATE)
     if Kind.SIMILAR_NAMES in kinds:
-        _add_namesake(world, stream, first)
+        others = [one.id for one in world.staff.active() if one.id != owner.id and not one.roles]
+        amount_cents = rounded_amount(stream, 20_000, 300_000)
+        _add_similar(world, stream, first, {}, owner_id=stream.choice(others), amount_cents=amount_cents)
     return Report(
-        owner=owner,
-        records=tuple(records),
-        papers=papers,
+        variant=variant,
         ground=ground,
         role=role,
-        units=units,
-        receipt_total_cents=records[0].amount_cents or 0,
-        purpose=purpose,
-        paid_twin_id=paid.id if ground is RefusalGround.DUPLICATE else None,
+        owner=owner,
+        manager_id=world.staff.lead(owner.team_id).id,
+        records=tuple(records),
+        paid_id=paid.id if ground is RefusalGround.DUPLICATE else None,
     )
 
 
-def schedule_receipt(world: WorldBuilder, stream: Stream, report: Report) -> datetime | None:
-    """Let the employee file a receipt that is still to come; return when."""
-    if report.papers is not Variant.COMES:
-        return None
-    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*RECEIPT_COMES_MINUTES))
-    filed = {"receipt_attached": True, "receipt_total_cents": report.receipt_total_cents}
-    data = {"record_id": report.records[0].id, "fields": filed}
-    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
-    return due_at
-
-
-def _category(stream: Stream, papers: Variant, ground: RefusalGround | None) -> str:
+def _category(stream: Stream, variant: Variant, ground: RefusalGround | None) -> str:
     limited, unlimited, personal = (stream.choice(names) for names in (tuple(UNITS), UNLIMITED, PERSONAL))
     if ground is RefusalGround.PERSONAL:
         return personal
     if ground is RefusalGround.OVER_LIMIT:
         return limited
-    if papers is Variant.PER_DIEM:
+    if variant is Variant.PER_DIEM:
         return "per_diem"
-    return unlimited if papers is Variant.SPLIT or stream.chance(0.4) else limited
+    return unlimited if variant is Variant.SPLIT or stream.chance(0.4) else limited
 
 
-def _role(stream: Stream, papers: Variant, category: str) -> Role:
-    """Draw the role that will decide, among those whose amounts are plausible for the category."""
+def _role(stream: Stream, variant: Variant, category: str) -> Role:
+    """Draw the role that decides, among those whose amounts are plausible for the category."""
     if category == "per_diem" or category in PERSONAL:
         return Role.TEAM_LEAD
     if category in UNITS:
         return stream.choice(list(UNIT_COUNTS))
-    return stream.choice([role for role in AMOUNTS if papers is not Variant.SPLIT or role is not Role.TEAM_LEAD])
+    return stream.choice([role for role in AMOUNTS if variant is not Variant.SPLIT or role is not Role.TEAM_LEAD])
 
 
-def _fields(stream: Stream, category: str, units: int, spent_on: date, purpose: str) -> dict[str, Any]:
+def _file_records(
+    world: WorldBuilder, stream: Stream, owner: Person, variant: Variant, category: str, role: Role
+) -> list[RecordRow]:
+    """File one record of the amount, or two with about half of it each."""
+    amounts = [rounded_amount(stream, *AMOUNTS[role])]
+    if variant is Variant.SPLIT:
+        second = rounded_amount(stream, amounts[0] * 2 // 5, amounts[0] * 3 // 5)
+        amounts = [amounts[0] - second, second]
+    spent_on = working_days_from(world.today, -stream.integer(6, 30))
+    purpose = stream.choice(load_texts(__file__)["purposes"])
     fields: dict[str, Any] = {
         "category": category,
         "purpose": purpose,
         "cost_center": f"CC-{stream.integer(100, 480)}",
         "incurred_on": spent_on.isoformat(),
-        "receipt_number": f"R{stream.integer(10_000, 99_999)}",
     }
     if category in UNITS:
-        fields[UNITS[category]] = units
-    if category == "per_diem":
-        fields |= {"days": stream.integer(5, 9), "receipt_attached": False}
-        del fields["receipt_number"]
-    return fields
+        fields[UNITS[category]] = stream.integer(*UNIT_COUNTS[role])
+    is_attached = variant in (Variant.WHOLE, Variant.SPLIT)
+    records: list[RecordRow] = []
+    for amount_cents in amounts:
+        receipt = {
+            "receipt_number": f"R{stream.integer(10_000, 99_999)}",
+            "receipt_attached": is_attached,
+            "receipt_total_cents": amount_cents if is_attached else 0,
+        }
+        if category == "per_diem":
+            receipt = {"days": stream.integer(5, 9), "receipt_attached": False}
+        records.append(
+            file_record(
+                world,
+                stream,
+                "expense",
+                title=_title(purpose, spent_on) + (" (continued)" if records else ""),
+                state="submitted",
+                day=working_days_from(spent_on, stream.integer(1, 3)),
+                fields=fields | receipt,
+                owner_id=owner.id,
+                amount_cents=amount_cents,
+                starts_on=spent_on,
+            )
+        )
+    for record, following in pairwise(records):
+        record.fields["continued_in"] = following.id
+    return records
 
 
-def _record(
-    world: WorldBuilder, stream: Stream, owner: Person, title: str, amount_cents: int, fields: dict[str, Any], day: date
-) -> RecordRow:
-    filed_at = draw_office_time(stream, working_days_from(day, stream.integer(1, 3)))
-    return RecordRow(
-        id=world.ids.take("EXP"),
-        kind="expense",
-        title=title,
-        state="submitted",
-        owner_id=owner.id,
-        vendor_id=None,
-        amount_cents=amount_cents,
-        currency=CURRENCY,
-        starts_on=day,
-        ends_on=None,
-        fields=fields,
-        created_at=filed_at,
-        updated_at=filed_at,
-    )
-
-
-def _split(world: WorldBuilder, stream: Stream, first: RecordRow, owner: Person, title: str) -> RecordRow:
-    """Take about half of the amount off the first record and put it on a second one."""
-    whole = first.amount_cents or 0
-    share = rounded_amount(stream, whole * 2 // 5, whole * 3 // 5)
-    number = f"R{stream.integer(10_000, 99_999)}"
-    fields = {**first.fields, "receipt_number": number, "receipt_attached": True, "receipt_total_cents": share}
-    second = _record(world, stream, owner, f"{title} (continued)", share, fields, first.starts_on or world.today)
-    first.amount_cents = whole - share
-    own = {"receipt_attached": True, "receipt_total_cents": whole - share, "continued_in": second.id}
-    first.fields |= own
-    return second
-
-
-def _file_receipt(world: WorldBuilder, stream: Stream, record: RecordRow, total_cents: int) -> None:
-    """File the receipt among the documents."""
-    title = stream.choice(texts()["receipts"]["found"]).format(title=record.title)
-    receipt = replace(
-        record,
-        id=world.ids.take("DOC"),
-        kind="document",
-        title=title,
-        state="published",
-        amount_cents=None,
-        currency=None,
-        fields={"document_type": "receipt", "expense_id": record.id, "total_cents": total_cents},
-    )
-    world.datahub.records.append(receipt)
+def _title(purpose: str, day: date) -> str:
+    return f"{purpose}, {day.day} {day:%B}"
 
 
 def _add_paid(world: WorldBuilder, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow:
     """Add an expense that was paid before: the same one, or another one of the same amount."""
-    number = f"R{stream.integer(10_000, 99_999)}"
-    day = record.starts_on if is_same else working_days_from(world.today, -stream.integer(40, 60))
-    assert day is not None
-    fields = {**record.fields, "incurred_on": day.isoformat(), "receipt_attached": True}
-    fields.pop("continued_in", None)
-    if not is_same:
-        fields["receipt_number"] = number
-    paid = replace(
-        record,
-        id=world.ids.take("EXP"),
-        title=record.title if is_same else f"{record.fields['purpose']}, {day.day} {day:%B}",
-        state="paid",
-        starts_on=day,
-        fields=fields,
-        updated_at=record.created_at + timedelta(minutes=stream.integer(30, 400)),
-        version=3,
-    )
-    world.datahub.records.append(paid)
-    return paid
+    updated_at = record.created_at + timedelta(minutes=stream.integer(30, 400))
+    columns: dict[str, Any] = {"state": "paid", "updated_at": updated_at, "version": 3}
+    if is_same:
+        return _add_similar(world, stream, record, {"receipt_number": record.fields["receipt_number"]}, **columns)
+    day = working_days_from(world.today, -stream.integer(40, 60))
+    title = _title(record.fields["purpose"], day)
+    return _add_similar(world, stream, record, {"incurred_on": day.isoformat()}, title=title, starts_on=day, **columns)
 
 
-def _add_namesake(world: WorldBuilder, stream: Stream, record: RecordRow) -> None:
-    """Add an expense of the same title that somebody else has handed in."""
-    others = [one for one in world.staff.active() if one.id != record.owner_id and not one.roles]
-    fields = {**record.fields, "receipt_attached": True, "receipt_number": f"R{stream.integer(10_000, 99_999)}"}
-    fields.pop("continued_in", None)
-    amount_cents = rounded_amount(stream, 20_000, 300_000)
-    if "receipt_total_cents" in fields:
-        fields["receipt_total_cents"] = amount_cents
-    other = replace(
-        record, id=world.ids.take("EXP"), owner_id=stream.choice(others).id, amount_cents=amount_cents, fields=fields
-    )
+def _add_similar(
+    world: WorldBuilder, stream: Stream, record: RecordRow, fields: dict[str, Any], **columns: Any
+) -> RecordRow:
+    """Add an expense that differs from a record in these fields and columns; it has its receipt."""
+    other = replace(record, id=world.ids.take("EXP"), **columns)
+    receipt = {
+        "receipt_number": f"R{stream.integer(10_000, 99_999)}",
+        "receipt_attached": True,
+        "receipt_total_cents": other.amount_cents,
+    }
+    other.fields = {**record.fields, **receipt, **fields}
+    other.fields.pop("continued_in", None)
     world.datahub.records.append(other)
+    return other
