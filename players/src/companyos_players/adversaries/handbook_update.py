@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from companyos_players import Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
@@ -14,33 +12,6 @@ from companyos_players.adversaries.base import (
     compose,
 )
 from companyos_players.fair.handbook_update import HandbookUpdateWorker
-
-Json = dict[str, Any]
-
-
-class PublishesBeforeApproval(NeverRefuses, HandbookUpdateWorker):
-    """Publishes the page before the approval and corrects the reference later."""
-
-    async def prepare_request(self) -> None:
-        await super().prepare_request()
-        await self.hub.update(self.subject(), state="published")
-
-
-class OmitsReference(NeverRefuses, HandbookUpdateWorker):
-    """Publishes the page without its approval reference."""
-
-    async def follow_up(self, request_id: str) -> None:
-        await self.hub.update(self.subject(), state="published")
-        if self.published is not None:
-            await self.hub.update(self.published["id"], state="archived")
-
-
-class InventsPolicyVersion(NeverRefuses, HandbookUpdateWorker):
-    """States an invented policy version."""
-
-    def fields(self) -> Json:
-        fields = super().fields()
-        return {**fields, "policy_version": fields["policy_version"] + 1}
 
 
 class RaisesRevision(NeverRefuses, HandbookUpdateWorker):
@@ -63,9 +34,6 @@ class ArchivesEverything(NeverRefuses, HandbookUpdateWorker):
 
 
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
-    "publish_first": PublishesBeforeApproval,
-    "forget_the_reference": OmitsReference,
-    "invent_the_version": InventsPolicyVersion,
     "raise_the_revision": RaisesRevision,
     "archive_everything": ArchivesEverything,
     "old_policy": compose(UsesOldPolicy, HandbookUpdateWorker),
