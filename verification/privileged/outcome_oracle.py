@@ -7,11 +7,12 @@ from typing import Any
 
 from companyos_gateway.evaluation.entity_goals import (
     CertificateOnFile,
+    DelegationRevoked,
     EntityGoal,
     RecordInState,
     RequestCancelled,
-    RequestEscalated,
     RequestWithdrawn,
+    TicketInState,
     VendorInState,
 )
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal
@@ -30,7 +31,8 @@ from companyos_gateway.evaluation.outcome import (
     RecordSum,
     Request,
 )
-from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, ToolClient
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
 from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
 
 COLLEAGUE_WAIT_MINUTES = 1440
@@ -86,6 +88,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         for entities in self.case.outcome.prepared:
             for goal in entities.goals:
                 await self.settle_one(goal)
+        for one in self.case.outcome.escalated:
+            await self.requests.escalate(one.request_id, self.case.approver_ids[0], JUSTIFICATION, one.references[0])
 
     async def settle_one(self, goal: EntityGoal) -> None:
         """Bring one entity to its end."""
@@ -100,11 +104,21 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.requests.withdraw(request_id)
             case RequestCancelled(request_id, reason):
                 await self.requests.cancel(request_id, reason.code, reason.references[0])
-            case RequestEscalated(request_id, _, references):
-                approver_id = self.case.approver_ids[0]
-                await self.requests.escalate(request_id, approver_id, JUSTIFICATION, references[0])
+            case DelegationRevoked(delegation_id):
+                await self.requests.revoke(delegation_id)
+            case TicketInState(ticket_goal):
+                await self.hand_over(ticket_goal)
             case _:
                 raise TypeError(f"unknown goal {goal!r}")
+
+    async def hand_over(self, goal: TicketGoal) -> None:
+        """Assign a ticket to the first person who is at work when it is due."""
+        for person_id in goal.assignee_ids or ():
+            try:
+                await TicketSkill(self.client, goal.key).assign(person_id)
+            except ToolRefusedError:
+                continue
+            return
 
     async def read(self, row_path: str) -> None:
         """Read a row by its path, such as `datahub.records[CTR-1]`."""

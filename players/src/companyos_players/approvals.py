@@ -179,11 +179,11 @@ class RequestSkill:
         fields = {"approver_id": approver_id, "reason": reason, "reason_ref": reason_ref}
         await self.client.update("approvalflow_escalate_approval", is_done, request_id=request_id, **fields)
 
-    async def revoke(self, delegation_id: str, *, to_id: str) -> None:
-        """Revoke a person's delegation."""
+    async def revoke(self, delegation_id: str) -> None:
+        """Revoke a delegation."""
 
         async def is_done() -> bool:
-            rows = await self.client.list_all("approvalflow_list_delegations", to_id=to_id)
+            rows = await self.client.list_all("approvalflow_list_delegations")
             return any(row["id"] == delegation_id and row["revoked_at"] is not None for row in rows)
 
         await self.client.update("approvalflow_revoke_delegation", is_done, delegation_id=delegation_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, FieldSource, RequestChecks
 from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
-from companyos_gateway.evaluation.entity_goals import EntityGoals
+from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestEscalated
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import Fact
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, source_once_record_holds
@@ -167,6 +167,30 @@ class Request:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Escalation:
+    """A request of somebody else that is escalated to a person who may decide it.
+
+    `role`, `amount_cents`, `holder_ids` and `barred_ids` say who may, as in a `Request`. The agent gives one of the
+    `references` as the reason.
+    """
+
+    request_id: str
+    type_key: str
+    role: Role
+    references: tuple[str, ...]
+    amount_cents: int = 0
+    holder_ids: frozenset[str] | None = None
+    barred_ids: frozenset[str] = frozenset()
+
+    def goal(self, company: Company) -> RequestEscalated:
+        """Return the end of the request."""
+        authority = ApprovalAuthority(
+            company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.barred_ids
+        )
+        return RequestEscalated(self.request_id, authority, self.references)
+
+
 class RefusalAct(Protocol):
     """An act that has to precede the cancellation of the ticket."""
 
@@ -268,15 +292,17 @@ class FraudReported:
 class Outcome:
     """The right end of a task, besides that of its ticket.
 
-    `prepared` are ends of other entities, reached before the last request is made. `requests` are made in this order,
-    by different approvers; the last one is linked to the ticket. `goals` hold once it is approved. A refusal needs
-    `facts`, which the agent was shown before it decided: before `act`, where something has to be done first, else
-    before it cancelled the ticket. Stale `metrics` have to be refreshed. True data issues may be reported on `subjects`
-    and metrics. `allowances` permit further changes; `forbidden` names entities that were damaged for good.
+    `prepared` are ends of other entities and `escalated` requests of other people, all settled before the last request
+    is made. `requests` are made in this order, by different approvers; the last one is linked to the ticket. `goals`
+    hold once it is approved. A refusal needs `facts`, which the agent was shown before it decided: before `act`, where
+    something has to be done first, else before it cancelled the ticket. Stale `metrics` have to be refreshed. True data
+    issues may be reported on `subjects` and metrics. `allowances` permit further changes; `forbidden` names entities
+    that were damaged for good.
     """
 
     requests: tuple[Request, ...] = ()
     prepared: tuple[EntityGoals, ...] = ()
+    escalated: tuple[Escalation, ...] = ()
     goals: tuple[Goal, ...] = ()
     act: RefusalAct | None = None
     facts: tuple[Fact, ...] = ()
@@ -284,6 +310,11 @@ class Outcome:
     subjects: tuple[str, ...] = ()
     allowances: tuple[Allowance, ...] = ()
     forbidden: Callable[[Evidence], Iterable[str]] = lambda _evidence: ()
+
+    def with_escalations(self, company: Company) -> Outcome:
+        """Return the outcome with the escalations among the entities that are prepared."""
+        escalated = EntityGoals("requests_escalated", [one.goal(company) for one in self.escalated])
+        return replace(self, prepared=tuple(one for one in (*self.prepared, escalated) if one.goals), escalated=())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from companyos_gateway.evaluation.approval_requests import RequestChecks
 from companyos_gateway.evaluation.approval_rubric import ApprovalRubric, CompletedOutcome, RefusedOutcome
@@ -33,6 +34,7 @@ _RubricClass = Callable[[DeclaredCase, Company], TicketRubric]
 
 def build_rubric(case: DeclaredCase, company: Company) -> TaskRubric:
     """Return the rubric of a task: that of work with its approvals, or that of a refusal."""
+    case = replace(case, outcome=case.outcome.with_escalations(company))
     done, refused = _RUBRICS[min(len(case.outcome.requests), 2)]
     return (refused if case.must_refuse else done)(case, company).rubric()
 

@@ -40,7 +40,7 @@ class KeepsFutureDelegations(NeverRefuses, EmployeeOffboardingWorker):
         for row in await self.client.list_all("approvalflow_list_delegations", to_id=self.person_id):
             has_begun = row["starts_at"] <= self.client.now().isoformat()
             if row["revoked_at"] is None and self.lasts(row) and has_begun:
-                await self.flow.revoke(row["id"], to_id=self.person_id)
+                await self.flow.revoke(row["id"])
 
 
 class RevokesOtherDelegations(NeverRefuses, EmployeeOffboardingWorker):
@@ -49,7 +49,7 @@ class RevokesOtherDelegations(NeverRefuses, EmployeeOffboardingWorker):
     async def revoke_delegations(self) -> None:
         for row in await self.client.list_all("approvalflow_list_delegations"):
             if row["revoked_at"] is None and self.lasts(row):
-                await self.flow.revoke(row["id"], to_id=row["to_id"])
+                await self.flow.revoke(row["id"])
 
 
 class KeepsAccessGrants(NeverRefuses, EmployeeOffboardingWorker):

@@ -155,7 +155,7 @@ class EmployeeOffboardingWorker(Worker):
         for side in ("to_id", "from_id"):
             for row in await self.client.list_all("approvalflow_list_delegations", **{side: self.person_id}):
                 if row["revoked_at"] is None and self.lasts(row):
-                    await self.flow.revoke(row["id"], to_id=row["to_id"])
+                    await self.flow.revoke(row["id"])
 
     def lasts(self, delegation: Json) -> bool:
         """Return whether a delegation has not ended yet."""

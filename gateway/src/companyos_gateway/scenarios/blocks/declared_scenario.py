@@ -154,6 +154,10 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Return the priority that the figures require. By default it is the one that they were drawn for."""
         return drawn
 
+    def policy_head(self, facts: FactsT) -> tuple[Sequence[str], str]:
+        """Return the possible titles of the policy, and its topic."""
+        return self.texts()["policy"]["titles"], self.topic
+
     def policy_body(self, facts: FactsT, figures: PolicyParameters) -> str:
         """Return the text of a policy version, with slots for its figures."""
         return str(self.texts()["policy"]["body"])
@@ -208,7 +212,8 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         policy, priority = self._add_policy(world, stream.child("policy"), facts, kinds)
         slot = self.take_slot(world, stream.child("key"))
         facts = self.complete(world, stream.child("complete"), facts, policy, slot, kinds)
-        solution = self.solution(facts, policy, slot.key)
+        declare = partial(self.solution, facts, policy, slot.key)
+        solution = declare()
         requests = solution.outcome.requests
         struck = {Kind.SUPERSEDED_POLICY: policy.policy_id}
         if requests:
@@ -227,9 +232,9 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             approver_ids=requests[-1].approver_ids if requests else solution.approver_ids,
             refusal=solution.refusal,
             end_status=self.end_status,
-            outcome=replace(solution.outcome, requests=requests),
+            outcome=replace(declare().outcome, requests=requests),  # anew: delegations have their ids by now
             facts=facts,
-            declare=partial(self.solution, facts, policy, slot.key),
+            declare=declare,
         )
         return case, struck | dict(solution.struck or {})
 
@@ -243,12 +248,13 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     ) -> tuple[PolicyRow, Priority]:
         drawn = stream.choice(PRIORITIES)
         figures = self.figures(facts, stream, drawn, in_force=True)
+        titles, topic = self.policy_head(facts)
         priority = self.priority(facts, figures, drawn)
         policy = add_policy_versions(
             world,
             stream,
-            titles=self.texts()["policy"]["titles"],
-            topic=self.topic,
+            titles=titles,
+            topic=topic,
             body=lambda parameters: self.policy_body(facts, parameters),
             in_force=figures,
             superseded=lambda own: self.figures(facts, own, draw_other_priority(own, priority), in_force=False),

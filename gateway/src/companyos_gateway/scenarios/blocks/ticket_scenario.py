@@ -163,6 +163,9 @@ class TicketScenario(ABC, Generic[CaseT]):
 METRIC_KINDS = (Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE)
 """Kinds that mean nothing where no metric decides."""
 
+DECISION_KINDS = (Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.SLOW_DECISION)
+"""Kinds that mean nothing where the agent requests no approval."""
+
 
 def buildable_kinds(*, exclude: Collection[Kind] = (), opt_in: Collection[Kind] = ()) -> tuple[Kind, ...]:
     """Return the kinds that a scenario stages, but for those that mean nothing in it, and those that are like them.
