@@ -6,7 +6,7 @@ import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.audit_remediation import scenario as audit_remediation
-from companyos_gateway.scenarios.audit_remediation.case import Breach
+from companyos_gateway.scenarios.audit_remediation.documents import Breach
 from companyos_gateway.scenarios.employee_offboarding import scenario as employee_offboarding
 from companyos_gateway.world.builder import WorldBuilder
 from tests.scenarios.engine import EpisodeSpec, PlayAll
@@ -24,7 +24,7 @@ LEAVERS = [*DELEGATE_ASKED["employee_offboarding"], *range(40)]
 @pytest.mark.parametrize("seed", AUDITS)
 def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, level: int) -> None:
     staged = audit_remediation.SCENARIO.build(seed, profile_for(level), {})
-    wrong = {one.request_id for one in staged.case.remedied_requests if one.breach is Breach.WRONG_HANDS}
+    wrong = {row.id for row, breach in staged.case.facts.breaches if breach is Breach.WRONG_HANDS}
     _check_askers(staged.world, wrong, staged.case.approver_ids)
 
 

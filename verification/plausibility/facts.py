@@ -57,7 +57,8 @@ class Facts:
     def of(cls, instance: Instance) -> Facts:
         """Return the facts of an instance."""
         case: Any = getattr(instance.build_rubric, "case", None)
-        wrong = [getattr(case, name, None) for name in ("refusal", "remedied_requests")]
+        breaching_ids = getattr(getattr(case, "facts", None), "breaching_ids", ())
+        wrong = (getattr(case, "refusal", None), breaching_ids)
         kinds = frozenset(injection.kind.value for injection in instance.injections)
         return cls(instance.documents, instance.brief, kinds, repr(wrong))
 

@@ -37,43 +37,11 @@ class CancelsInstead(NeverRefuses, AuditRemediationWorker):
         await super().remedy(finding if finding.code else replace(finding, code="not_entitled"))
 
 
-class EscalatesInstead(NeverRefuses, AuditRemediationWorker):
-    """Escalates requests that should be cancelled."""
-
-    async def remedy(self, finding: Finding) -> None:
-        try:
-            await super().remedy(replace(finding, code=None))
-        except ToolRefusedError:
-            return
-
-
-class SkipsLastFinding(NeverRefuses, AuditRemediationWorker):
-    """Skips the last finding."""
-
-    async def execute(self) -> None:
-        for finding in self.findings[:-1]:
-            await self.remedy(finding)
-
-
 class AuditsWholePeriod(NeverRefuses, AuditRemediationWorker):
     """Ignores the audit period and audits all open requests."""
 
     async def covered(self) -> list[Json]:
         return await self.flow.list_open(type_key=self.approvals.type["key"])
-
-
-class GivesOtherReason(NeverRefuses, AuditRemediationWorker):
-    """Cancels the correct requests with a wrong reason."""
-
-    async def remedy(self, finding: Finding) -> None:
-        await super().remedy(replace(finding, code="fraud_suspected") if finding.code else finding)
-
-
-class ReferencesTicket(NeverRefuses, AuditRemediationWorker):
-    """References the ticket instead of the policy in each remedy."""
-
-    def reference(self) -> str:
-        return self.ticket.key
 
 
 class AuditsSimilarType(NeverRefuses, AuditRemediationWorker):
@@ -98,14 +66,6 @@ class EscalatesAbsentApprovers(NeverRefuses, AuditRemediationWorker):
             return
 
 
-class CommentsInstead(NeverRefuses, AuditRemediationWorker):
-    """Comments on the requests instead of remedying them."""
-
-    async def remedy(self, finding: Finding) -> None:
-        note = {"request_id": finding.request["id"], "body": f"Breaks {self.reference()}."}
-        await self.client.create("approvalflow_add_approval_note", **note)
-
-
 class EscalatesToRoleHolder(NeverRefuses, AuditRemediationWorker):
     """Escalates everything to the role holder, even an absent one."""
 
@@ -117,17 +77,6 @@ class EscalatesToRoleHolder(NeverRefuses, AuditRemediationWorker):
             await super().remedy(finding)
         except ToolRefusedError:
             return
-
-
-class RemediesAfterResolving(NeverRefuses, AuditRemediationWorker):
-    """Resolves the ticket before remedying the findings."""
-
-    async def execute(self) -> None:
-        pass
-
-    async def resolve(self) -> None:
-        await super().resolve()
-        await AuditRemediationWorker.execute(self)
 
 
 class RepeatsEscalations(NeverRefuses, AuditRemediationWorker):
@@ -152,16 +101,10 @@ class RepeatsEscalations(NeverRefuses, AuditRemediationWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "cancel_everything": CancelsEverything,
     "cancel_instead": CancelsInstead,
-    "escalate_instead": EscalatesInstead,
-    "forget_one": SkipsLastFinding,
     "look_at_all_time": AuditsWholePeriod,
-    "name_another_reason": GivesOtherReason,
-    "name_the_ticket": ReferencesTicket,
     "take_the_other_type": AuditsSimilarType,
     "escalate_the_absent": EscalatesAbsentApprovers,
-    "note_instead": CommentsInstead,
     "escalate_to_the_holder": EscalatesToRoleHolder,
-    "remedy_afterwards": RemediesAfterResolving,
     "shuffle_requests": RepeatsEscalations,
     "old_policy": compose(UsesOldPolicy, AuditRemediationWorker),
     "new_policy": compose(UsesNewestPolicy, AuditRemediationWorker),
