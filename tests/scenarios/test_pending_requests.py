@@ -9,19 +9,12 @@ from companyos_gateway.scenarios.audit_remediation import scenario as audit_reme
 from companyos_gateway.scenarios.audit_remediation.documents import Breach
 from companyos_gateway.scenarios.employee_offboarding import scenario as employee_offboarding
 from companyos_gateway.world.builder import WorldBuilder
-from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
-from verification.proof.players.oracles import clairvoyant_oracle
 
-DELEGATE_ASKED = {"audit_remediation": (168, 208, 387), "employee_offboarding": (26, 168, 180, 193, 195)}
-"""Seeds in which who stands in is drawn at first as one of those who ask."""
-
-AUDITS = [*DELEGATE_ASKED["audit_remediation"], *range(40)]
-LEAVERS = [*DELEGATE_ASKED["employee_offboarding"], *range(40)]
+SEEDS = range(40)
 
 
 @pytest.mark.parametrize("level", [1, 4])
-@pytest.mark.parametrize("seed", AUDITS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, level: int) -> None:
     staged = audit_remediation.SCENARIO.build(seed, profile_for(level), {})
     wrong = {row.id for row, breach in staged.case.facts.breaches if breach is Breach.WRONG_HANDS}
@@ -29,10 +22,10 @@ def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, lev
 
 
 @pytest.mark.parametrize("level", [1, 4])
-@pytest.mark.parametrize("seed", LEAVERS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_who_decides_has_asked_for_what_lies_with_a_leaver(seed: int, level: int) -> None:
     staged = employee_offboarding.SCENARIO.build(seed, profile_for(level), {})
-    _check_askers(staged.world, {one.request_id for one in staged.case.escalated}, staged.case.approver_ids)
+    _check_askers(staged.world, {row.id for row in staged.case.facts.duties.waiting}, staged.case.approver_ids)
 
 
 def _check_askers(world: WorldBuilder, escalated: set[str], approver_ids: tuple[str, ...]) -> None:
@@ -43,10 +36,3 @@ def _check_askers(world: WorldBuilder, escalated: set[str], approver_ids: tuple[
         assert world.staff.person(request.requester_id).is_employed(world.today)
         subject = next(record for record in world.datahub.records if record.id == request.subject)
         assert subject.owner_id == request.requester_id
-
-
-@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in DELEGATE_ASKED.items() for seed in seeds])
-def test_both_oracles_solve_it_where_others_ask_instead(name: str, seed: int, play_all: PlayAll) -> None:
-    players = (solutions_for(name).fair, clairvoyant_oracle(name, seed, 1))
-    for kept in play_all([EpisodeSpec(scenario=name, player=player, seed=seed, chaos=1) for player in players]):
-        assert kept.result.success, kept.result.player_error

@@ -40,7 +40,7 @@ def test_a_handbook_page_is_not_filed_after_it_was_published(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_employed(seed: int) -> None:
     built = _build("employee_offboarding", seed)
-    person = built.world.staff.person(built.case.person_id)
+    person = built.world.staff.person(built.case.facts.person.id)
     grants = [one for one in built.world.datahub.records if one.fields.get("person_id") == person.id]
     grants = [one for one in grants if one.kind == "access_grant"]
     assert grants

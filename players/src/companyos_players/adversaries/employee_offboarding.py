@@ -15,7 +15,7 @@ from companyos_players.adversaries.base import (
     build_adversaries,
     compose,
 )
-from companyos_players.fair.employee_offboarding import ESCALATION, EmployeeOffboardingWorker
+from companyos_players.fair.employee_offboarding import EmployeeOffboardingWorker
 
 Json = dict[str, Any]
 
@@ -52,13 +52,6 @@ class RevokesOtherDelegations(NeverRefuses, EmployeeOffboardingWorker):
                 await self.flow.revoke(row["id"])
 
 
-class KeepsAccessGrants(NeverRefuses, EmployeeOffboardingWorker):
-    """Keeps the access grants."""
-
-    async def end_access(self) -> None:
-        pass
-
-
 class RevokesAllAccess(NeverRefuses, EmployeeOffboardingWorker):
     """Revokes every active grant at once, whatever its level and end date."""
 
@@ -67,35 +60,12 @@ class RevokesAllAccess(NeverRefuses, EmployeeOffboardingWorker):
             await self.hub.update(row["id"], state="revoked")
 
 
-class EndsAccessLate(NeverRefuses, EmployeeOffboardingWorker):
-    """Ends access one day after the last working day."""
-
-    def last_day(self) -> date:
-        return super().last_day() + timedelta(days=1)
-
-
-class LeavesPendingRequests(NeverRefuses, EmployeeOffboardingWorker):
-    """Leaves requests pending at the leaver."""
-
-    async def escalate_requests(self) -> None:
-        pass
-
-
 class CancelsPendingRequests(NeverRefuses, EmployeeOffboardingWorker):
     """Cancels requests pending at the leaver instead of escalating them."""
 
     async def escalate_requests(self) -> None:
         for row in await self.flow.list_open(approver_id=self.person_id):
             await self.flow.cancel(row["id"], "withdrawn", self.person_id)
-
-
-class ReferencesTicket(NeverRefuses, EmployeeOffboardingWorker):
-    """References the ticket of each request instead of the leaver."""
-
-    async def escalate_requests(self) -> None:
-        for row in await self.flow.list_open(approver_id=self.person_id):
-            approver_id = await self.decider(await self.flow.read(row["id"]))
-            await self.flow.escalate(row["id"], approver_id, ESCALATION, self.ticket.key)
 
 
 class EscalatesToRoleHolder(NeverRefuses, EmployeeOffboardingWorker):
@@ -113,24 +83,6 @@ class EscalatesToRoleHolder(NeverRefuses, EmployeeOffboardingWorker):
         return str(holders[0]["person"]["id"])
 
 
-class OffboardsAfterResolving(NeverRefuses, EmployeeOffboardingWorker):
-    """Resolves the ticket before handing over."""
-
-    async def execute(self) -> None:
-        pass
-
-    async def resolve(self) -> None:
-        await super().resolve()
-        await EmployeeOffboardingWorker.execute(self)
-
-
-class CompletesChecklistOnly(NeverRefuses, EmployeeOffboardingWorker):
-    """Completes and resolves the ticket without offboarding."""
-
-    async def execute(self) -> None:
-        pass
-
-
 class RepeatsRewardedHandovers(NeverRefuses, EmployeeOffboardingWorker):
     """Repeats steps that might pay: priority, handover, waiting."""
 
@@ -146,15 +98,9 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_the_namesake": TakesNamesake,
     "keep_what_is_to_come": KeepsFutureDelegations,
     "revoke_everything": RevokesOtherDelegations,
-    "keep_the_access": KeepsAccessGrants,
     "revoke_all_access": RevokesAllAccess,
-    "end_a_day_late": EndsAccessLate,
-    "leave_what_lies": LeavesPendingRequests,
     "cancel_what_lies": CancelsPendingRequests,
-    "name_the_ticket": ReferencesTicket,
     "escalate_to_the_holder": EscalatesToRoleHolder,
-    "offboard_afterwards": OffboardsAfterResolving,
-    "tick_boxes": CompletesChecklistOnly,
     "turn_in_circles": RepeatsRewardedHandovers,
     "old_policy": compose(UsesOldPolicy, EmployeeOffboardingWorker),
     "new_policy": compose(UsesNewestPolicy, EmployeeOffboardingWorker),

@@ -1,14 +1,16 @@
-"""The leaver: who goes and when, who has the same name, and what access they have."""
+"""A leaver: who leaves and when, which access they have, and the tickets, requests and delegations they leave."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS, add_subject_record
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain
+from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS, add_subject_record, file_record
 from companyos_gateway.scenarios.blocks.pending_requests import (
     PendingRequest,
     add_request,
@@ -16,8 +18,6 @@ from companyos_gateway.scenarios.blocks.pending_requests import (
     remove_pending_requests,
 )
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.employee_offboarding.case import TYPE_KEY, RefusalGround, Variant
 from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.backlog import add_history
 from companyos_gateway.world.builder import WorldBuilder
@@ -30,6 +30,9 @@ from companyos_gateway.world.seed_documents.ticketdesk import Priority, TicketRo
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
 
+SUBJECT = next(one for one in APPROVAL_SUBJECTS if one.type_key == "purchase_order")
+"""The approval type of the requests."""
+
 TEAMS = ("vendor-operations", "procurement", "platform", "data")
 """Teams that people leave; nothing that blocks the ticket belongs to them."""
 
@@ -38,21 +41,80 @@ LAST_DAY_IN_WORKING_DAYS = (20, 26)
 """Later than any ticket of this kind is due."""
 
 ADMIN, WRITE, READ = "admin", "write", "read"
+ENDED = ("resolved", "closed", "cancelled")
+TICKETS, EACH = (2, 3), (1, 2)
+"""How many tickets there are, and how many requests of each sort."""
+
+SMALLEST_CENTS = 40_000
+LARGEST_SHARE = 4
+"""Amounts that only the CFO decides about are at most this many times the procurement lead's limit."""
+
+
+class Variant(StrEnum):
+    """Open work of a leaver besides duties and access: open tickets, own requests, both or neither."""
+
+    DUTIES = "duties"
+    DUTIES_AND_TICKETS = "duties_and_tickets"
+    DUTIES_AND_REQUESTS = "duties_and_requests"
+    EVERYTHING = "everything"
+
+    @property
+    def has_tickets(self) -> bool:
+        """Say whether open tickets are assigned to the leaver."""
+        return self in (Variant.DUTIES_AND_TICKETS, Variant.EVERYTHING)
+
+    @property
+    def has_requests(self) -> bool:
+        """Say whether requests of the leaver are pending."""
+        return self in (Variant.DUTIES_AND_REQUESTS, Variant.EVERYTHING)
+
+
+class RefusalGround(StrEnum):
+    """Why an offboarding is refused, by the reason code of the policy."""
+
+    STAYS = "requirement_not_met"
+    HELD = "policy_violation"
+    DONE_BEFORE = "duplicate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duties:
+    """Open work of the leaver."""
+
+    tickets: tuple[TicketRow, ...] = ()
+    own: tuple[RequestRow, ...] = ()
+    """Requests that the leaver has made."""
+    waiting: tuple[RequestRow, ...] = ()
+    """Requests that wait for the leaver's decision."""
+    delegations: tuple[DelegationRow, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leaver:
-    """The person who leaves, with their access grants."""
+    """A person who leaves, or whom somebody believes to leave, with their access grants and duties."""
 
-    person: Person
     variant: Variant
     ground: RefusalGround | None
+    person: Person
+    team_name: str
+    informant: str
+    """The name of the colleague who knows about it."""
+    lead_id: str
+    colleague_ids: tuple[str, ...]
+    """Members of the team besides the leaver and the lead."""
     last_day: date
-    """The last day; of one who stays, that which somebody believes in."""
-    revoked: tuple[RecordRow, ...]
-    ended: tuple[RecordRow, ...]
-    written: tuple[RecordRow, ...]
-    """Grants to write, which some versions of the policy end at once and others on the last day."""
+    is_write_revoked: bool
+    """Whether the policy revokes grants to write at once, rather than on the last day."""
+    grants: Mapping[str, RecordRow]
+    """The grants that last too long, by access level."""
+    role: Role
+    """The role that decides about requests that wait for the leaver."""
+    amounts: tuple[int, ...]
+    """The amounts of those requests in cents."""
+    duties: Duties = field(default_factory=Duties)
+    chain: ApproverChain = field(default_factory=lambda: ApproverChain((), {}))
+    ground_id: str | None = None
+    """The document that speaks against the offboarding."""
 
     @property
     def tenure_days(self) -> int:
@@ -60,41 +122,33 @@ class Leaver:
         return (self.last_day - self.person.employed_from).days
 
 
-def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
-    return load_texts(__file__)
-
-
-def add_leaver(
-    world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool, is_write_revoked: bool
-) -> Leaver:
+def add_leaver(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Leaver:
     """Let somebody leave, and give them grants that end too late, in time and long ago."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
-    variant = stream.choice(list(Variant))
     last_day = working_days_from(world.today, stream.integer(*LAST_DAY_IN_WORKING_DAYS))
     person = _draw_person(world, stream)
+    team_id = person.team_id
     world.remove_absences(person.id)
     if ground is not RefusalGround.STAYS:
         _change(world, person.id, employed_to=last_day)
     if Kind.SIMILAR_NAMES in kinds:
         _add_namesake(world, stream, person)
     _reassign_grants(world, stream, person)
-    late = [last_day + timedelta(days=stream.integer(5, 300)) for _ in range(3)]
-    early = world.today + timedelta(days=stream.integer(1, 10))
-    admin = _grant(world, stream, person, ADMIN, ends_on=late[0])
-    write = _grant(world, stream, person, WRITE, ends_on=late[1])
-    read = _grant(world, stream, person, READ, ends_on=late[2])
-    _grant(world, stream, person, READ, ends_on=early)
-    past = world.today - timedelta(days=stream.integer(10, 90))
-    _grant(world, stream, person, stream.choice((ADMIN, WRITE)), ends_on=past, state="expired")
+    role = Role.CFO if team_id == "procurement" else stream.choice((Role.PROCUREMENT_LEAD, Role.CFO))
+    lead_id = world.staff.lead(team_id).id
     return Leaver(
-        person=world.staff.person(person.id),
-        variant=variant,
+        variant=stream.choice(list(Variant)),
         ground=ground,
+        person=world.staff.person(person.id),
+        team_name=next(one.name for one in world.staff.teams if one.id == team_id),
+        informant=stream.choice([one.name for one in world.staff.active() if one.name != person.name]),
+        lead_id=lead_id,
+        colleague_ids=tuple(one.id for one in world.staff.active(team_id) if one.id not in (person.id, lead_id)),
         last_day=last_day,
-        revoked=(admin, write) if is_write_revoked else (admin,),
-        ended=(read,) if is_write_revoked else (write, read),
-        written=(write,),
+        is_write_revoked=stream.chance(0.5),
+        grants=_add_grants(world, stream, person, last_day),
+        role=role,
+        amounts=tuple(_draw_amount(world, stream, role) for _ in range(stream.integer(*EACH))),
     )
 
 
@@ -125,189 +179,147 @@ def _reassign_grants(world: WorldBuilder, stream: Stream, person: Person) -> Non
             record.fields = {**record.fields, "person_id": stream.choice(others)}
 
 
-def _grant(
-    world: WorldBuilder, stream: Stream, person: Person, level: str, *, ends_on: date, state: str = "active"
-) -> RecordRow:
-    system = stream.choice(pool("data")["slots"]["service"])
-    starts_on = max(min(world.today, ends_on) - timedelta(days=stream.integer(30, 200)), person.employed_from)
-    filed_at = draw_office_time(stream, working_days_from(starts_on, -stream.integer(1, 10)))
-    record = RecordRow(
-        id=world.ids.take("ACG"),
-        kind="access_grant",
-        title=f"Access to {system}",
-        state=state,
-        owner_id=world.staff.lead(person.team_id).id,
-        vendor_id=None,
-        amount_cents=None,
-        currency=None,
-        starts_on=starts_on,
-        ends_on=ends_on,
-        fields={"person_id": person.id, "system": system, "access_level": level},
-        created_at=filed_at,
-        updated_at=filed_at,
-    )
-    world.datahub.records.append(record)
-    return record
+def _add_grants(world: WorldBuilder, stream: Stream, person: Person, last_day: date) -> dict[str, RecordRow]:
+    """Add grants of each level that last too long, one that ends in time and one that has expired."""
+
+    def grant(level: str, ends_on: date, state: str = "active") -> RecordRow:
+        system = stream.choice(pool("data")["slots"]["service"])
+        starts_on = max(min(world.today, ends_on) - timedelta(days=stream.integer(30, 200)), person.employed_from)
+        return file_record(
+            world,
+            stream,
+            "access_grant",
+            title=f"Access to {system}",
+            state=state,
+            day=working_days_from(starts_on, -stream.integer(1, 10)),
+            fields={"person_id": person.id, "system": system, "access_level": level},
+            owner_id=world.staff.lead(person.team_id).id,
+            starts_on=starts_on,
+            ends_on=ends_on,
+        )
+
+    late = {level: grant(level, last_day + timedelta(days=stream.integer(5, 300))) for level in (ADMIN, WRITE, READ)}
+    grant(READ, world.today + timedelta(days=stream.integer(1, 10)))
+    grant(stream.choice((ADMIN, WRITE)), world.today - timedelta(days=stream.integer(10, 90)), "expired")
+    return late
 
 
-ENDED = ("resolved", "closed", "cancelled")
-TICKETS = (2, 3)
-EACH = (1, 2)
-"""How many requests there are of each sort."""
-
-SMALLEST_CENTS = 40_000
-LARGEST_SHARE = 4
-"""What only the CFO decides about costs at most this many times what the procurement lead may decide about."""
-
-IN_FORCE_WORKING_DAYS = (30, 45)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenDuties:
-    """Open duties of the leaver."""
-
-    tickets: tuple[TicketRow, ...]
-    own: tuple[RequestRow, ...]
-    pending_requests: tuple[RequestRow, ...]
-    """Requests that lie with the leaver."""
-    delegations: tuple[DelegationRow, ...]
-
-
-def amount_range(world: WorldBuilder, role: Role) -> tuple[int, int]:
-    """Return which amounts the role decides about."""
-    kind = next(row for row in world.approvalflow.approval_types if row.key == TYPE_KEY)
-    limit = kind.thresholds[0].up_to_cents
+def _draw_amount(world: WorldBuilder, stream: Stream, role: Role) -> int:
+    """Draw an amount that the role decides about."""
+    approval_type = next(row for row in world.approvalflow.approval_types if row.key == SUBJECT.type_key)
+    limit = approval_type.thresholds[0].up_to_cents
     assert limit is not None
-    return (limit + 500, limit * LARGEST_SHARE) if role is Role.CFO else (SMALLEST_CENTS, limit)
+    return rounded_amount(
+        stream, *((limit + 500, limit * LARGEST_SHARE) if role is Role.CFO else (SMALLEST_CENTS, limit))
+    )
 
 
 def add_duties(
-    world: WorldBuilder, stream: Stream, leaver: Leaver, role: Role, amounts: Sequence[int], deciders: Collection[str]
-) -> OpenDuties:
-    """Let the leaver leave things behind; `amounts` are those of what lies with them; no decider asked for it."""
+    world: WorldBuilder, stream: Stream, leaver: Leaver, words: Mapping[str, Any], decider_ids: Collection[str]
+) -> Duties:
+    """Let the leaver leave work behind; nobody who decides about a request has made it."""
     person_id = leaver.person.id
-    _hand_over_usual_tickets(world, stream, leaver)
-    tickets = _add_tickets(world, stream, leaver) if leaver.variant.has_tickets else ()
+    for ticket in world.ticketdesk.tickets:
+        if ticket.assignee_id == person_id and ticket.status not in ENDED:
+            ticket.assignee_id = stream.choice([leaver.lead_id, *leaver.colleague_ids])
+    tickets = _add_tickets(world, stream, leaver, words) if leaver.variant.has_tickets else []
     remove_pending_requests(world, lambda row: person_id in (row.requester_id, row.approver_id))
-    holder_id = world.staff.holders(role)[0].id
-    others = [one.id for one in world.staff.active() if not one.roles and one.id not in (person_id, world.agent_id)]
-    low, high = amount_range(world, role)
-    own: list[RequestRow] = []
-    for _ in range(stream.integer(*EACH) if leaver.variant.has_requests else 0):
-        status: RequestStatus = stream.choice(("pending", "info_requested"))
-        amount = rounded_amount(stream, low, high)
-        own.append(_add(world, stream, amount, requester_id=person_id, approver_id=holder_id, status=status))
-    pending_requests = [
-        _add(world, stream, amount, requester_id=_asker(stream, others, deciders), approver_id=person_id)
-        for amount in amounts
-    ]
-    amount = rounded_amount(stream, low, high)
-    _add(world, stream, amount, requester_id=person_id, approver_id=holder_id, status="approved")
-    _add(world, stream, amount, requester_id=stream.choice(others), approver_id=holder_id)
+    holder_id = world.staff.holders(leaver.role)[0].id
+    taken = {person_id, world.agent_id, *decider_ids}
+    others = [one.id for one in world.staff.active() if not one.roles and one.id not in taken]
+
+    def request(requester_id: str, approver_id: str, amount: int, status: RequestStatus = "pending") -> RequestRow:
+        return _add_request(world, stream, words, requester_id, approver_id, amount, status)
+
+    def amount() -> int:
+        return _draw_amount(world, stream, leaver.role)
+
+    count = stream.integer(*EACH) if leaver.variant.has_requests else 0
+    own = [request(person_id, holder_id, amount(), stream.choice(("pending", "info_requested"))) for _ in range(count)]
+    waiting = [request(stream.choice(others), person_id, one) for one in leaver.amounts]
+    request(person_id, holder_id, amount(), "approved")
+    request(stream.choice(others), holder_id, amount())
     number_requests(world, stream)
-    delegations = _add_delegations(world, stream, leaver, holder_id)
-    return OpenDuties(
-        tickets=tickets, own=tuple(own), pending_requests=tuple(pending_requests), delegations=delegations
+    return Duties(
+        tickets=tuple(tickets),
+        own=tuple(own),
+        waiting=tuple(waiting),
+        delegations=_add_delegations(world, stream, leaver, holder_id),
     )
 
 
-def _asker(stream: Stream, others: Sequence[str], deciders: Collection[str]) -> str:
-    """Draw who asks; where that is somebody who decides, one of the rest."""
-    asker = stream.choice(others)
-    return stream.choice([one for one in others if one not in deciders]) if asker in deciders else asker
-
-
-def _hand_over_usual_tickets(world: WorldBuilder, stream: Stream, leaver: Leaver) -> None:
-    """Give the open tickets that the leaver happens to have to colleagues."""
-    team = [one.id for one in world.staff.active(leaver.person.team_id) if one.id != leaver.person.id]
-    for ticket in world.ticketdesk.tickets:
-        if ticket.assignee_id == leaver.person.id and ticket.status not in ENDED:
-            ticket.assignee_id = stream.choice(team)
-
-
-def _add_tickets(world: WorldBuilder, stream: Stream, leaver: Leaver) -> tuple[TicketRow, ...]:
+def _add_tickets(world: WorldBuilder, stream: Stream, leaver: Leaver, words: Mapping[str, Any]) -> list[TicketRow]:
     """Add open tickets of the leaver's: a pressing one, one that is not, and perhaps another."""
     levels: list[Priority] = ["critical", "low", stream.choice(PRIORITIES)]
-    titles = stream.sample(texts()["works"], len(levels))
-    expected = list(zip(levels, titles, strict=True))[: stream.integer(*TICKETS)]
-    return tuple(_add_ticket(world, stream, leaver, level, title) for level, title in expected)
+    titles = stream.sample(words["works"], len(levels))
+    tickets = []
+    for level, title in list(zip(levels, titles, strict=True))[: stream.integer(*TICKETS)]:
+        slot = world.ticket_slots[leaver.person.team_id].pop()
+        due_on = working_days_from(world.today, stream.integer(22, 40))
+        ticket = TicketRow(
+            key=slot.key,
+            type="task",
+            title=title,
+            description=stream.choice(words["descriptions"]),
+            status=stream.choice(("open", "in_progress", "in_review")),
+            priority=level,
+            assignee_id=leaver.person.id,
+            reporter_id=stream.choice(world.staff.active(leaver.person.team_id)).id,
+            team_id=leaver.person.team_id,
+            tags=[],
+            created_at=slot.created_at,
+            updated_at=slot.created_at,
+            due_at=closing_time(due_on) if stream.chance(0.6) else None,
+        )
+        world.ticketdesk.tickets.append(ticket)
+        add_history(world, stream, ticket, leaver.person.id)
+        tickets.append(ticket)
+    return tickets
 
 
-def _add_ticket(world: WorldBuilder, stream: Stream, leaver: Leaver, level: Priority, title: str) -> TicketRow:
-    team_id = leaver.person.team_id
-    slot = world.ticket_slots[team_id].pop()
-    due_on = working_days_from(world.today, stream.integer(22, 40))
-    ticket = TicketRow(
-        key=slot.key,
-        type="task",
-        title=title,
-        description=stream.choice(texts()["descriptions"]),
-        status=stream.choice(("open", "in_progress", "in_review")),
-        priority=level,
-        assignee_id=leaver.person.id,
-        reporter_id=stream.choice(world.staff.active(team_id)).id,
-        team_id=team_id,
-        tags=[],
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
-        due_at=closing_time(due_on) if stream.chance(0.6) else None,
-    )
-    world.ticketdesk.tickets.append(ticket)
-    add_history(world, stream, ticket, leaver.person.id)
-    return ticket
-
-
-def _add(
+def _add_request(
     world: WorldBuilder,
     stream: Stream,
-    amount_cents: int,
-    *,
+    words: Mapping[str, Any],
     requester_id: str,
     approver_id: str,
-    status: RequestStatus = "pending",
+    amount_cents: int,
+    status: RequestStatus,
 ) -> RequestRow:
-    subjects = next(one for one in APPROVAL_SUBJECTS if one.type_key == TYPE_KEY)
-    submitted_at = _moment(world, stream)
-    subject = add_subject_record(world, stream, subjects, amount_cents, owner_id=requester_id)
-    expected = PendingRequest(
-        type_key=TYPE_KEY,
-        subject=subject.id,
-        fields={subjects.id_field: subject.id, "amount_cents": amount_cents},
+    record = add_subject_record(world, stream, SUBJECT, amount_cents, owner_id=requester_id)
+    request = PendingRequest(
+        type_key=SUBJECT.type_key,
+        subject=record.id,
+        fields={SUBJECT.id_field: record.id, "amount_cents": amount_cents},
         requester_id=requester_id,
         approver_id=approver_id,
         status=status,
         ticket_ref=None,
-        justification=stream.choice(texts()["justifications"]),
-        submitted_at=submitted_at,
-        approver_reply=texts()["said"].get(status, ""),
+        justification=stream.choice(words["justifications"]),
+        submitted_at=draw_office_time(stream, working_days_from(world.today, -stream.integer(1, 9))),
+        approver_reply=words["said"].get(status, ""),
     )
-    return add_request(world, stream, expected)
-
-
-def _moment(world: WorldBuilder, stream: Stream) -> datetime:
-    return draw_office_time(stream, working_days_from(world.today, -stream.integer(1, 9)))
+    return add_request(world, stream, request)
 
 
 def _add_delegations(world: WorldBuilder, stream: Stream, leaver: Leaver, holder_id: str) -> tuple[DelegationRow, ...]:
     """Add a delegation in force and one that is still to start, beside two that are over and a colleague's own."""
-    today, person_id = world.today, leaver.person.id
-    approvalflow = world.approvalflow
+    person_id, lead_id, approvalflow = leaver.person.id, leaver.lead_id, world.approvalflow
     approvalflow.delegations = [row for row in approvalflow.delegations if person_id not in (row.from_id, row.to_id)]
-    far = closing_time(working_days_from(today, stream.integer(*IN_FORCE_WORKING_DAYS)))
-    lead_id = world.staff.lead(leaver.person.team_id).id
 
-    def delegate(giver_id: str, taker_id: str, first_day: date, ends_at: datetime) -> DelegationRow:
-        types, starts_at = stream.choice(([], [TYPE_KEY])), closing_time(first_day)
+    def day(first: int, last: int) -> datetime:
+        return closing_time(working_days_from(world.today, stream.integer(first, last)))
+
+    def delegate(from_id: str, to_id: str, starts_at: datetime, ends_at: datetime) -> DelegationRow:
+        types = stream.choice(([], [SUBJECT.type_key]))
         return add_delegation(
-            world, giver_id, taker_id, type_keys=types, limit_cents=None, starts_at=starts_at, ends_at=ends_at
+            world, from_id, to_id, type_keys=types, limit_cents=None, starts_at=starts_at, ends_at=ends_at
         )
 
-    begun = working_days_from(today, -stream.integer(12, 20))
+    far, begun, over = day(30, 45), day(-20, -12), day(-6, -2)
     in_force = delegate(holder_id, person_id, begun, far)
-    to_come = delegate(lead_id, person_id, working_days_from(today, stream.integer(19, 25)), far)
-    over = closing_time(working_days_from(today, -stream.integer(2, 6)))
-    delegate(lead_id, person_id, working_days_from(today, -stream.integer(20, 30)), over)
-    delegate(holder_id, person_id, working_days_from(today, -stream.integer(21, 40)), far).revoked_at = over
-    colleagues = [one.id for one in world.staff.active(leaver.person.team_id) if one.id not in (person_id, lead_id)]
-    delegate(lead_id, stream.choice(colleagues), begun, far)
+    to_come = delegate(lead_id, person_id, day(19, 25), far)
+    delegate(lead_id, person_id, day(-30, -20), over)
+    delegate(holder_id, person_id, day(-40, -21), far).revoked_at = over
+    delegate(lead_id, stream.choice(leaver.colleague_ids), begun, far)
     return in_force, to_come

@@ -1,199 +1,216 @@
-"""The generator of offboardings."""
+"""Offboardings: tickets, requests, delegations and access of a leaver come to their ends, and no others."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import struck_people
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
+from companyos_gateway.evaluation.entity_goals import (
+    DelegationRevoked,
+    EntityGoals,
+    RecordInState,
+    RequestCancelled,
+    TicketInState,
 )
+from companyos_gateway.evaluation.facts import record_shown, shown
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.outcome import Escalation, Outcome
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_gateway.scenarios.blocks.approvers import (
+    DecisionSpec,
+    add_approver_chain,
+    leads_and_finance,
+    struck_people,
+)
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution
+from companyos_gateway.scenarios.blocks.documents import add_document
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters, draw_priority_limits
+from companyos_gateway.scenarios.blocks.ticket_scenario import DECISION_KINDS, METRIC_KINDS, buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS, TICKET_TOOLS
-from companyos_gateway.scenarios.employee_offboarding.case import (
-    NAME,
-    Case,
-    EscalatedRequest,
-    HandedOverTicket,
+from companyos_gateway.scenarios.employee_offboarding.documents import (
+    ADMIN,
+    SUBJECT,
+    WRITE,
+    Leaver,
     RefusalGround,
     Variant,
-)
-from companyos_gateway.scenarios.employee_offboarding.documents import (
-    EACH,
-    Leaver,
-    OpenDuties,
     add_duties,
     add_leaver,
-    amount_range,
-    texts,
 )
-from companyos_gateway.scenarios.employee_offboarding.policy import (
-    PolicyTerms,
-    add_approvers,
-    add_hold_and_exit_record,
-    add_policy,
-)
-from companyos_gateway.scenarios.employee_offboarding.rubric import build_rubric
-from companyos_gateway.world import WorldBuilder, finish_world
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority, TicketRow
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company, Role
 
-TEAM = "people"
-ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-APPLICABLE = buildable_kinds(
-    exclude=(
-        Kind.STALE_METRIC,
-        Kind.CONFLICTING_SOURCES,
-        Kind.FAILED_PIPELINE,
-        Kind.EXPIRED_CERTIFICATE,
-        Kind.RANDOM_REJECTION,
-        Kind.INFORMATION_REQUEST,
-        Kind.SLOW_DECISION,
-    )
-)
-FLOW_TOOLS = (
-    "approvalflow_get_approval_type",
-    "approvalflow_list_delegations",
-    "approvalflow_get_approval",
-    "approvalflow_list_approvals",
-    "approvalflow_cancel_approval",
-    "approvalflow_escalate_approval",
-    "approvalflow_revoke_delegation",
-)
-DISTRACTORS = (
-    "ticketdesk_create_ticket",
-    "datahub_report_data_issue",
-    "approvalflow_submit_approval",
-    "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
-)
+PRIORITY_STEP_DAYS = 10
 
 
-class EmployeeOffboarding(TicketScenario[Case]):
+class EmployeeOffboarding(DeclaredScenario[Leaver]):
     """Offboard a leaver by the policy: hand over tickets and decisions, take back requests, authority and access."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = APPLICABLE
+    name, team, topic, max_steps = "employee_offboarding", "people", "offboarding", 160
+    tags, duplicate_tags = ("offboarding",), ("offboarding", "leaver")
     held_out = frozenset({Variant.EVERYTHING.value})
-    max_steps = 160
-    distractors = DISTRACTORS
-    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + FLOW_TOOLS + DISTRACTORS
+    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
+    opt_in_kinds = frozenset[Kind]()
+    applicable = buildable_kinds(exclude=(*METRIC_KINDS, *DECISION_KINDS, Kind.EXPIRED_CERTIFICATE))
+    distractors = (
+        "ticketdesk_create_ticket",
+        "datahub_report_data_issue",
+        "approvalflow_submit_approval",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
+    tools = (
+        *TICKET_TOOLS,
+        *RECORD_TOOLS,
+        *PEOPLE_TOOLS,
+        *POLICY_TOOLS,
+        "approvalflow_get_approval_type",
+        "approvalflow_list_delegations",
+        "approvalflow_get_approval",
+        "approvalflow_list_approvals",
+        "approvalflow_cancel_approval",
+        "approvalflow_escalate_approval",
+        "approvalflow_revoke_delegation",
+        *distractors,
+    )
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one offboarding and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        own = stream.child("leaver")
-        is_write_revoked = own.chance(0.5)
-        leaver = add_leaver(world, own, kinds, must_refuse=context.must_refuse, is_write_revoked=is_write_revoked)
-        policy_terms = add_policy(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
-        role, amounts = _pending_requests(world, stream.child("lying"), leaver)
-        chain = add_approvers(world, stream.child("chain"), leaver, role, amounts, kinds)
-        deciders = set(chain.approver_ids)
-        duties = add_duties(world, stream.child("duties"), leaver, role, amounts, deciders)
-        keep_colleagues(world, leaver)
-        ground_id = add_hold_and_exit_record(world, stream.child("papers"), leaver)
-        plan = ticket_plan(world, leaver, kinds)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-        finish_world(world)
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority),
-            approver_ids=chain.approver_ids,
-            refusal=_refusal(leaver, ground_id),
-            variant=leaver.variant,
-            ground=leaver.ground,
-            person_id=leaver.person.id,
-            last_day=leaver.person.employed_to,
-            tickets=tuple(_handed_over(world, leaver, policy_terms, ticket) for ticket in duties.tickets),
-            cancelled_ids=tuple(row.id for row in duties.own),
-            escalated=_escalated(duties),
-            role=role,
-            delegation_ids=tuple(row.id for row in duties.delegations),
-            revoked_ids=tuple(record.id for record in leaver.revoked),
-            ended_ids=tuple(record.id for record in leaver.ended),
-            policy_id=policy_terms.policy.policy_id,
-            ground_id=ground_id,
-            kinds=kinds,
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Leaver:
+        """Let somebody leave, with their access grants."""
+        return add_leaver(world, stream, kinds, must_refuse=must_refuse)
+
+    def slots(self, facts: Leaver) -> Mapping[str, str]:
+        """Name the leaver, their team and a colleague."""
+        person = facts.person
+        return {
+            "name": person.name,
+            "person_id": person.id,
+            "team": facts.team_name,
+            "colleague": facts.informant,
+        }
+
+    def figures(self, facts: Leaver, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the limits of priorities; another version treats grants to write otherwise."""
+        medium, high, critical = draw_priority_limits(stream, facts.tenure_days, priority, step=PRIORITY_STEP_DAYS)
+        return {
+            "lead_from_priority": stream.choice(PRIORITIES[1:]),
+            "revoked_levels": ", ".join((ADMIN, WRITE) if facts.is_write_revoked == in_force else (ADMIN,)),
+            "medium_from_days": medium,
+            "high_from_days": high,
+            "critical_from_days": critical,
+        }
+
+    def complete(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: Leaver,
+        policy: PolicyRow,
+        slot: KeySlot,
+        kinds: Collection[Kind],
+    ) -> Leaver:
+        """Add who decides instead of the leaver, the leaver's duties, a legal hold and an exit record."""
+        spec = DecisionSpec(
+            type_key=SUBJECT.type_key,
+            role=facts.role,
+            holder_ids=[world.staff.holders(facts.role)[0].id],
+            amount_cents=max(facts.amounts),
+            deputy_candidates=leads_and_finance(world) - {facts.person.id, facts.lead_id},
+            other_types=["access_grant", "document_publication"],
         )
-        others = {Kind.SIMILAR_NAMES: case.person_id, Kind.SUPERSEDED_POLICY: case.policy_id}
-        return case, struck_people(chain, case.role.value, case.role.value) | others
+        chain = add_approver_chain(world, stream.child("approvers"), spec, kinds)
+        duties = add_duties(world, stream.child("duties"), facts, self.texts(), chain.approver_ids)
+        colleague_id = next(one for one in facts.colleague_ids if not world.staff.person(one).roles)
+        for person_id in (facts.lead_id, colleague_id):
+            world.remove_absences(person_id)  # so that tickets can be handed over whenever they are due
+        ground_id = self._add_documents(world, stream.child("documents"), facts)
+        return replace(facts, duties=duties, chain=chain, ground_id=ground_id)
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of an offboarding."""
-        return build_rubric(case, company)
+    def solution(self, facts: Leaver, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Hand over and end everything that the leaver has, or refuse and change nothing."""
+        person_id, role, ground_id = facts.person.id, facts.role, facts.ground_id
+        employment = shown(row_views.DATAHUB, "people", person_id, "employed_to")
+        refused = Outcome(
+            facts=(record_shown(ground_id) if ground_id else employment,),
+            subjects=(person_id, ground_id) if ground_id else (person_id,),
+        )
+        return Solution(
+            variant=facts.variant,
+            outcome=refused if facts.ground else _done(facts, policy),
+            refusal=Refusal(facts.ground.value, (ground_id or person_id,)) if facts.ground else None,
+            approver_ids=facts.chain.approver_ids,
+            struck=struck_people(facts.chain, role.value, role.value) | {Kind.SIMILAR_NAMES: person_id},
+        )
+
+    def _add_documents(self, world: WorldBuilder, stream: Stream, facts: Leaver) -> str | None:
+        """Add a legal hold and an exit record; return the id of the one that speaks against the offboarding."""
+        words, person_id = self.texts()["papers"], facts.person.id
+        others = [one.id for one in world.staff.people if one.id != person_id and not one.roles]
+        is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
+        is_over = stream.chance(0.5) and not is_held
+        held_id = person_id if is_held or is_over else stream.choice(others)
+        hold = add_document(
+            world,
+            stream,
+            title=words["hold"],
+            state="archived" if is_over else "published",
+            fields={"document_type": "legal_hold", "person_id": held_id},
+        )
+        exit_record = add_document(
+            world,
+            stream,
+            title=words["exit_record"],
+            state="published" if is_done else "draft",
+            fields={"document_type": "exit_record", "person_id": person_id},
+            team_id="people",
+        )
+        if is_held:
+            return hold.id
+        return exit_record.id if is_done else None
 
 
-def keep_colleagues(world: WorldBuilder, leaver: Leaver) -> None:
-    """Let the team's lead and one of the others be there whenever a ticket is handed over."""
-    team_id = leaver.person.team_id
-    usual = [one.id for one in world.staff.active(team_id) if not one.roles and one.id != leaver.person.id]
-    for person_id in (world.staff.lead(team_id).id, usual[0]):
-        world.remove_absences(person_id)
+def _done(facts: Leaver, policy: PolicyRow) -> Outcome:
+    """Return the end of a completed offboarding."""
+    duties, who = facts.duties, (facts.person.id,)
+    lead_from = PRIORITIES.index(policy.parameters["lead_from_priority"])
+    revoked_levels = policy.parameters["revoked_levels"].split(", ")
 
+    def handed_over(ticket: TicketRow) -> TicketInState:
+        goes_to_lead = ticket.priority is not None and PRIORITIES.index(ticket.priority) >= lead_from
+        taker_ids = (facts.lead_id,) if goes_to_lead else facts.colleague_ids
+        return TicketInState(TicketGoal(key=ticket.key, status=str(ticket.status), assignee_ids=taker_ids))
 
-def _pending_requests(world: WorldBuilder, stream: Stream, leaver: Leaver) -> tuple[Role, list[int]]:
-    """Draw who decides about what lies with the leaver, and the amounts of it."""
-    role = Role.CFO if leaver.person.team_id == "procurement" else stream.choice((Role.PROCUREMENT_LEAD, Role.CFO))
-    amounts = amount_range(world, role)
-    return role, [rounded_amount(stream, *amounts) for _ in range(stream.integer(*EACH))]
+    def access_ended(level: str, grant: RecordRow) -> RecordInState:
+        if level in revoked_levels:
+            return RecordInState(RecordGoal(record_id=grant.id, state="revoked"))
+        return RecordInState(RecordGoal(record_id=grant.id, ends_on=facts.last_day.isoformat()))
 
-
-def _handed_over(world: WorldBuilder, leaver: Leaver, policy_terms: PolicyTerms, ticket: TicketRow) -> HandedOverTicket:
-    lead_id = world.staff.lead(ticket.team_id).id
-    others = [one.id for one in world.staff.active(ticket.team_id) if one.id not in (leaver.person.id, lead_id)]
-    takers = (lead_id,) if policy_terms.goes_to_lead(ticket.priority) else tuple(others)
-    return HandedOverTicket(ticket.key, str(ticket.status), takers)
-
-
-def _escalated(duties: OpenDuties) -> tuple[EscalatedRequest, ...]:
-    return tuple(EscalatedRequest(row.id, int(row.fields["amount_cents"])) for row in duties.pending_requests)
-
-
-def _refusal(leaver: Leaver, ground_id: str | None) -> Refusal | None:
-    if leaver.ground is None:
-        return None
-    if leaver.ground is RefusalGround.STAYS:
-        return Refusal(leaver.ground.value, (leaver.person.id,))
-    assert ground_id is not None
-    return Refusal(leaver.ground.value, (ground_id,))
+    return Outcome(
+        prepared=(
+            EntityGoals("tickets_handed_over", [handed_over(one) for one in duties.tickets]),
+            EntityGoals(
+                "requests_cancelled", [RequestCancelled(one.id, Refusal("withdrawn", who)) for one in duties.own]
+            ),
+            EntityGoals("delegations_revoked", [DelegationRevoked(one.id) for one in duties.delegations]),
+            EntityGoals("access_ended", [access_ended(*one) for one in facts.grants.items()]),
+        ),
+        escalated=tuple(
+            Escalation(
+                request_id=row.id,
+                type_key=row.type_key,
+                role=facts.role,
+                amount_cents=int(row.fields["amount_cents"]),
+                barred_ids=frozenset(who),
+                references=who,
+            )
+            for row in duties.waiting
+        ),
+        subjects=who,
+    )
 
 
 SCENARIO = EmployeeOffboarding()
-
-
-def ticket_plan(world: WorldBuilder, leaver: Leaver, kinds: Collection[Kind]) -> TicketPlan:
-    """Return how the ticket looks."""
-    words, person = texts(), leaver.person
-    team = next(one.name for one in world.staff.teams if one.id == person.team_id)
-
-    def fill(stream: Stream, text: str) -> str:
-        return text.format(
-            name=person.name,
-            person_id=person.id,
-            team=team,
-            colleague=stream.choice([one for one in world.staff.active() if one.name != person.name]).name,
-        )
-
-    def describe(stream: Stream) -> str:
-        by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["number", "name"])
-        return fill(stream, stream.choice(words["citations"][by]))
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=[title.format(name=person.name) for title in words["titles"]],
-        describe=describe,
-        fill=fill,
-        words=words,
-        duplicate_texts=words["citations"]["name"],
-        tags=["offboarding"],
-        duplicate_tags=["offboarding", "leaver"],
-    )
