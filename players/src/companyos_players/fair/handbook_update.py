@@ -69,6 +69,13 @@ class HandbookUpdateWorker(Worker):
             return Objection("requirement_not_met", policy, "The works council has not consented.")
         return None
 
+    async def answer(self, question: str) -> str:
+        """Name the revision of the draft or its number of readers."""
+        fields = self.draft["fields"]
+        if "revision" in question:
+            return f"Revision {fields['revision']} of the page is to be published."
+        return f"The draft names {fields['readers']} readers."
+
     def identifiers(self) -> tuple[str, ...]:
         """Return the identifiers that mark a text as being about this page."""
         return self.draft["id"], self.draft["title"]

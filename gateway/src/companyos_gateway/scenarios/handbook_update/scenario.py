@@ -76,6 +76,7 @@ class HandbookUpdate(DeclaredScenario[Page]):
             "title": draft.title,
             "chapter": draft.title.partition(": ")[2],
             "revision": str(draft.fields["revision"]),
+            "readers": str(facts.readers),
             "owner": owner.name,
             "owner_id": owner.id,
         }
