@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from companyos.policies import InvalidPolicyError, load_policy, policy_names, registry
+from companyos.entry_points import EntryPointError
+from companyos.policies import load_policy, policy_names, registry
 from companyos_gateway.chaos import FaultPlan, levels, profile_for, profiles
 from companyos_gateway.chaos.profiles import PROFILE_FOLDER
-from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 from companyos_gateway.scenarios import catalogue, validation
 from companyos_gateway.services import check_services, service_entry_points, service_names, service_rules
@@ -199,11 +199,11 @@ def test_an_added_policy_is_listed_and_loaded(install: Install) -> None:
 )
 def test_a_policy_that_cannot_be_used_is_named(install: Install, module: str, fault: str) -> None:
     install("policies", "clerk = acme:Clerk", module)
-    with pytest.raises(InvalidPolicyError, match=rf"^entry point clerk = acme0:Clerk of acme0 1\.0: {fault}"):
+    with pytest.raises(EntryPointError, match=rf"^entry point clerk = acme0:Clerk of acme0 1\.0: {fault}"):
         load_policy("clerk")
 
 
 def test_a_policy_of_a_name_that_is_taken_is_named(install: Install) -> None:
     install("policies", "random = acme:Clerk", POLICY.format(name="random"))
-    with pytest.raises(InvalidPolicyError, match=r"has the same name in companyos\.policies"):
+    with pytest.raises(EntryPointError, match=r"has the same name in companyos\.policies"):
         policy_names()

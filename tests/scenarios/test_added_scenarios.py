@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.entry_points import EntryPointError
+from companyos.entry_points import EntryPointError
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.catalogue import _discovered, builtin_names
 from companyos_gateway.scenarios.license_renewal import scenario as license_renewal

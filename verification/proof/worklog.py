@@ -42,7 +42,7 @@ _UNRELATED = (
 )
 """Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
 
-_OF_CLIENT = ("companyos/contract.py", "companyos/policies/")
+_OF_CLIENT = ("companyos/contract.py", "companyos/entry_points.py", "companyos/policies/")
 """Client modules that the gateway uses."""
 
 _PLACES_OF_A_SCENARIO = (

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
-from companyos_gateway.entry_points import EntryPointError
+from companyos.entry_points import EntryPointError
 from companyos_gateway.process.data_folder import FolderInUseError, GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.process.lifetime import exit_when_stdin_closes

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from companyos_gateway.entry_points import EntryPointError, find_entry_points, load_entry_point
+from companyos.entry_points import EntryPointError, find_entry_points, load_entry_point
 
 if TYPE_CHECKING:
     from companyos_shared.streams import Stream

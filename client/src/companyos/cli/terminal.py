@@ -119,7 +119,7 @@ def _exit_code(error: Exception) -> int | None:
         return USAGE_ERROR
     if names & {
         "UnknownPolicyError",
-        "InvalidPolicyError",
+        "EntryPointError",
         "RunMismatchError",
         "ResetRejectedError",
         "FileExistsError",

@@ -10,14 +10,13 @@ from companyos.policies.policy import (
     StepView,
     TaskView,
 )
-from companyos.policies.registry import InvalidPolicyError, UnknownPolicyError, load_policy, policy_names
+from companyos.policies.registry import UnknownPolicyError, load_policy, policy_names
 
 __all__ = [
     "Accountable",
     "Call",
     "EpisodeOverError",
     "InfrastructureError",
-    "InvalidPolicyError",
     "Policy",
     "PolicyUnavailableError",
     "StepView",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import cast
 
+from companyos.entry_points import EntryPointError, find_entry_points
 from companyos.policies.policy import Policy
 
 GROUP = "companyos.policies"
@@ -21,43 +22,30 @@ class UnknownPolicyError(LookupError):
         super().__init__(f"Unknown policy {name!r}; installed policies: {', '.join(policy_names()) or 'none'}.{hint}")
 
 
-class InvalidPolicyError(ValueError):
-    """Raised for an entry point that does not create a policy; the text names it with its package."""
-
-    def __init__(self, point: EntryPoint, reason: str) -> None:
-        package = "" if point.dist is None else f" of {point.dist.name} {point.dist.version}"
-        super().__init__(f"entry point {point.name} = {point.value}{package}: {reason}")
-
-
 def policy_names() -> list[str]:
     """Return the names of the installed policies in alphabetical order, without importing them.
 
-    Raises InvalidPolicyError for a name that is there twice.
+    Raises EntryPointError for a name that is there twice.
     """
     return sorted(_entry_points())
 
 
 def load_policy(name: str) -> Policy:
-    """Return a new policy with this name. Raises UnknownPolicyError and InvalidPolicyError."""
+    """Return a new policy with this name. Raises UnknownPolicyError and EntryPointError."""
     point = _entry_points().get(name)
     if point is None:
         raise UnknownPolicyError(name)
     try:
         policy = point.load()()
     except Exception as error:  # the module of another package may raise anything
-        raise InvalidPolicyError(point, f"{type(error).__name__}: {error}") from error
+        raise EntryPointError(point, f"{type(error).__name__}: {error}") from error
     if not callable(getattr(policy, "play", None)):
-        raise InvalidPolicyError(point, f"must create a policy, with a method play; got {type(policy).__name__}")
+        raise EntryPointError(point, f"must create a policy, with a method play; got {type(policy).__name__}")
     if getattr(policy, "name", None) != name:
-        raise InvalidPolicyError(point, f"name must be {name!r}; got {getattr(policy, 'name', None)!r}")
+        raise EntryPointError(point, f"name must be {name!r}; got {getattr(policy, 'name', None)!r}")
     return cast(Policy, policy)
 
 
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
-    found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        if point.name in found:
-            raise InvalidPolicyError(point, f"{found[point.name].value} has the same name in {GROUP}")
-        found[point.name] = point
-    return found
+    return find_entry_points(GROUP)

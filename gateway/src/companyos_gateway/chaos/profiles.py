@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos.contract import MAX_CHAOS
+from companyos.entry_points import EntryPointError, find_entry_points, load_entry_point
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
-from companyos_gateway.entry_points import EntryPointError, find_entry_points, load_entry_point
 from companyos_gateway.services import service_names
 
 PROFILE_FOLDER = Path(__file__).parent / "profiles"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-from companyos_gateway.entry_points import EntryPointError
+from companyos.entry_points import EntryPointError
 from companyos_gateway.process.environment import service_environment
 from companyos_gateway.services import SERVICE_GROUP, load_error_file, service_entry_points
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from companyos.entry_points import EntryPointError
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.engine.tokens import InvalidSecretError, read_or_create_secret
-from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.validation import check_catalogue
 from companyos_gateway.settings import Settings

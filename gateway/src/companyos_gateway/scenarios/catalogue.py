@@ -13,7 +13,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from companyos_gateway.entry_points import EntryPointError, find_entry_points, load_entry_point
+from companyos.entry_points import EntryPointError, find_entry_points, load_entry_point
 
 if TYPE_CHECKING:
     from companyos_gateway.scenarios.api import Scenario

@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from companyos.entry_points import EntryPointError
 from companyos_gateway.chaos import ChaosError, profile_for
-from companyos_gateway.entry_points import EntryPointError
 from companyos_gateway.evaluation import RubricError
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.api import Scenario

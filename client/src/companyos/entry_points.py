@@ -1,4 +1,4 @@
-"""Entry points by which installed packages add scenarios, chaos profiles, services and their rules."""
+"""Entry points by which installed packages add policies, players, commands, scenarios, chaos profiles and services."""
 
 from __future__ import annotations
 
