@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_players.ablations import ABLATIONS, CLIENT_ABLATIONS
 from companyos_players.distraction import DISTRACTIONS
 from companyos_players.registry import RENAMED_FIELDS, adversaries_of, fair_player, worker_class
@@ -15,7 +15,7 @@ from verification.privileged.registry import privileged_player
 KINDS = {kind.value for kind in Kind}
 
 
-@pytest.mark.parametrize("scenario", sorted(catalogue()))
+@pytest.mark.parametrize("scenario", sorted(builtin_names()))
 def test_every_scenario_has_its_players(scenario: str) -> None:
     worker = worker_class(scenario)
     assert worker is None or issubclass(worker, Worker)

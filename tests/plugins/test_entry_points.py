@@ -18,6 +18,7 @@ from companyos_gateway.scenarios import catalogue, validation
 from companyos_gateway.services import check_services, service_entry_points, service_names, service_rules
 from companyos_gateway.tasks import TaskNotFoundError, TaskSet
 from companyos_gateway.world import generate_world
+from companyos_players import registry as players
 from companyos_shared.streams import Stream
 
 Install = Callable[[str, str, str], None]
@@ -35,9 +36,22 @@ from companyos_gateway.chaos import read_profile
 
 PROFILE = read_profile(Path(__file__).parent / "profile.toml")
 """
+PLAYERS = """
+from companyos_players import Worker
+from companyos_players.adversaries.base import build_adversaries
+
+class Clerk(Worker):
+    pass
+
+async def play(task, call):
+    pass
+
+WORKER, ADVERSARIES, REQUIRED_CHAOS = Clerk, build_adversaries(Clerk, {}), {"stall": "stale_metric"}
+"""
 CACHES = (
     profiles._profiles,
     registry._entry_points,
+    players._added_module,
     service_names,
     service_rules,
     validation.check_catalogue,
@@ -207,3 +221,39 @@ def test_a_policy_of_a_name_that_is_taken_is_named(install: Install) -> None:
     install("policies", "random = acme:Clerk", POLICY.format(name="random"))
     with pytest.raises(EntryPointError, match=r"has the same name in companyos\.policies"):
         policy_names()
+
+
+def test_added_players_are_found(install: Install) -> None:
+    install("players", "parking_permit = acme", PLAYERS)
+    assert callable(players.fair_player("parking_permit"))
+    assert players.worker_class("parking_permit").__name__ == "Clerk"  # type: ignore[union-attr]
+    adversaries = players.adversaries_of("parking_permit")
+    assert {"stall", players.IGNORES_FIELD_NAMES} <= set(adversaries.players)
+    assert adversaries.required_chaos["stall"] == "stale_metric"
+    assert players.ablation_of("parking_permit", "missing_priority") is not None
+
+
+def test_a_scenario_without_players_is_named() -> None:
+    with pytest.raises(players.NoPlayersError, match=r"'parking_permit' has no players; .* companyos\.players"):
+        players.fair_player("parking_permit")
+
+
+@pytest.mark.parametrize(
+    ("entry", "module", "fault"),
+    [
+        ("parking_permit = acme.missing", "", "No module named"),
+        ("parking_permit = acme:Clerk", PLAYERS, "must be a module; got type"),
+        ("parking_permit = acme", "", "play must be a function that plays a task; got None"),
+        (
+            "parking_permit = acme",
+            PLAYERS.replace("(Worker)", ""),
+            "WORKER must be a subclass of companyos_players.Worker; got <class",
+        ),
+        ("parking_permit = acme", f"{PLAYERS}ADVERSARIES = 1", "ADVERSARIES must be a mapping of names to players"),
+        ("expense_report = acme", PLAYERS, "a built-in scenario has this name"),
+    ],
+)
+def test_players_that_cannot_be_used_are_named(install: Install, entry: str, module: str, fault: str) -> None:
+    install("players", entry, module)
+    with pytest.raises(EntryPointError, match=rf"^entry point \w+ = acme0[.:\w]* of acme0 1\.0: {fault}"):
+        players.adversaries_of(entry.partition(" ")[0])

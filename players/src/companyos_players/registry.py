@@ -1,27 +1,45 @@
 """Looks up the scripted players of a scenario by its name.
 
-`fair/<scenario>.py` declares `play` and `WORKER`, `adversaries/<scenario>.py` declares `ADVERSARIES` and
-`REQUIRED_CHAOS`.
+The players of a built-in scenario are the modules `fair/<scenario>.py`, which declares `play` and `WORKER`, and
+`adversaries/<scenario>.py`, which declares `ADVERSARIES` and `REQUIRED_CHAOS`. Those of a scenario of another package
+are one module with all four, registered as an entry point of the group `companyos.players`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import cast
 
+from companyos.entry_points import EntryPointError, find_entry_points, load_entry_point
 from companyos.policies import Call, TaskView
 from companyos_players.ablations import ablation
 from companyos_players.field_names import restoring_field_names
 from companyos_players.player import Player
 from companyos_players.worker import Worker
 
+ENTRY_POINTS = "companyos.players"
+"""Group of the entry points by which installed packages add the players of their scenarios."""
+
 IGNORES_FIELD_NAMES = "ignore_names"
 """The adversary of every scenario that assumes the usual field names."""
 
 RENAMED_FIELDS = "renamed_fields"
 """The chaos kind that renames response fields."""
+
+
+class NoPlayersError(LookupError):
+    """Raised for a scenario without scripted players."""
+
+    def __init__(self, scenario: str) -> None:
+        super().__init__(
+            f"The scenario {scenario!r} has no players; its package adds them by an entry point of the "
+            f"group {ENTRY_POINTS} with this name"
+        )
 
 
 @dataclass(frozen=True)
@@ -36,18 +54,18 @@ class Adversaries:
 
 
 def fair_player(scenario: str) -> Player:
-    """Return the fair oracle of a scenario. Raises ModuleNotFoundError for a scenario without one."""
+    """Return the fair oracle of a scenario. Raises NoPlayersError, and EntryPointError if it cannot be used."""
     return restoring_field_names(_fair_play(scenario))
 
 
 def worker_class(scenario: str) -> type[Worker] | None:
     """Return the worker of the fair oracle, or None if the scenario has no ticket workflow (metrics_report)."""
-    return cast("type[Worker] | None", import_module(f"companyos_players.fair.{scenario}").WORKER)
+    return cast("type[Worker] | None", _fair_module(scenario).WORKER)
 
 
 def adversaries_of(scenario: str) -> Adversaries:
     """Return the adversaries of a scenario; all but IGNORES_FIELD_NAMES read answers by the published field names."""
-    module = import_module(f"companyos_players.adversaries.{scenario}")
+    module = _adversary_module(scenario)
     players = {name: restoring_field_names(player) for name, player in module.ADVERSARIES.items()}
     return Adversaries(
         players={**players, IGNORES_FIELD_NAMES: _without_field_names(_fair_play(scenario))},
@@ -65,7 +83,52 @@ def ablation_of(scenario: str, chaos_kind: str) -> Player | None:
 
 
 def _fair_play(scenario: str) -> Player:
-    return cast(Player, import_module(f"companyos_players.fair.{scenario}").play)
+    return cast(Player, _fair_module(scenario).play)
+
+
+def _fair_module(scenario: str) -> ModuleType:
+    return _added_module(scenario) or import_module(f"companyos_players.fair.{scenario}")
+
+
+def _adversary_module(scenario: str) -> ModuleType:
+    return _added_module(scenario) or import_module(f"companyos_players.adversaries.{scenario}")
+
+
+@cache
+def _added_module(scenario: str) -> ModuleType | None:
+    """Return the module of another package with the players of a scenario, None for a built-in scenario."""
+    point = find_entry_points(ENTRY_POINTS).get(scenario)
+    is_builtin = find_spec(f"companyos_players.fair.{scenario}") is not None
+    if point is None:
+        if not is_builtin:
+            raise NoPlayersError(scenario)
+        return None
+    if is_builtin:
+        raise EntryPointError(point, "a built-in scenario has this name")
+    module = load_entry_point(point)
+    if not isinstance(module, ModuleType):
+        raise EntryPointError(point, f"must be a module; got {type(module).__name__}")
+    for name, fits, expected in _MEMBERS:
+        if not fits(getattr(module, name, None)):
+            raise EntryPointError(point, f"{name} must be {expected}; got {getattr(module, name, None)!r}")
+    return module
+
+
+def _is_worker(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Worker)
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+_MEMBERS = (
+    ("play", callable, "a function that plays a task"),
+    ("WORKER", _is_worker, "a subclass of companyos_players.Worker"),
+    ("ADVERSARIES", _is_mapping, "a mapping of names to players"),
+    ("REQUIRED_CHAOS", _is_mapping, "a mapping of names to chaos kinds"),
+)
+"""The members of a module with players: name, test, and what is expected."""
 
 
 def _without_field_names(player: Player) -> Player:
