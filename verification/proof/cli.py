@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from companyos_gateway.scenarios import catalogue
-from verification.proof.process_pool import WorkerLostError, run_in_pool
+from verification.proof.execution import row_lines, run_jobs
+from verification.proof.process_pool import WorkerLostError
 from verification.proof.report import NOT_RUN, Run, commit_of, report, table
-from verification.proof.rows import ROWS, Job, Line, Scope, Tally
-from verification.proof.rows.base import JOB_FAILED
+from verification.proof.rows import ROWS, Line, Scope, Tally
 from verification.proof.sizes import SIZES, Size
 from verification.proof.worklog import WorkLog
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return MISUSED
     started = time.monotonic()
     try:
-        tallies = _run_jobs(jobs, options.processes, log)
+        tallies = run_jobs(jobs, options.processes, log)
     except KeyboardInterrupt:
         kept = f"; the next run resumes from {options.worklog}" if log is not None else ""
         sys.stderr.write(f"\nstopped; no result{kept}\n")
@@ -103,32 +103,6 @@ def _size(options: argparse.Namespace) -> Size:
     return size
 
 
-def _run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[str, list[Tally]]:
-    """Return every job's tallies by row, in job order; jobs in the work log are not repeated."""
-    found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
-    todo = [job for job in jobs if job not in found]
-    commit = commit_of(Path(__file__).parent) if log is not None else ""
-    is_terminal = sys.stderr.isatty()
-    last = started = time.monotonic()
-    for done, (job, tallies) in enumerate(run_in_pool(todo, processes), start=len(found) + 1):
-        found[job] = tallies
-        if log is not None and all(tally.promise != JOB_FAILED for tally in tallies):
-            log.write(job, tallies, seconds=time.monotonic() - last, commit=commit)
-        last = time.monotonic()
-        if is_terminal:
-            faults = sum(len(item.faults) for each in found.values() for item in each)
-            minutes, seconds = divmod(int(time.monotonic() - started), 60)
-            status = f"{done}/{len(jobs)} jobs, {minutes}:{seconds:02}, {faults} violations, last {job.place}"
-            sys.stderr.write(f"\r\x1b[2K{status[:110]}")
-            sys.stderr.flush()
-    if is_terminal:
-        sys.stderr.write("\r\x1b[2K")
-    by_row: dict[str, list[Tally]] = {}
-    for job in jobs:
-        by_row.setdefault(job.row, []).extend(found[job])
-    return by_row
-
-
 def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]) -> list[Line]:
     lines: list[Line] = []
     for letter in ALL_LETTERS:
@@ -136,14 +110,8 @@ def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]
         if row is None or letter not in letters:
             promise = row.title if row is not None else "-"
             lines.append(Line(row=letter, promise=promise, n=0, result=NOT_RUN, seed="", holds=None))
-            continue
-        found = tallies.get(letter, [])
-        troubles = [item for item in found if item.promise == JOB_FAILED]
-        lines += row.lines(scope, [item for item in found if item.promise != JOB_FAILED])
-        if troubles:
-            lines.append(row.line(scope, JOB_FAILED, troubles))
-        if not found:
-            lines.append(Line(row=letter, promise=row.title, n=0, result="no jobs", seed="", holds=False))
+        else:
+            lines += row_lines(letter, scope, tallies.get(letter, []))
     return lines
 
 

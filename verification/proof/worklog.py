@@ -26,7 +26,8 @@ from companyos_shared.streams import digest
 from verification.proof.rows import ROWS
 from verification.proof.rows.base import Job, Tally
 
-SERVICES = "companyos.services"
+ADDED = ("companyos.services", "companyos.service_rules", "companyos.scenarios", "companyos.players")
+"""Groups of the entry points whose packages a proof depends on."""
 
 _SUFFIXES = frozenset({".py", ".toml", ".json"})
 _PROOF = "verification/proof/"
@@ -38,7 +39,7 @@ _UNRELATED = (
     "companyos_gateway/middleware/",
     "companyos_gateway/process/",
     "companyos_gateway/runtime.py",
-    *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "process_pool", "report", "sizes", "worklog")),
+    *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "execution", "process_pool", "report", "sizes", "worklog")),
 )
 """Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
 
@@ -151,10 +152,10 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
 @cache
 def _sources() -> tuple[tuple[str, str], ...]:
     """Return the files that a proof may depend on, by name, with a digest of each."""
-    services = (import_module(entry.value.partition(":")[0]) for entry in entry_points(group=SERVICES))
+    added = (import_module(entry.value.partition(":")[0]) for group in ADDED for entry in entry_points(group=group))
     roots = {
         _root(module)
-        for module in (companyos_gateway, companyos, companyos_players, companyos_shared, verification, *services)
+        for module in (companyos_gateway, companyos, companyos_players, companyos_shared, verification, *added)
     }
     found = ((f"{root.name}/{path.relative_to(root).as_posix()}", path) for root in roots for path in _files(root))
     return tuple(
