@@ -130,7 +130,10 @@ def test_only_the_gateway_is_published_and_only_to_this_machine() -> None:
 def test_members_share_one_version() -> None:
     members = [
         *ROOT.glob("services/*"),
-        *(ROOT / name for name in ("shared", "gateway", "client", "integrations/openenv-companyos")),
+        *(
+            ROOT / name
+            for name in ("shared", "gateway", "client", "players", "verification", "integrations/openenv-companyos")
+        ),
         ROOT,
     ]
     projects = [tomllib.loads((member / "pyproject.toml").read_text())["project"] for member in members]
@@ -154,14 +157,21 @@ def test_every_app_that_a_manifest_names_is_there() -> None:
 DISTRIBUTIONS = [
     path
     for path in sorted(ROOT.rglob("pyproject.toml"))
-    if path.parent != ROOT and not {"tests", "build", "runs"} & set(path.relative_to(ROOT).parts)
+    if path.parent != ROOT and not {"tests", "build", "runs", "templates"} & set(path.relative_to(ROOT).parts)
     if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
 ]
 
 
 def test_every_distribution_is_checked() -> None:
     names = {path.parent.relative_to(ROOT).as_posix() for path in DISTRIBUTIONS}
-    assert names >= {"shared", "gateway", "client", "players", *(f"services/{name}" for name in SERVICES)}
+    assert names >= {
+        "shared",
+        "gateway",
+        "client",
+        "players",
+        "verification",
+        *(f"services/{name}" for name in SERVICES),
+    }
     assert {f"integrations/{name}" for name in ("openenv-companyos", "verifiers")} <= names
 
 

@@ -25,13 +25,29 @@ def install_command(extra: str, clone: Path = _CLONE) -> str:
     return command if Path.cwd() == clone else f"cd {shlex.quote(str(clone))} && {command}"
 
 
+def install_package_command(package: str, clone: Path = _CLONE) -> str:
+    """Return the command that installs another package of the project."""
+    return "make setup" if (clone / _UV).exists() else f"pip install {package}"
+
+
+def install_folder_command(folder: Path, clone: Path = _CLONE) -> str:
+    """Return the command that installs the package in a folder, so that changes of its files take effect."""
+    uv = clone / _UV
+    installer = f"{_quoted(uv)} pip install --python {_quoted(Path(sys.prefix))}" if uv.exists() else "pip install"
+    return f"{installer} -e {_quoted(folder) if folder.is_absolute() else shlex.quote(f'./{folder}')}"
+
+
 def _clone_command(extra: str, clone: Path) -> str:
     if extra in _SEPARATE_ENVIRONMENTS:
         venv = f".venv-{extra}"
         return f"python3 -m venv {venv} && {_UV} pip install --python {venv} './client[server,{extra}]'"
-    environment = Path(sys.prefix)
-    python = environment.relative_to(clone) if environment.is_relative_to(clone) else environment
-    return f"{_UV} pip install --python {shlex.quote(str(python))} -e './client[{extra}]'"
+    return f"{_UV} pip install --python {_quoted(Path(sys.prefix), clone)} -e './client[{extra}]'"
+
+
+def _quoted(path: Path, folder: Path | None = None) -> str:
+    """Return a path, quoted for a shell in a folder, by default the current one."""
+    folder = folder or Path.cwd()
+    return shlex.quote(str(path.relative_to(folder) if path.is_relative_to(folder) else path))
 
 
 @contextmanager

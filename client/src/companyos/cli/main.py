@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
+from companyos.cli.commands import add_installed_commands
 from companyos.cli.db import db
 from companyos.cli.demo import demo
 from companyos.cli.episodes import diff, episodes
 from companyos.cli.evaluate import evaluate
 from companyos.cli.export import TasksCommand
+from companyos.cli.new import new_app
 from companyos.cli.play import play
 from companyos.cli.quarantine import quarantine_app
 from companyos.cli.rescore import rescore
@@ -33,6 +35,7 @@ Start here:
   [cyan]companyos eval --policy random[/]  evaluate a policy
   [cyan]companyos view RUN[/]              inspect stored episodes step by step
   [cyan]companyos snapshot[/]              save an episode, to restore or fork it
+  [cyan]companyos new scenario NAME[/]     write a package with a scenario of your own
 
 Requires only Python: no Docker, no network.
 """
@@ -46,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-START, LIVE = "Play", "Manage live episodes"
+START, LIVE, DEVELOP = "Play", "Manage live episodes", "Develop scenarios"
 
 app.command("up", rich_help_panel=START)(up)
 app.command("demo", rich_help_panel=START)(demo)
@@ -63,6 +66,8 @@ app.command("fork", rich_help_panel=LIVE)(fork)
 app.command("diff", rich_help_panel=LIVE)(diff)
 app.command("db", rich_help_panel=LIVE)(db)
 app.add_typer(quarantine_app, name="quarantine", rich_help_panel=LIVE)
+app.add_typer(new_app, name="new", rich_help_panel=DEVELOP)
+add_installed_commands(app, DEVELOP)
 
 
 def _print_version(is_requested: bool) -> None:

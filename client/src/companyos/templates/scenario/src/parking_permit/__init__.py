@@ -1,0 +1,1 @@
+"""A scenario for CompanyOS: an employee's parking permit."""

@@ -1,0 +1,189 @@
+"""Parking permits: granted for no longer than the policy allows, approved by the HR lead and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.facts import record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.outcome import Outcome, Request
+from companyos_gateway.scenarios.blocks import tools
+from companyos_gateway.scenarios.blocks.declared_scenario import (
+    DeclaredScenario,
+    Solution,
+    policy_refs,
+    request_fields,
+)
+from companyos_gateway.scenarios.blocks.documents import file_record
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters
+from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import working_days_from
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Person, Role
+
+TYPE_KEY = "parking_permit"
+PURPOSES = ("shift work", "carpool", "field work")
+SHORTEST_KM, LONGEST_KM = (6, 20), 60
+"""Range of the shortest commute for which the policy grants a permit, and the longest commute that occurs."""
+
+LONGEST_DAYS = (90, 270)
+"""Range of the maximum term of a permit."""
+
+
+class Variant(StrEnum):
+    """The structure of an instance: what has to be done in it."""
+
+    AS_REQUESTED = "as_requested"
+    SHORTENED = "shortened"
+    RENEWAL = "renewal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permit:
+    """The facts of an instance. `renewed` is the permit that the requested one replaces."""
+
+    variant: Variant
+    person: Person
+    record: RecordRow
+    renewed: RecordRow | None
+    shortest_km: int
+    longest_days: int
+    until: date
+    must_refuse: bool
+
+    @property
+    def distance_km(self) -> int:
+        """The length of the commute."""
+        return int(self.record.fields["distance_km"])
+
+
+class ParkingPermit(DeclaredScenario[Permit]):
+    """Grant a parking permit by the policy."""
+
+    name, team, topic, max_steps = "parking_permit", "workplace", "parking", 120
+    tags, duplicate_tags = ("parking",), ("parking", "request")
+    held_out = frozenset({Variant.RENEWAL.value})
+    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
+    applicable = buildable_kinds(
+        exclude=(*METRIC_KINDS, Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW, Kind.SIMILAR_NAMES)
+    )
+    opt_in_kinds = frozenset()
+    distractors = ("ticketdesk_create_ticket", "datahub_report_data_issue", "approvalflow_create_delegation")
+    tools = (
+        *tools.TICKET_TOOLS,
+        *tools.RECORD_TOOLS,
+        *tools.PEOPLE_TOOLS,
+        *tools.POLICY_TOOLS,
+        *tools.APPROVAL_TOOLS,
+        *distractors,
+    )
+
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Permit:
+        """File the requested permit, and the one that it renews."""
+        variant, shortest_km = stream.choice(list(Variant)), stream.integer(*SHORTEST_KM)
+        long_ago = world.today - timedelta(days=LONGEST_DAYS[1] + 30)
+        candidates = [one for one in world.staff.active() if not one.roles and one.employed_from <= long_ago]
+        person = stream.choice([one for one in candidates if one.id != world.agent_id])
+        fields = {
+            "person_id": person.id,
+            "garage": stream.choice(self.texts()["garages"]),
+            "purpose": stream.choice(PURPOSES),
+            "distance_km": stream.integer(2, shortest_km - 1)
+            if must_refuse
+            else stream.integer(shortest_km, LONGEST_KM),
+        }
+        longest_days = stream.integer(*LONGEST_DAYS)
+        excess_days = stream.integer(10, 90) if variant is Variant.SHORTENED else -stream.integer(0, 60)
+        starts_on = working_days_from(world.today, stream.integer(6, 12))
+        record = _file_permit(
+            world, stream, fields, state="requested", starts_on=starts_on, days=longest_days + excess_days
+        )
+        renewed = None
+        if variant is Variant.RENEWAL:
+            began_on = starts_on - timedelta(days=longest_days - 10)
+            fields = {**fields, "approval_ref": f"APR-{stream.integer(100, 299)}"}
+            renewed = _file_permit(world, stream, fields, state="active", starts_on=began_on, days=longest_days)
+        return Permit(
+            variant=variant,
+            person=person,
+            record=record,
+            renewed=renewed,
+            shortest_km=shortest_km,
+            longest_days=longest_days,
+            until=starts_on + timedelta(days=longest_days + min(excess_days, 0)),
+            must_refuse=must_refuse,
+        )
+
+    def slots(self, facts: Permit) -> Mapping[str, str]:
+        """Name the permit and the person."""
+        return {"permit": facts.record.id, "person_name": facts.person.name, "garage": facts.record.fields["garage"]}
+
+    def figures(self, facts: Permit, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw priorities, the shortest commute and the maximum term; another version decides the case differently."""
+        purpose, distance_km = facts.record.fields["purpose"], facts.distance_km
+        other_km = stream.integer(1, distance_km) if facts.must_refuse else distance_km + stream.integer(1, 15)
+        other_days = facts.longest_days + stream.integer(20, 90)
+        priorities = {name: stream.choice(PRIORITIES) for name in PURPOSES} | {purpose: priority}
+        return {
+            **{f"{name.replace(' ', '_')}_priority": one for name, one in priorities.items()},
+            "shortest_commute_km": facts.shortest_km if in_force else other_km,
+            "longest_days": facts.longest_days if in_force else other_days,
+        }
+
+    def solution(self, facts: Permit, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Grant the permit for the term of the policy, or refuse it."""
+        permit, until = facts.record, facts.until.isoformat()
+        request = Request(
+            type_key=TYPE_KEY,
+            subject=permit.id,
+            role=Role.HR_LEAD,
+            barred_ids=frozenset({facts.person.id}),
+            fields=request_fields(
+                permit_id=permit.id, person_id=facts.person.id, garage=permit.fields["garage"], until=facts.until
+            ),
+        )
+        granted = RecordGoal(record_id=permit.id, state="active", ends_on=until, reference_field="approval_ref")
+        revoked = [RecordGoal(record_id=facts.renewed.id, state="revoked")] if facts.renewed else []
+        outcome = Outcome(
+            requests=(request,),
+            goals=(granted, *revoked),
+            facts=(record_shown(permit.id),),
+            subjects=(permit.id,),
+        )
+        refusal = Refusal("requirement_not_met", policy_refs(policy)) if facts.must_refuse else None
+        return Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
+
+    def deputies(self, world: WorldBuilder, facts: Permit, request: Request, kinds: Collection[Kind]) -> set[str]:
+        """Return the heads of departments."""
+        return {world.staff.lead(team.id).id for team in world.staff.teams if team.id != "executive-office"}
+
+
+def _file_permit(
+    world: WorldBuilder, stream: Stream, fields: dict[str, object], *, state: str, starts_on: date, days: int
+) -> RecordRow:
+    filed_on = working_days_from(min(starts_on, world.today), -stream.integer(3, 12))
+    title = f"Parking permit: {fields['garage']}"
+    ends_on = starts_on + timedelta(days=days)
+    return file_record(
+        world,
+        stream,
+        "access_grant",
+        title=title,
+        state=state,
+        day=filed_on,
+        fields=fields,
+        owner_id=world.staff.lead("workplace").id,
+        starts_on=starts_on,
+        ends_on=ends_on,
+    )
+
+
+SCENARIO = ParkingPermit()
