@@ -15,7 +15,7 @@ UV := $(TOOLS)/bin/uv
 STAMP := $(VENV)/.synced
 RAY := .venv-ray
 RAY_STAMP := $(RAY)/.synced
-MEMBERS := shared gateway client players integrations/openenv-companyos $(wildcard services/*)
+MEMBERS := shared gateway client players verification integrations/openenv-companyos $(wildcard services/*)
 
 # uv uses the certificates and the package index that are configured for pip.
 export UV_SYSTEM_CERTS ?= true

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from companyos_gateway.chaos import levels
 
@@ -151,4 +151,7 @@ FULL = Size(
     hashes=2_000,
     plausible_instances=10_000,
 )
+CHECK = replace(SMOKE, name="check", levels=(2, 4), random_episodes=20, swaps=1, plausible_instances=50)
+"""The size of `companyos check`, for one scenario."""
+
 SIZES = {item.name: item for item in (SMOKE, FULL)}

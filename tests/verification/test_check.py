@@ -1,0 +1,79 @@
+"""`companyos check`: what it is about, and its exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos_gateway.scenarios import catalogue
+from verification import check, check_targets
+from verification.check_targets import TargetError, find_scenarios
+from verification.proof.rows import Line
+
+RUNNER = CliRunner()
+MANIFEST = """
+[project]
+name = "acme"
+
+[project.entry-points."companyos.scenarios"]
+{name} = "acme:SCENARIO"
+"""
+
+
+def _line(*, holds: bool) -> Line:
+    return Line(row="A", promise="both oracles succeed", n=1, result="1 violation", seed="0", holds=holds)
+
+
+@pytest.mark.parametrize(("holds", "status", "result"), [(True, 0, "all lines hold"), (False, 1, "1 line of 2 failed")])
+def test_the_exit_status_says_whether_all_lines_hold(
+    monkeypatch: pytest.MonkeyPatch, holds: bool, status: int, result: str
+) -> None:
+    monkeypatch.setattr(check, "check_scenarios", lambda *_: [_line(holds=True), _line(holds=holds)])
+    answer = RUNNER.invoke(app, ["check", "bug_escalation"])
+    assert answer.exit_code == status
+    assert f"bug_escalation: {result}" in answer.output
+
+
+def test_a_built_in_scenario_is_found_by_its_name() -> None:
+    assert find_scenarios("bug_escalation") == ("bug_escalation",)
+
+
+def test_a_name_that_no_scenario_has_is_rejected() -> None:
+    with pytest.raises(TargetError, match=r"'parking' is neither a folder with a pyproject.toml nor one of .*bug_esc"):
+        find_scenarios("parking")
+
+
+def test_a_folder_whose_package_is_not_installed_says_how_to_install_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(name="parking"))
+    with pytest.raises(TargetError, match=f"'parking' is not installed: .*pip install .*-e {tmp_path}"):
+        find_scenarios(str(tmp_path))
+
+
+def test_a_folder_of_another_copy_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(name="bug_escalation"))
+    with pytest.raises(TargetError, match=r"'bug_escalation' is installed in .*, not from this folder: "):
+        find_scenarios(str(tmp_path))
+
+
+def test_a_folder_without_scenarios_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "acme"\n')
+    with pytest.raises(TargetError, match=r"has no entry points in the group companyos\.scenarios"):
+        find_scenarios(str(tmp_path))
+
+
+def test_a_scenario_without_players_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenarios = catalogue()
+    monkeypatch.setattr(check_targets, "catalogue", lambda: {**scenarios, "parking": scenarios["bug_escalation"]})
+    with pytest.raises(TargetError, match="'parking' has no players"):
+        find_scenarios("parking")
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(600)
+def test_a_built_in_scenario_passes() -> None:
+    lines = check.check_scenarios(["bug_escalation"], 1, 2)
+    assert [line for line in lines if not line.holds] == []
+    assert {line.row for line in lines} == set(check.ROWS)

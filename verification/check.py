@@ -1,0 +1,94 @@
+"""`companyos check`: the proof's everyday rows for one scenario."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verification.proof.rows import Line, Scope
+
+ROWS = "ABCFI"
+"""Rows of the proof that one scenario alone can pass in a minute."""
+
+SEEDS = 3
+
+
+def check(
+    target: Annotated[
+        str, typer.Argument(metavar="[PATH|NAME]", help="Folder of a package with scenarios, or name of a scenario.")
+    ] = ".",
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds that the oracles play per level.")] = SEEDS,
+    processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")] = None,
+) -> None:
+    """Check the guarantees of a scenario by playing and mutating episodes.
+
+    Examples:
+
+      [cyan]companyos check[/]                  the package in this folder
+      [cyan]companyos check ./parking_permit[/]
+      [cyan]companyos check bug_escalation[/]   an installed scenario
+      [cyan]companyos check --seeds 20[/]       more instances
+
+    Runs rows A, B, C, F and I of the proof: the oracles succeed, adversaries
+    and changed final states do not, nothing hidden is shown, and texts and
+    dates are plausible. It starts no code mutants, which need instances of
+    many scenarios. The exit status is 1 if a line does not hold.
+    """
+    import time
+
+    from companyos.cli.terminal import OUT, fail, pluralize, report_errors
+    from verification.check_targets import TargetError, find_scenarios
+    from verification.proof.process_pool import WorkerLostError
+
+    started = time.monotonic()
+    with report_errors():
+        try:
+            scenarios = find_scenarios(target)
+            lines = check_scenarios(scenarios, seeds, processes or os.cpu_count() or 1)
+        except (TargetError, WorkerLostError) as error:
+            fail(str(error))
+    OUT.print(_table(lines))
+    broken = [line for line in lines if not line.holds]
+    result = f"[red]{pluralize(len(broken), 'line')} of {len(lines)} failed[/]" if broken else "all lines hold"
+    OUT.print(f"\n{', '.join(scenarios)}: {result}, {time.monotonic() - started:.0f} s")
+    raise typer.Exit(1 if broken else 0)
+
+
+def check_scenarios(scenarios: Sequence[str], seeds: int, processes: int) -> list[Line]:
+    """Run the rows for scenarios and return their lines."""
+    from verification.proof.execution import row_lines, run_jobs
+    from verification.proof.rows import ROWS as ALL
+    from verification.proof.rows.verifier import CODE
+
+    scope = _scope(scenarios, seeds)
+    jobs = [job for letter in ROWS for job in ALL[letter].jobs(scope) if job.part != CODE]
+    tallies = run_jobs(jobs, processes)
+    return [line for letter in ROWS for line in row_lines(letter, scope, tallies.get(letter, []))]
+
+
+def _scope(scenarios: Sequence[str], seeds: int) -> Scope:
+    from dataclasses import replace
+
+    from verification.proof.rows import Scope
+    from verification.proof.sizes import CHECK
+
+    return Scope(scenarios=tuple(scenarios), size=replace(CHECK, oracle_seeds=seeds), first=0)
+
+
+def _table(lines: Sequence[Line]) -> object:
+    from companyos.cli.terminal import data_table, sanitize
+
+    table = data_table()
+    for name in ("", "row", "promise"):
+        table.add_column(name)
+    table.add_column("n", justify="right")
+    table.add_column("result")
+    for line in lines:
+        holds = "[green]yes[/]" if line.holds else "[bold red]NO[/]"
+        table.add_row(holds, line.row, sanitize(line.promise), str(line.n), sanitize(line.result))
+    return table
