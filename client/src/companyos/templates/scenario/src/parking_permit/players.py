@@ -40,9 +40,10 @@ class ParkingPermitWorker(Worker):
 
     async def objection(self) -> Objection | None:
         """Object to a short commute."""
-        if self.permit["fields"]["distance_km"] >= self.policy["parameters"]["shortest_commute_km"]:
-            return None
-        return Objection("requirement_not_met", self.policy["policy_id"], "The commute is too short.")
+        fields, figures, policy_id = self.permit["fields"], self.policy["parameters"], self.policy["policy_id"]
+        if fields["distance_km"] < figures["shortest_commute_km"]:
+            return Objection("requirement_not_met", policy_id, "The commute is too short.")
+        return None
 
     def identifiers(self) -> tuple[str, ...]:
         """Return the identifiers that mark a text as being about this permit."""

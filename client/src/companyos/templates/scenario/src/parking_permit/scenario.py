@@ -46,6 +46,12 @@ class Variant(StrEnum):
     RENEWAL = "renewal"
 
 
+class Ground(StrEnum):
+    """Why a permit must be refused; the value is the reason code of the policy."""
+
+    SHORT_COMMUTE = "requirement_not_met"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Permit:
     """The facts of an instance. `renewed` is the permit that the requested one replaces."""
@@ -57,7 +63,7 @@ class Permit:
     shortest_km: int
     longest_days: int
     until: date
-    must_refuse: bool
+    ground: Ground | None
 
     @property
     def distance_km(self) -> int:
@@ -89,6 +95,8 @@ class ParkingPermit(DeclaredScenario[Permit]):
     def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Permit:
         """File the requested permit, and the one that it renews."""
         variant, shortest_km = stream.choice(list(Variant)), stream.integer(*SHORTEST_KM)
+        ground = stream.choice(list(Ground)) if must_refuse else None
+        distances = (2, shortest_km - 1) if ground is Ground.SHORT_COMMUTE else (shortest_km, LONGEST_KM)
         long_ago = world.today - timedelta(days=LONGEST_DAYS[1] + 30)
         candidates = [one for one in world.staff.active() if not one.roles and one.employed_from <= long_ago]
         person = stream.choice([one for one in candidates if one.id != world.agent_id])
@@ -96,9 +104,7 @@ class ParkingPermit(DeclaredScenario[Permit]):
             "person_id": person.id,
             "garage": stream.choice(self.texts()["garages"]),
             "purpose": stream.choice(PURPOSES),
-            "distance_km": stream.integer(2, shortest_km - 1)
-            if must_refuse
-            else stream.integer(shortest_km, LONGEST_KM),
+            "distance_km": stream.integer(*distances),
         }
         longest_days = stream.integer(*LONGEST_DAYS)
         excess_days = stream.integer(10, 90) if variant is Variant.SHORTENED else -stream.integer(0, 60)
@@ -119,7 +125,7 @@ class ParkingPermit(DeclaredScenario[Permit]):
             shortest_km=shortest_km,
             longest_days=longest_days,
             until=starts_on + timedelta(days=longest_days + min(excess_days, 0)),
-            must_refuse=must_refuse,
+            ground=ground,
         )
 
     def slots(self, facts: Permit) -> Mapping[str, str]:
@@ -129,7 +135,8 @@ class ParkingPermit(DeclaredScenario[Permit]):
     def figures(self, facts: Permit, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
         """Draw priorities, the shortest commute and the maximum term; another version decides the case differently."""
         purpose, distance_km = facts.record.fields["purpose"], facts.distance_km
-        other_km = stream.integer(1, distance_km) if facts.must_refuse else distance_km + stream.integer(1, 15)
+        is_short = facts.ground is Ground.SHORT_COMMUTE
+        other_km = stream.integer(1, distance_km) if is_short else distance_km + stream.integer(1, 15)
         other_days = facts.longest_days + stream.integer(20, 90)
         priorities = {name: stream.choice(PRIORITIES) for name in PURPOSES} | {purpose: priority}
         return {
@@ -158,7 +165,7 @@ class ParkingPermit(DeclaredScenario[Permit]):
             facts=(record_shown(permit.id),),
             subjects=(permit.id,),
         )
-        refusal = Refusal("requirement_not_met", policy_refs(policy)) if facts.must_refuse else None
+        refusal = None if facts.ground is None else Refusal(facts.ground.value, policy_refs(policy))
         return Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def deputies(self, world: WorldBuilder, facts: Permit, request: Request, kinds: Collection[Kind]) -> set[str]:
