@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ PLAYERS = Path(companyos_players.__file__).parent
 VERIFICATION = Path(str(verification.__file__)).parent
 MODEL, NAME = "expense_report", "petty_cash"
 LEVEL = 5
+_NAMED = re.compile(rf'^( *name\b[^=\n]*= )"{MODEL}"', re.MULTILINE | re.IGNORECASE)
 
 LOOK = f"""
 import asyncio, json
@@ -63,16 +65,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME)
     for folder in (players / "fair", players / "adversaries", verification / "privileged"):
-        if (folder / f"{MODEL}.py").exists():
+        if (folder / f"{MODEL}.py").is_file():  # the privileged oracle of a declared scenario is derived
             shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
     for file in (
         *(package / "scenarios" / NAME).rglob("*.py"),
         *players.rglob(f"{NAME}.py"),
         *verification.rglob(f"{NAME}.py"),
     ):
-        text = file.read_text().replace(
-            f'    name, team, topic, max_steps = "{MODEL}"', f'    name, team, topic, max_steps = "{NAME}"'
-        )
+        text = _NAMED.sub(rf'\1"{NAME}"', file.read_text())
         for place in ("scenarios", "fair", "adversaries", "privileged"):
             text = text.replace(f"{place}.{MODEL}", f"{place}.{NAME}")
         file.write_text(text)
