@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ import companyos_gateway
 from companyos_gateway.chaos import Profile
 from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.declared_scenario import ScenarioCase
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
 from companyos_gateway.scenarios.catalogue import ScenarioError
-from companyos_gateway.scenarios.license_renewal.case import Case
-from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
+from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, LicenseRenewal
 from companyos_gateway.scenarios.validation import check_brief_formats, check_catalogue, check_scenarios
 from companyos_shared.wire.company import Company
 
@@ -26,22 +27,30 @@ NAME = "license_renewal"
 PACKAGE = Path(companyos_gateway.__file__).parent
 
 
-class Reworded(LicenseRenewal):
+class Renewal(LicenseRenewal):
+    """Licence renewals with the words of the scenario."""
+
+    def texts(self) -> dict[str, Any]:  # type: ignore[override]
+        """Return the scenario's texts.toml."""
+        return SCENARIO.texts()
+
+
+class Reworded(Renewal):
     """Licence renewals whose brief says more than it may."""
 
-    def __init__(self, more: Callable[[BuiltTask[Case]], str]) -> None:
+    def __init__(self, more: Callable[[BuiltTask[ScenarioCase]], str]) -> None:
         self._more = more
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[ScenarioCase]:
         """Stage a renewal, and let its brief say more."""
         staged = super().build(seed, profile, overrides)
         return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
 
 
-class Idle(LicenseRenewal):
+class Idle(Renewal):
     """Licence renewals that are done when nothing is done."""
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
+    def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
         """Return a rubric that cannot judge."""
         return TaskRubric(
             checks=[Check("still-there", True, lambda _evidence: None)],
@@ -53,15 +62,15 @@ class Idle(LicenseRenewal):
         )
 
 
-class Broken(LicenseRenewal):
+class Broken(Renewal):
     """Licence renewals that nobody can stage."""
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[ScenarioCase]:
         """Stage nothing."""
         raise KeyError("days")
 
 
-class Strange(LicenseRenewal):
+class Strange(Renewal):
     """Licence renewals with an unknown tool as distractor."""
 
     distractors = ("payroll_pay", *LicenseRenewal.distractors[1:])
@@ -70,16 +79,16 @@ class Strange(LicenseRenewal):
 @pytest.mark.parametrize(
     "more",
     [
-        lambda staged: staged.case.licence_id,
-        lambda staged: staged.case.vendor_id,
+        lambda staged: staged.case.facts.record.id,
+        lambda staged: staged.case.facts.vendor.id,
         lambda staged: staged.world.staff.people[3].name,
         lambda staged: staged.world.datahub.vendors[0].name,
         lambda staged: staged.world.datahub.records[0].title,
-        lambda staged: str(staged.case.amount_cents),
+        lambda staged: str(staged.case.facts.amount_cents),
         lambda _staged: "It costs 4,500.",
     ],
 )
-def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[BuiltTask[Case]], str]) -> None:
+def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[BuiltTask[ScenarioCase]], str]) -> None:
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs: .* names "):
         check_scenarios({NAME: Reworded(more)})
 
@@ -139,7 +148,7 @@ def test_every_scenario_of_the_house_is_whole() -> None:
 
 
 def _damage_scenario(package: Path) -> None:
-    (package / "scenarios" / NAME / "rubric.py").unlink()
+    (package / "scenarios" / NAME / "README.md").unlink()
 
 
 def _damage_profile(package: Path) -> None:
@@ -150,7 +159,7 @@ def _damage_profile(package: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "output"),
     [
-        (_damage_scenario, f"error: {NAME}/rubric.py: missing"),
+        (_damage_scenario, f"error: {NAME}/README.md: missing"),
         (_damage_profile, "error: storm.toml: data.stale_matric: unknown kind 'stale_matric'"),
     ],
 )

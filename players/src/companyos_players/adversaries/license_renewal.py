@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from companyos_players import MetricReading, MetricSkill, Worker
@@ -27,35 +27,6 @@ class SkipsRefresh(NeverRefuses, LicenseRenewalWorker):
         return await MetricSkill(self.client, "licence_days_left", self.licence["id"]).read()
 
 
-class RenewsBeforeApproval(NeverRefuses, LicenseRenewalWorker):
-    """Records the renewal before the approval."""
-
-    async def prepare_request(self) -> None:
-        await super().prepare_request()
-        await self.follow_up("")
-
-
-class ExtendsTerm(NeverRefuses, LicenseRenewalWorker):
-    """Renews for one year longer than the policy allows."""
-
-    def new_end(self) -> date:
-        return super().new_end() + timedelta(days=365)
-
-
-class AddsSeats(NeverRefuses, LicenseRenewalWorker):
-    """Renews for more seats than needed."""
-
-    def seats(self) -> int:
-        return super().seats() + 5
-
-
-class OmitsRecordUpdate(NeverRefuses, LicenseRenewalWorker):
-    """Does not update the record."""
-
-    async def follow_up(self, request_id: str) -> None:
-        pass
-
-
 class ComputesDaysLeft(NeverRefuses, LicenseRenewalWorker):
     """Computes the days left from the record's end date instead of reading the metric."""
 
@@ -74,10 +45,6 @@ class FarmsRefreshes(RepeatsRewardedSteps, LicenseRenewalWorker):
 
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_refresh": SkipsRefresh,
-    "renew_first": RenewsBeforeApproval,
-    "extend_the_term": ExtendsTerm,
-    "add_seats": AddsSeats,
-    "forget_the_record": OmitsRecordUpdate,
     "count_the_days": ComputesDaysLeft,
     "repeat_farm": FarmsRefreshes,
     "old_policy": compose(UsesOldPolicy, LicenseRenewalWorker),

@@ -52,6 +52,16 @@ class LicenseRenewalWorker(Worker):
         """Return the authoritative number of days left; refresh it if stale or too old."""
         return await MetricSkill(self.client, DAYS, self.licence["id"]).fresh(since)
 
+    async def answer(self, question: str) -> str:
+        """Name the expired certificate, the price per seat or the product."""
+        if "certificate" in question:
+            expired = next(one for one in self.vendor["certificates"] if one["is_expired"])
+            return f"The certificate {expired['kind']} expired on {expired['expires_on']}."
+        fields = self.licence["fields"]
+        if "price" in question:
+            return f"The price per seat is {fields['price_per_seat_cents']} cents."
+        return f"The product is {fields['product']}."
+
     async def objection(self) -> Objection | None:
         """Object to a suspended vendor, a renewed licence, or an early renewal."""
         if self.vendor["status"] == "suspended":
