@@ -22,6 +22,7 @@ from companyos_gateway.evaluation.outcome import (
     MetricTime,
     MetricValue,
     Outcome,
+    RecordSum,
     Request,
 )
 from companyos_gateway.evaluation.outcome_rubric import build_rubric
@@ -393,6 +394,8 @@ def field_type(value: FieldValue) -> FieldType:
         return "number"
     if isinstance(value, MetricTime):
         return "datetime"
+    if isinstance(value, RecordSum):
+        return "integer"
     plain = getattr(value, "value", "")
     types: list[tuple[type, FieldType]] = [(bool, "boolean"), (int, "integer"), (float, "number"), (date, "date")]
     return next((name for kind, name in types if isinstance(plain, kind)), "text")
