@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Any
 
 from companyos.policies import Call, TaskView
@@ -70,6 +71,15 @@ class PurchaseOrderWorker(Worker):
             if document["fields"].get("invoice_id") == self.invoice["id"]:
                 return document
         return None
+
+    async def answer(self, question: str) -> str:
+        """Name the invoice number, the price of the order or the vendor's expired certificate."""
+        if "invoice number" in question:
+            return f"The invoice number is {self.invoice['fields']['invoice_number']}."
+        if "unit price" in question:
+            return f"The unit price is {self.price(self.order)} cents."
+        vendor = await self.client.call("datahub_get_vendor", vendor_id=self.order["vendor_id"])
+        return f"It is {min(vendor['certificates'], key=itemgetter('expires_on'))['kind']}."
 
     async def objection(self) -> Objection | None:
         """Object to a duplicate, a different sender, or an excess quantity or price."""

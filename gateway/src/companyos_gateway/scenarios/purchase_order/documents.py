@@ -1,21 +1,20 @@
-"""The figures of a purchase: what was ordered, received, billed and credited, at which prices and tolerances."""
+"""The documents of a purchase and its figures: ordered, received, billed and credited, with prices and tolerances."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.purchase_order.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.records import PREFIXES
-from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow, VendorRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
 from companyos_gateway.world.vendors import categories_of, draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -33,6 +32,25 @@ PRICE_TOLERANCES = (2, 6)
 QUANTITY_TOLERANCES = (5, 10)
 OPEN_REST = (20, 60)
 """What is still to be delivered of an order that goes on: more than any tolerance."""
+
+
+class Variant(StrEnum):
+    """Variant of the case: how the goods were delivered and invoiced."""
+
+    WHOLE = "whole"
+    PARTS = "parts"
+    INSPECTED = "inspected"
+    INSTALMENT = "instalment"
+    CREDITED = "credited"
+
+
+class RefusalGround(StrEnum):
+    """Why an invoice must not be released; the first three are also hold reasons."""
+
+    PRICE = "price"
+    QUANTITY = "quantity"
+    VENDOR = "vendor"
+    DUPLICATE = "duplicate"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +84,11 @@ class Amounts:
     def credited_cents(self) -> int:
         """The amount of the credit note in cents."""
         return self.credited * self.invoice_price
+
+    @property
+    def credit_fields(self) -> dict[str, int]:
+        """The fields of the invoice that hold its credit note; empty if there is none."""
+        return {"credited_quantity": self.credited, "credited_cents": self.credited_cents} if self.credited else {}
 
     @property
     def amount_cents(self) -> int:
@@ -134,9 +157,6 @@ def _permille_above(stream: Stream, ground: RefusalGround | None, allowed: int) 
     return {"even": 0, "above": above, "below": -below}[how]
 
 
-INSPECTION_MINUTES = (120, 960)
-"""Office minutes until a recorded receipt is accepted."""
-
 REJECTED_SHARE = 0.4
 """How often a delivery was sent back, so that its receipt does not count."""
 
@@ -155,9 +175,9 @@ OPEN_RECEIPT_DAYS = (1, 2)
 """The same of a receipt that is still being inspected."""
 
 
-@dataclass(kw_only=True)
-class PurchaseDocuments:
-    """Documents of one purchase."""
+@dataclass(frozen=True, kw_only=True)
+class Purchase:
+    """A purchase with its purchase."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -166,13 +186,15 @@ class PurchaseDocuments:
     """The day before which the purchase is filed."""
     item: str
     vendor: VendorRow
-    """Who has the order."""
+    """The vendor of the order."""
     sender: VendorRow
-    """Who has sent the invoice."""
+    """The vendor that has sent the invoice."""
     order: RecordRow
     invoice: RecordRow
-    receipts: list[RecordRow] = field(default_factory=list)
-    paid_twin: RecordRow | None = None
+    receipts: tuple[RecordRow, ...] = ()
+    """The receipts that count: accepted ones, and those that will be."""
+    paid_id: str | None = None
+    """The paid invoice with the same number, if there is one."""
 
     @property
     def number(self) -> str:
@@ -180,14 +202,7 @@ class PurchaseDocuments:
         return str(self.invoice.fields["invoice_number"])
 
 
-def texts() -> dict[str, Any]:
-    """Return the texts of the scenario."""
-    return load_texts(__file__)
-
-
-def add_purchase_documents(
-    world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
-) -> PurchaseDocuments:
+def add_purchase(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Purchase:
     """Add order, receipts and invoice, and what looks like them."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
@@ -196,7 +211,7 @@ def add_purchase_documents(
     if ground is RefusalGround.DUPLICATE:
         variant = Variant.WHOLE
     amounts = draw_amounts(stream.child("amounts"), variant, ground)
-    item = stream.choice(texts()["items"])
+    item = stream.choice(load_texts(__file__)["items"])
     vendor = draw_vendor(world, stream, status="active", goods=item)
     draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
     sender = draw_namesake(world, stream, vendor) if ground is RefusalGround.VENDOR else vendor
@@ -205,7 +220,7 @@ def add_purchase_documents(
     invoice = _invoice(
         world, stream, sender, order, amounts=amounts, item=item, day=_draw_day(stream, ticket_on, INVOICE_DAYS)
     )
-    documents = PurchaseDocuments(
+    purchase = Purchase(
         variant=variant,
         ground=ground,
         amounts=amounts,
@@ -216,24 +231,13 @@ def add_purchase_documents(
         order=order,
         invoice=invoice,
     )
-    _add_receipts(world, stream.child("receipts"), documents)
-    _add_other_invoices(world, stream.child("invoices"), documents)
+    receipts = _add_receipts(world, stream.child("receipts"), purchase)
+    paid = _add_other_invoices(world, stream.child("invoices"), purchase)
     if variant is Variant.CREDITED:
-        _file_credit(world, stream, documents)
+        _file_credit(world, stream, purchase)
     if Kind.SIMILAR_NAMES in kinds:
-        _add_namesake(world, stream.child("namesake"), documents)
-    return documents
-
-
-def schedule_inspection(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
-    """Let a colleague accept what is recorded only."""
-    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
-    for receipt in documents.receipts:
-        if receipt.state == "recorded":
-            people = world.present(world.today, due_at.date())
-            receipt.owner_id = stream.choice([one for one in people if one.id != world.agent_id]).id
-            data = {"record_id": receipt.id, "state": "accepted"}
-            world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
+        _add_namesake(world, stream.child("namesake"), purchase)
+    return replace(purchase, receipts=receipts, paid_id=paid.id if paid else None)
 
 
 def _draw_day(stream: Stream, ticket_on: date, days: tuple[int, int]) -> date:
@@ -300,41 +304,43 @@ def _invoice(
     )
 
 
-def _add_receipts(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
-    """Add the receipts that count, and one that does not where goods were sent back."""
-    amounts, variant = documents.amounts, documents.variant
+def _add_receipts(world: WorldBuilder, stream: Stream, purchase: Purchase) -> tuple[RecordRow, ...]:
+    """Add the receipts that count, and one that does not where goods were sent back; return those that count."""
+    receipts: list[RecordRow] = []
+    amounts, variant = purchase.amounts, purchase.variant
     parts = [amounts.received]
     if variant is Variant.INSTALMENT:
         parts = [amounts.invoiced_before, amounts.available]
     elif variant is Variant.PARTS or (variant is Variant.INSPECTED and stream.chance(0.5)):
         first = stream.integer(amounts.received // 3, amounts.received * 2 // 3)
         parts = [first, amounts.received - first]
-    is_paid = variant is Variant.INSTALMENT or documents.ground is RefusalGround.DUPLICATE
+    is_paid = variant is Variant.INSTALMENT or purchase.ground is RefusalGround.DUPLICATE
     for place, quantity in enumerate(parts, start=1):
         state, days = "accepted", RECEIPT_DAYS
         if variant is Variant.INSPECTED and place == len(parts):
             state, days = "recorded", OPEN_RECEIPT_DAYS
         elif is_paid and place == 1:
             days = EARLIER_RECEIPT_DAYS
-        documents.receipts.append(_receipt(world, stream, documents, quantity, state, days))
-    if documents.ground is RefusalGround.QUANTITY or stream.chance(REJECTED_SHARE):
+        receipts.append(_receipt(world, stream, purchase, quantity, state, days))
+    if purchase.ground is RefusalGround.QUANTITY or stream.chance(REJECTED_SHARE):
         short = amounts.billed - amounts.available
-        quantity = short if documents.ground is RefusalGround.QUANTITY else stream.integer(3, 30)
-        _receipt(world, stream, documents, quantity, "rejected", RECEIPT_DAYS)
+        quantity = short if purchase.ground is RefusalGround.QUANTITY else stream.integer(3, 30)
+        _receipt(world, stream, purchase, quantity, "rejected", RECEIPT_DAYS)
+    return tuple(receipts)
 
 
 def _receipt(
     world: WorldBuilder,
     stream: Stream,
-    documents: PurchaseDocuments,
+    purchase: Purchase,
     quantity: int,
     state: str,
     days: tuple[int, int],
 ) -> RecordRow:
     """Add a goods receipt; the colleague who receives goods owns it."""
-    day = _draw_day(stream, documents.ticket_on, days)
-    fields = {"purchase_order_id": documents.order.id, "quantity": quantity, "received_on": day.isoformat()}
-    title, vendor_id = f"Goods receipt: {documents.item}", documents.vendor.id
+    day = _draw_day(stream, purchase.ticket_on, days)
+    fields = {"purchase_order_id": purchase.order.id, "quantity": quantity, "received_on": day.isoformat()}
+    title, vendor_id = f"Goods receipt: {purchase.item}", purchase.vendor.id
     receipt = file_record(
         world, stream, "goods_receipt", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields
     )
@@ -342,39 +348,39 @@ def _receipt(
     return receipt
 
 
-def _add_other_invoices(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
-    """Add what was billed before on the order, the same invoice paid already, or one that was turned down."""
-    amounts = documents.amounts
-    if documents.variant is Variant.INSTALMENT:
-        _similar_invoice(world, stream, documents, state="paid", quantity=amounts.invoiced_before)
-    if documents.ground is RefusalGround.DUPLICATE:
-        documents.paid_twin = _similar_invoice(
-            world, stream, documents, state="paid", quantity=amounts.billed, number=documents.number
-        )
+def _add_other_invoices(world: WorldBuilder, stream: Stream, purchase: Purchase) -> RecordRow | None:
+    """Add what was billed before on the order or one that was rejected; return the same invoice if it was paid."""
+    amounts, paid = purchase.amounts, None
+    if purchase.variant is Variant.INSTALMENT:
+        _similar_invoice(world, stream, purchase, state="paid", quantity=amounts.invoiced_before)
+    if purchase.ground is RefusalGround.DUPLICATE:
+        number = purchase.number
+        paid = _similar_invoice(world, stream, purchase, state="paid", quantity=amounts.billed, number=number)
     if stream.chance(VOID_SHARE):
-        _similar_invoice(world, stream, documents, state="rejected", quantity=amounts.billed + stream.integer(1, 9))
+        _similar_invoice(world, stream, purchase, state="rejected", quantity=amounts.billed + stream.integer(1, 9))
+    return paid
 
 
 def _similar_invoice(
     world: WorldBuilder,
     stream: Stream,
-    documents: PurchaseDocuments,
+    purchase: Purchase,
     *,
     state: str,
     quantity: int,
     number: str | None = None,
 ) -> RecordRow:
     """Add an invoice on the same order in another state."""
-    price: int = documents.invoice.fields["unit_price_cents"]
+    price: int = purchase.invoice.fields["unit_price_cents"]
     fields = {
-        **documents.invoice.fields,
+        **purchase.invoice.fields,
         "invoice_number": number or f"R{stream.integer(10_000, 99_999)}",
         "quantity": quantity,
     }
-    day = _draw_day(stream, documents.ticket_on, EARLIER_INVOICE_DAYS)
+    day = _draw_day(stream, purchase.ticket_on, EARLIER_INVOICE_DAYS)
     fields["due_on"] = working_days_from(day, stream.integer(20, 30)).isoformat()
     other = replace(
-        documents.invoice,
+        purchase.invoice,
         id=world.ids.take(PREFIXES["invoice"]),
         state=state,
         amount_cents=quantity * price,
@@ -387,35 +393,35 @@ def _similar_invoice(
     return other
 
 
-def _file_credit(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
-    """File the credit note among the documents."""
-    amounts = documents.amounts
-    title = stream.choice(texts()["credits"]).format(number=documents.number)
+def _file_credit(world: WorldBuilder, stream: Stream, purchase: Purchase) -> None:
+    """File the credit note among the purchase."""
+    amounts = purchase.amounts
+    title = stream.choice(load_texts(__file__)["credits"]).format(number=purchase.number)
     day = working_days_from(world.today, -stream.integer(1, 2))
     fields = {
         "document_type": "credit_note",
-        "invoice_id": documents.invoice.id,
+        "invoice_id": purchase.invoice.id,
         "quantity": amounts.credited,
         "total_cents": amounts.credited_cents,
     }
-    vendor_id = documents.sender.id
+    vendor_id = purchase.sender.id
     file_record(world, stream, "document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
 
 
-def _add_namesake(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, purchase: Purchase) -> None:
     """Add an invoice of the same number and title that a vendor of nearly the same name has sent."""
-    other = draw_namesake(world, stream, documents.vendor)
+    other = draw_namesake(world, stream, purchase.vendor)
     draw_certificates(world, stream, other)
-    items = [item for item in texts()["items"] if categories_of(item) == categories_of(documents.item)]
-    day = documents.order.created_at.date()
-    order = _order(world, stream, other, documents.amounts, stream.choice(items), day=day)
+    items = [item for item in load_texts(__file__)["items"] if categories_of(item) == categories_of(purchase.item)]
+    day = purchase.order.created_at.date()
+    order = _order(world, stream, other, purchase.amounts, stream.choice(items), day=day)
     quantity = stream.integer(5, 30)
-    fields = {**documents.invoice.fields, "purchase_order_id": order.id, "quantity": quantity}
+    fields = {**purchase.invoice.fields, "purchase_order_id": order.id, "quantity": quantity}
     lookalike = replace(
-        documents.invoice,
+        purchase.invoice,
         id=world.ids.take(PREFIXES["invoice"]),
         vendor_id=other.id,
-        amount_cents=quantity * documents.amounts.invoice_price,
+        amount_cents=quantity * purchase.amounts.invoice_price,
         fields=fields,
     )
     world.datahub.records.append(lookalike)

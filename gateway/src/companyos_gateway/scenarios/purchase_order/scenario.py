@@ -1,19 +1,18 @@
-"""The generator of invoices on purchase orders."""
+"""Invoices on purchase orders: released if order, receipts and invoice agree within the tolerances, else stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
-)
+from companyos_gateway.evaluation.facts import record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.outcome import OnceRecorded, Outcome, RecordStopped, RecordSum, Request
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution, request_fields
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket
+from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
     PEOPLE_TOOLS,
@@ -21,46 +20,42 @@ from companyos_gateway.scenarios.blocks.tools import (
     RECORD_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.purchase_order.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.purchase_order.documents import (
-    PurchaseDocuments,
-    add_purchase_documents,
-    schedule_inspection,
-    texts,
-)
-from companyos_gateway.scenarios.purchase_order.policy import add_approval_type, add_approvers, add_policy
-from companyos_gateway.scenarios.purchase_order.rubric import build_rubric
-from companyos_gateway.world import finish_world
+from companyos_gateway.scenarios.purchase_order.documents import Purchase, RefusalGround, Variant, add_purchase
 from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.people import FINANCE
-from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
+from companyos_gateway.world.seed_documents.datahub import DataHubEvent, PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
+from companyos_shared.wire.company import Role
 
-ALWAYS = (Kind.MISSING_PRIORITY,)
-APPLICABLE = buildable_kinds(exclude=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE))
-DISTRACTORS = (
-    "datahub_update_vendor",
-    "datahub_report_data_issue",
-    "datahub_query_metric",
-    "ticketdesk_create_ticket",
-    "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
-)
+TYPE_KEY = "invoice_release"
+STEPS_CENTS = {Role.PROCUREMENT_LEAD: 10_000, Role.FINANCE_CONTROLLER: 50_000, Role.CFO: 200_000}
+"""The limits of priorities are multiples of these, by the role that decides."""
+
+INSPECTION_MINUTES = (120, 960)
+"""Office minutes until a recorded receipt is accepted."""
 
 
-class PurchaseOrder(TicketScenario[Case]):
+class PurchaseOrder(DeclaredScenario[Purchase]):
     """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = FINANCE
-    always = ALWAYS
-    applicable = APPLICABLE
+    name, team, topic, max_steps = "purchase_order", FINANCE, "purchasing", 130
+    tags, duplicate_tags, precise_citation = ("invoices",), ("invoices", "payables"), "vendor"
     held_out = frozenset({Variant.CREDITED.value})
-    max_steps = 130
-    distractors = DISTRACTORS
+    always = (Kind.MISSING_PRIORITY,)
+    opt_in_kinds = frozenset()
+    applicable = buildable_kinds(exclude=METRIC_KINDS)
+    distractors = (
+        "datahub_update_vendor",
+        "datahub_report_data_issue",
+        "datahub_query_metric",
+        "ticketdesk_create_ticket",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
     tools = (
         *TICKET_TOOLS,
         *RECORD_TOOLS,
@@ -68,103 +63,132 @@ class PurchaseOrder(TicketScenario[Case]):
         *PEOPLE_TOOLS,
         *POLICY_TOOLS,
         *APPROVAL_TOOLS,
-        *DISTRACTORS,
+        *distractors,
     )
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one invoice and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
-        add_approval_type(world, stream.child("type"), documents, policy_terms.policy)
-        chain = add_approvers(world, stream.child("chain"), documents, kinds)
-        schedule_inspection(world, stream.child("inspection"), documents)
-        subject, words = documents.invoice.id, texts()["decisions"]
-        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-        plan = ticket_plan(world, documents, kinds)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-        add_inspection_notice(world, stream.child("notice"), documents, task_ticket.ticket)
-        finish_world(world)
-        amounts = documents.amounts
-        credited = {"credited_quantity": amounts.credited, "credited_cents": amounts.credited_cents}
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority),
-            approver_ids=chain.approver_ids,
-            refusal=_refusal(documents),
-            variant=documents.variant,
-            ground=documents.ground,
-            invoice_id=subject,
-            order_id=documents.order.id,
-            receipt_ids=tuple(receipt.id for receipt in documents.receipts),
-            paid_twin_id=documents.paid_twin.id if documents.paid_twin else None,
-            invoiced_before=amounts.invoiced_before,
-            price_difference_cents=amounts.invoice_price - amounts.order_price,
-            credited=credited if amounts.credited else {},
-            amount_cents=amounts.amount_cents,
-            closes_order=amounts.closes_order,
-            role=amounts.role,
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
-        )
-        own = {
-            Kind.SUPERSEDED_POLICY: case.policy_id,
-            Kind.SIMILAR_NAMES: case.invoice_id,
-            Kind.EXPIRED_CERTIFICATE: documents.vendor.id,
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Purchase:
+        """Add the documents of the purchase."""
+        return add_purchase(world, stream, kinds, must_refuse=must_refuse)
+
+    def slots(self, facts: Purchase) -> Mapping[str, str]:
+        """Name the invoice and its sender."""
+        return {
+            "invoice": facts.invoice.id,
+            "number": facts.number,
+            "item": facts.item,
+            "vendor": facts.sender.name,
+            "vendor_id": facts.sender.id,
         }
-        return case, struck_people(chain, case.invoice_id, case.role.value) | own
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of an invoice."""
-        return build_rubric(case, company)
+    def answers(self, world: WorldBuilder, facts: Purchase) -> Mapping[str, AcceptedValue]:
+        """Name the number of the invoice, the price of the order and the certificate that expires first."""
+        price, vendor_id = facts.amounts.order_price, facts.vendor.id
+        certificates = [row for row in world.datahub.certificates if row.vendor_id == vendor_id]
+        return {
+            "number": facts.number,
+            "unit_price_cents": price,
+            "unit_price": f"{price / 100:.2f}",
+            "certificate": min(certificates, key=lambda row: row.expires_on).kind,
+        }
+
+    def figures(self, facts: Purchase, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the limits of priorities and the tolerances; those of another version judge the invoice otherwise."""
+        amounts = facts.amounts
+        medium, high, critical = draw_priority_limits(
+            stream, amounts.amount_cents, priority, step=STEPS_CENTS[amounts.role]
+        )
+        price, quantity = amounts.price_tolerance, amounts.quantity_tolerance
+        if not in_force:
+            price = _opposite_tolerance(stream, amounts.permille_above / 10, price)
+            quantity = _opposite_tolerance(stream, 100 * amounts.pieces_above / amounts.available, quantity)
+        return {
+            "medium_from_cents": medium,
+            "high_from_cents": high,
+            "critical_from_cents": critical,
+            "price_tolerance_percent": price,
+            "quantity_tolerance_percent": quantity,
+        }
+
+    def thresholds(self, facts: Purchase, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+        """Draw limits for the payable amount; with what is credited, it would exceed that of the role that decides."""
+        paid, credited = facts.amounts.amount_cents, facts.amounts.credited_cents
+        above = rounded_amount(stream, paid, paid + credited - 500 if credited else paid * 2)
+        under = rounded_amount(stream, paid // 2, paid - 500)
+        limits = {
+            Role.PROCUREMENT_LEAD: (above, above * stream.integer(3, 6)),
+            Role.FINANCE_CONTROLLER: (under, above),
+            Role.CFO: (max(500, under // stream.integer(4, 8) // 500 * 500), under),
+        }
+        lead_limit, controller_limit = limits[facts.amounts.role]
+        return [(lead_limit, Role.PROCUREMENT_LEAD), (controller_limit, Role.FINANCE_CONTROLLER), (None, Role.CFO)]
+
+    def solution(self, facts: Purchase, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Release the payable amount once it is known, or stop the invoice."""
+        amounts, ground, invoice, order = facts.amounts, facts.ground, facts.invoice.id, facts.order.id
+        receipts, credit = tuple(receipt.id for receipt in facts.receipts), amounts.credit_fields
+        request = Request(
+            type_key=TYPE_KEY,
+            subject=invoice,
+            role=amounts.role,
+            amount_cents=amounts.amount_cents,
+            fields=request_fields(
+                invoice_id=invoice,
+                order_id=order,
+                amount_cents=OnceRecorded(amounts.amount_cents, invoice, credit) if credit else amounts.amount_cents,
+                received_quantity=RecordSum(receipts, "quantity", "accepted"),
+                invoiced_before=amounts.invoiced_before,
+                price_difference_cents=amounts.invoice_price - amounts.order_price,
+            ),
+        )
+        released = RecordGoal(record_id=invoice, state="approved", fields=credit)
+        closed = [RecordGoal(record_id=order, state="closed")] if amounts.closes_order else []
+        stopped = RecordGoal(record_id=invoice, state="on_hold", fields={"hold_reason": ground.value if ground else ""})
+        compared = [order, *(receipts if ground is RefusalGround.QUANTITY else ())]
+        if facts.paid_id is not None:
+            stopped, compared = RecordGoal(record_id=invoice, state="rejected"), [facts.paid_id]
+        outcome = Outcome(
+            requests=(request,),
+            goals=(released, *closed),
+            act=RecordStopped(stopped) if ground else None,
+            facts=tuple(map(record_shown, [invoice, *compared])),
+            subjects=(invoice, order),
+        )
+        struck = {Kind.EXPIRED_CERTIFICATE: facts.vendor.id}
+        return Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts), struck=struck)
+
+    def add_events(
+        self, world: WorldBuilder, stream: Stream, facts: Purchase, ticket: TaskTicket, kinds: Collection[Kind]
+    ) -> None:
+        """Let a colleague announce an inspection, and accept the receipt later."""
+        if facts.variant is not Variant.INSPECTED:
+            return
+        due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
+        people = [one for one in world.present(world.today, due_at.date()) if one.id != world.agent_id]
+        receipt, inspector = facts.receipts[-1], stream.choice(people)
+        receipt.owner_id = inspector.id
+        data = {"record_id": receipt.id, "state": "accepted"}
+        world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
+        body = stream.choice(self.texts()["inspections"])
+        add_later_comment(world, stream, ticket.ticket, author_id=inspector.id, body=body)
 
 
-def _refusal(documents: PurchaseDocuments) -> Refusal | None:
-    if documents.ground is None:
-        return None
-    if documents.ground is RefusalGround.DUPLICATE:
-        assert documents.paid_twin is not None
-        return Refusal(documents.ground.reason_code, (documents.paid_twin.id,))
-    behind = documents.sender if documents.ground is RefusalGround.VENDOR else documents.order
-    return Refusal(documents.ground.reason_code, (behind.id,))
+def _opposite_tolerance(stream: Stream, found: float, tolerance: int) -> int:
+    """Draw a tolerance in percent that judges what was found otherwise, where one does."""
+    if found > tolerance:
+        return int(found) + stream.integer(1, 6)
+    return stream.integer(0, max(0, -(-int(found * 10) // 10) - 1)) if found > 0 else stream.integer(1, 12)
+
+
+def _refusal(facts: Purchase) -> Refusal | None:
+    match facts.ground:
+        case None:
+            return None
+        case RefusalGround.DUPLICATE:
+            assert facts.paid_id is not None
+            return Refusal("duplicate", (facts.paid_id,))
+        case RefusalGround.VENDOR:
+            return Refusal("policy_violation", (facts.sender.id,))
+    return Refusal("requirement_not_met", (facts.order.id,))
 
 
 SCENARIO = PurchaseOrder()
-
-
-def ticket_plan(world: WorldBuilder, documents: PurchaseDocuments, kinds: Collection[Kind]) -> TicketPlan:
-    """Return how the ticket looks."""
-    words = texts()
-
-    def fill(stream: Stream, text: str) -> str:
-        return text.format(
-            invoice=documents.invoice.id,
-            number=documents.number,
-            item=documents.item,
-            vendor=documents.sender.name,
-            vendor_id=documents.sender.id,
-            person=stream.choice(world.staff.active()).name,
-        )
-
-    def describe(stream: Stream) -> str:
-        by = "vendor" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "vendor", "name"])
-        return fill(stream, stream.choice(words["citations"][by]))
-
-    return TicketPlan(
-        team_id=FINANCE,
-        titles=[title.format(vendor=documents.sender.name, item=documents.item) for title in words["titles"]],
-        describe=describe,
-        fill=fill,
-        words=words,
-        duplicate_texts=words["citations"]["name"],
-        tags=["invoices"],
-        duplicate_tags=["invoices", "payables"],
-    )
-
-
-def add_inspection_notice(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, ticket: TicketRow) -> None:
-    """Let a colleague say on the ticket that goods are still being inspected."""
-    if documents.variant is not Variant.INSPECTED:
-        return
-    receipt = documents.receipts[-1]
-    assert receipt.owner_id is not None
-    add_later_comment(world, stream, ticket, author_id=receipt.owner_id, body=stream.choice(texts()["inspections"]))
