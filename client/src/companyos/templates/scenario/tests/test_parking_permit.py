@@ -1,17 +1,16 @@
-"""The oracle solves every variant of the scenario, and every ground for a refusal."""
+"""The fair oracle solves every variant of the scenario, and every ground for a refusal."""
 
 from __future__ import annotations
 
 import asyncio
 
-import pytest
 from parking_permit.scenario import SCENARIO, Ground, Variant
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_players.registry import fair_player
-from verification.proof import EpisodeResult, play
+from verification.proof import play
 
 LEVEL, SEEDS = 2, 500
 
@@ -25,14 +24,17 @@ def first_seed(structure: Variant | Ground) -> int:
     raise LookupError(f"no seed below {SEEDS} has {structure}")
 
 
-async def solve(seed: int) -> EpisodeResult:
-    """Play an instance on a gateway with its services."""
-    runtime = GatewayRuntime(Settings())
+async def find_unsolved() -> list[str]:
+    """Play an instance of each structure on a gateway with its services, and return those that fail."""
+    player, unsolved = fair_player(SCENARIO.name), []
+    runtime = GatewayRuntime(Settings(start_timeout_s=120))
     async with runtime.running():
-        return await play(runtime.engine(), SCENARIO.name, "fair", fair_player(SCENARIO.name), seed=seed, chaos=LEVEL)
+        for structure in (*Variant, *Ground):
+            seed = first_seed(structure)
+            result = await play(runtime.engine(), SCENARIO.name, "fair", player, seed=seed, chaos=LEVEL)
+            unsolved += [] if result.success else [f"{structure}: {result.place}"]
+    return unsolved
 
 
-@pytest.mark.parametrize("structure", [*Variant, *Ground])
-def test_the_oracle_solves_it(structure: Variant | Ground) -> None:
-    result = asyncio.run(solve(first_seed(structure)))
-    assert result.success, result.place
+def test_the_oracle_solves_every_structure() -> None:
+    assert asyncio.run(find_unsolved()) == []

@@ -38,6 +38,11 @@ class ParkingPermitWorker(Worker):
         assert cited is not None, "no permit is cited"
         self.permit = await self.records.read(cited[0])
 
+    async def answer(self, question: str) -> str:
+        """Return what the permit record says."""
+        fields = self.permit["fields"]
+        return f"The purpose is {fields['purpose']}, and the commute is {fields['distance_km']} kilometers."
+
     async def objection(self) -> Objection | None:
         """Object to a short commute."""
         fields, figures, policy_id = self.permit["fields"], self.policy["parameters"], self.policy["policy_id"]

@@ -129,8 +129,9 @@ class ParkingPermit(DeclaredScenario[Permit]):
         )
 
     def slots(self, facts: Permit) -> Mapping[str, str]:
-        """Name the permit and the person."""
-        return {"permit": facts.record.id, "person_name": facts.person.name, "garage": facts.record.fields["garage"]}
+        """Name the permit, its fields and the person."""
+        named = {"permit": facts.record.id, "person_name": facts.person.name}
+        return named | {name: str(facts.record.fields[name]) for name in ("garage", "purpose", "distance_km")}
 
     def figures(self, facts: Permit, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
         """Draw priorities, the shortest commute and the maximum term; another version decides the case differently."""
