@@ -16,7 +16,7 @@ from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
 from companyos_shared.streams import digest
 
-TASK_SET_REVISION = 1
+TASK_SET_REVISION = 2
 """Goes up when the same place is another task than before: a generator, a pool or a policy has changed."""
 
 CANARY = "companyos:31e3e0a1-5f23-4f1e-85bf-390078405ece"
