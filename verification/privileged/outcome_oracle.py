@@ -31,6 +31,7 @@ from companyos_gateway.evaluation.outcome import (
     RecordSum,
     Request,
 )
+from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
 from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
@@ -77,9 +78,13 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 issue = {"subject": sorted(report.subjects)[0], "kind": report.kind, "description": JUSTIFICATION}
                 await self.client.create("datahub_report_data_issue", **issue, **reason)
 
-    async def execute(self) -> None:
-        """Settle the entities, then get the approval and what follows from it."""
+    async def unblock(self) -> None:
+        """Settle the entities, some of which may block the ticket, then pass the blocker."""
         await self.settle()
+        await super().unblock()
+
+    async def execute(self) -> None:
+        """Get the approval and what follows from it."""
         if self.case.outcome.requests:
             await super().execute()
 
@@ -108,6 +113,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.requests.revoke(delegation_id)
             case TicketInState(ticket_goal):
                 await self.hand_over(ticket_goal)
+            case PartResolved(key):
+                await TicketSkill(self.client, key).transition("resolved")
             case _:
                 raise TypeError(f"unknown goal {goal!r}")
 

@@ -295,9 +295,9 @@ class Outcome:
     `prepared` are ends of other entities and `escalated` requests of other people, all settled before the last request
     is made. `requests` are made in this order, by different approvers; the last one is linked to the ticket. `goals`
     hold once it is approved. A refusal needs `facts`, which the agent was shown before it decided: before `act`, where
-    something has to be done first, else before it cancelled the ticket. Stale `metrics` have to be refreshed. True data
-    issues may be reported on `subjects` and metrics. `allowances` permit further changes; `forbidden` names entities
-    that were damaged for good.
+    something has to be done first, else before it cancelled the ticket. `declined` is the kind of the milestone that
+    pays for the refusal, where one does. Stale `metrics` have to be refreshed. True data issues may be reported on
+    `subjects` and metrics. `allowances` permit further changes; `forbidden` names entities that were damaged for good.
     """
 
     requests: tuple[Request, ...] = ()
@@ -306,6 +306,7 @@ class Outcome:
     goals: tuple[Goal, ...] = ()
     act: RefusalAct | None = None
     facts: tuple[Fact, ...] = ()
+    declined: str | None = None
     metrics: tuple[MetricSpec, ...] = ()
     subjects: tuple[str, ...] = ()
     allowances: tuple[Allowance, ...] = ()

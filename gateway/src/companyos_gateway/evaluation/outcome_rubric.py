@@ -137,10 +137,17 @@ class _Refused(_Declared, TicketRefusedOutcome):
         yield Check("done_before_cancelled", False, self.find_late_act, ("ticket_cancelled", act.check_id))
 
     def outcome_milestones(self) -> Iterable[Milestone]:
-        """Return the milestone of what has to be done before."""
-        act = self.outcome.act
+        """Return the milestones of what has to be done before and of the refusal itself."""
+        act, declined = self.outcome.act, self.outcome.declined
         if act is not None:
             yield milestone(act.milestone, act.is_met)
+        if declined is not None:
+            yield milestone(declined, self.was_declined)
+
+    def was_declined(self, evidence: Evidence) -> bool:
+        """Say whether the ticket is cancelled for the reason, by somebody who knew the facts behind it."""
+        known = RequiredFacts(self.outcome.facts, self.cancellation)
+        return self.tickets.is_cancelled_for_reason(evidence) and known.were_known(evidence)
 
     def find_late_act(self, evidence: Evidence) -> Mismatch | None:
         """Return a mismatch if what has to be done before was not done when the ticket was cancelled."""
