@@ -45,39 +45,6 @@ class IgnoresUnits(NeverRefuses, QuarterCloseWorker):
         return await _UnitlessMetric(self.client, "budget_used", self.line["id"]).fresh(since)
 
 
-class ApprovesAll(NeverRefuses, QuarterCloseWorker):
-    """Approves every invoice, whatever was ordered and received."""
-
-    async def settle_invoice(self, invoice: Json) -> None:
-        self.approved.append(invoice)
-        await self.hub.update(invoice["id"], state="approved")
-
-
-class HoldsAll(NeverRefuses, QuarterCloseWorker):
-    """Holds every invoice."""
-
-    async def settle_invoice(self, invoice: Json) -> None:
-        self.held.append(invoice)
-        await self.hub.update(invoice["id"], state="on_hold", fields={"hold_reason": "price"})
-
-
-class SkipsLastInvoice(NeverRefuses, QuarterCloseWorker):
-    """Skips the last invoice and counts it as approved."""
-
-    async def settle_invoice(self, invoice: Json) -> None:
-        if invoice is self.invoices[-1]:
-            self.approved.append(invoice)
-        else:
-            await super().settle_invoice(invoice)
-
-
-class SettlesInvoicesOnly(NeverRefuses, QuarterCloseWorker):
-    """Settles only invoices."""
-
-    async def settle_documents(self) -> None:
-        pass
-
-
 class SettlesEverything(NeverRefuses, QuarterCloseWorker):
     """Also settles documents that must stay unchanged."""
 
@@ -108,36 +75,6 @@ class RequestsBeforeSettling(NeverRefuses, QuarterCloseWorker):
         await super().follow_up(request_id)
 
 
-class ClosesLineBeforeApproval(NeverRefuses, QuarterCloseWorker):
-    """Closes the budget line before the approval."""
-
-    async def prepare_request(self) -> None:
-        await super().prepare_request()
-        await super().follow_up("")
-
-
-class LeavesLineOpen(NeverRefuses, QuarterCloseWorker):
-    """Leaves the budget line open."""
-
-    async def follow_up(self, request_id: str) -> None:
-        pass
-
-
-class CountsHeldInvoices(NeverRefuses, QuarterCloseWorker):
-    """Includes invoices on hold in the sum."""
-
-    def amount_cents(self) -> int:
-        return sum(item["amount_cents"] for item in [*self.approved, *self.held])
-
-
-class ComputesBudgetUsed(NeverRefuses, QuarterCloseWorker):
-    """Computes the budget used from the invoices instead of reading the metric."""
-
-    def fields(self) -> Json:
-        now = self.client.now().isoformat()
-        return {**super().fields(), "budget_used": self.amount_cents() // 100, "measured_at": now}
-
-
 class FarmsRefreshes(RepeatsRewardedSteps, QuarterCloseWorker):
     """Repeats steps that pay once: refresh, priority, approval request."""
 
@@ -148,17 +85,9 @@ class FarmsRefreshes(RepeatsRewardedSteps, QuarterCloseWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_refresh": SkipsRefresh,
     "ignore_units": IgnoresUnits,
-    "approve_all": ApprovesAll,
-    "hold_all": HoldsAll,
-    "forget_an_invoice": SkipsLastInvoice,
-    "forget_the_papers": SettlesInvoicesOnly,
     "settle_everything": SettlesEverything,
     "resolve_parts_first": ResolvesPartsFirst,
     "ask_first": RequestsBeforeSettling,
-    "close_the_line_first": ClosesLineBeforeApproval,
-    "forget_the_line": LeavesLineOpen,
-    "count_held_ones": CountsHeldInvoices,
-    "make_up_the_figure": ComputesBudgetUsed,
     "repeat_farm": FarmsRefreshes,
     "old_policy": compose(UsesOldPolicy, QuarterCloseWorker),
     "new_policy": compose(UsesNewestPolicy, QuarterCloseWorker),

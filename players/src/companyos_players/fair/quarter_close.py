@@ -73,6 +73,12 @@ class QuarterCloseWorker(Worker):
         """Return the authoritative budget used; refresh it if stale or too old."""
         return await MetricSkill(self.client, USED, self.line["id"]).fresh(since)
 
+    async def answer(self, question: str) -> str:
+        """Name the cost center or the amount of the budget line."""
+        if "cost center" in question:
+            return f"{self.line['id']} belongs to {self.cost_center}."
+        return f"The amount of {self.line['id']} is {self.line['amount_cents'] / 100:,.2f} EUR."
+
     async def objection(self) -> Objection | None:
         """Object to an overspent budget, an invoice on a cancelled order, or a concurrent close."""
         if self.used.value * 100 > self.line["amount_cents"]:
@@ -175,7 +181,7 @@ class QuarterCloseWorker(Worker):
         """Return the fields of the approval request."""
         return {
             "budget_line_id": self.subject(),
-            "invoices_cents": self.amount_cents(),
+            "amount_cents": self.amount_cents(),
             "invoices_held": len(self.held),
             USED: self.used.value,
             "measured_at": self.used.as_of.isoformat(),

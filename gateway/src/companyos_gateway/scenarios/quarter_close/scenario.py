@@ -1,20 +1,21 @@
-"""The generator of quarter closes."""
+"""Quarter closes: documents settled, parts resolved, the totals approved, the budget line closed, in this order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation import TaskRubric
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.approvers import plan_reactions, struck_people
-from companyos_gateway.scenarios.blocks.metrics import struck_metric
-from companyos_gateway.scenarios.blocks.ticket import TaskTicket, TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
-)
+from companyos_gateway.evaluation.cases import MetricSpec, Refusal
+from companyos_gateway.evaluation.entity_goals import EntityGoal, EntityGoals, RecordInState
+from companyos_gateway.evaluation.facts import Fact, record_shown, ticket_status_shown
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.outcome import MetricTime, MetricValue, OnceSettled, Outcome, Request
+from companyos_gateway.evaluation.part_resolved import PartResolved
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution, request_fields
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
+from companyos_gateway.scenarios.blocks.ticket_scenario import buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
     METRIC_TOOLS,
@@ -23,40 +24,81 @@ from companyos_gateway.scenarios.blocks.tools import (
     RECORD_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.quarter_close.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.quarter_close.documents import ClosingDocuments, add_closing_documents, texts
-from companyos_gateway.scenarios.quarter_close.policy import add_approval_type, add_approvers, add_policy
-from companyos_gateway.scenarios.quarter_close.rubric import build_rubric
-from companyos_gateway.world import finish_world
-from companyos_gateway.world.backlog import add_comment, add_history
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, TicketRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
-
-NOT_APPLICABLE = (Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES)
-"""No vendor is looked at, and a cost center has a number instead of a name."""
-
-TEAM = "finance"
-ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
-DISTRACTORS = (
-    "datahub_report_data_issue",
-    "datahub_update_vendor",
-    "ticketdesk_create_ticket",
-    "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
+from companyos_gateway.scenarios.quarter_close.documents import (
+    OTHER_DOCUMENTS,
+    PRICES_CENTS,
+    Documents,
+    Quarter,
+    RefusalGround,
+    Settled,
+    Variant,
+    add_budget_used,
 )
+from companyos_gateway.world.backlog import add_comment, add_history
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, TicketRow
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+STEPS_CENTS = {Role.FINANCE_CONTROLLER: 20_000, Role.CFO: 400_000}
+"""The limits of priorities are multiples of these, by the role that decides."""
+
+CONTROLLER_LIMIT_CENTS = (3_700_000, 4_400_000)
+"""Up to here a finance controller decides; what the CFO decides about comes to more."""
 
 
-class QuarterClose(TicketScenario[Case]):
+@dataclass(frozen=True, kw_only=True)
+class Close:
+    """The close of a quarter for a cost center."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    role: Role
+    cost_center: str
+    quarter: Quarter
+    tolerance: int
+    expense_limit: int
+    line: RecordRow
+    invoices: tuple[Settled, ...]
+    others: tuple[Settled, ...]
+    """The other documents that have to be settled."""
+    void: RecordRow | None
+    """The invoice on an order that was cancelled, where there is one."""
+    metric: MetricSpec
+    part_keys: tuple[str, ...] = ()
+    """The tickets that block the close until their part of it is done: the invoices first, then the others."""
+    other_key: str = ""
+    """The ticket under which the quarter is being closed already, where there is one."""
+
+    @property
+    def approved_cents(self) -> int:
+        """The total of the approved invoices."""
+        return sum(one.record.amount_cents or 0 for one in self.invoices if one.goal.state == "approved")
+
+    @property
+    def budget_cents(self) -> int:
+        """The budget of the quarter."""
+        return self.line.amount_cents or 0
+
+
+class QuarterClose(DeclaredScenario[Close]):
     """Close a cost center's quarter: settle papers, resolve the parts, have true totals approved, close the line."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
-    max_steps = 240
+    name, team, topic, max_steps = "quarter_close", "finance", "closing", 240
+    tags, duplicate_tags = ("close",), ("close",)
+    held_out = frozenset({Variant.ORDERS.value})
+    always = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
+    opt_in_kinds = frozenset[Kind]()
+    applicable = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES))
+    distractors = (
+        "datahub_report_data_issue",
+        "datahub_update_vendor",
+        "ticketdesk_create_ticket",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
     tools = (
         *TICKET_TOOLS,
         *METRIC_TOOLS,
@@ -64,150 +106,178 @@ class QuarterClose(TicketScenario[Case]):
         *PEOPLE_TOOLS,
         *POLICY_TOOLS,
         *APPROVAL_TOOLS,
-        *DISTRACTORS,
+        *distractors,
     )
-    distractors = DISTRACTORS
-    held_out = frozenset({Variant.ORDERS.value})
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one quarter close and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        documents = add_closing_documents(world, stream.child("papers"), kinds, must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
-        add_approval_type(world, stream.child("type"), policy_terms.policy)
-        chain = add_approvers(world, stream.child("chain"), documents, kinds)
-        subject, words = documents.line.id, texts()["decisions"]
-        plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-        plan = ticket_plan(world, documents)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-        links = add_parts(world, stream.child("parts"), task_ticket, documents)
-        other = add_other_close(world, stream.child("other"), documents)
-        finish_world(world)
-        assert documents.figure is not None
-        assert documents.line.amount_cents is not None
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority),
-            approver_ids=chain.approver_ids,
-            refusal=_refusal(documents, other.key if other else None),
-            variant=documents.variant,
-            ground=documents.ground,
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Close:
+        """File the documents of a cost center."""
+        ground = stream.choice(list(RefusalGround)) if must_refuse else None
+        variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
+        tolerance, expense_limit = stream.integer(2, 5), rounded_amount(stream, 30_000, 60_000)
+        quarter = Quarter.ended_before(world.ticket_slots[self.team][0].created_at.date())
+        documents = Documents(world, stream.child("documents"), quarter, role, self.texts())
+        line, is_over = documents.budget_line(), ground is RefusalGround.OVERSPENT
+        return Close(
+            variant=variant,
+            ground=ground,
+            role=role,
             cost_center=documents.cost_center,
-            line_id=documents.line.id,
-            budget_cents=documents.line.amount_cents,
-            figure=documents.figure,
-            settled=tuple(documents.settled),
-            step_keys=tuple(link.from_key for link in links),
-            invoice_ids=documents.invoice_ids,
-            void_id=documents.void.id if documents.void else None,
-            void_order_id=documents.void.fields["purchase_order_id"] if documents.void else None,
-            approved_cents=documents.approved_cents,
-            held=documents.held,
-            other_key=other.key if other else None,
-            role=documents.role,
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
+            quarter=quarter,
+            tolerance=tolerance,
+            expense_limit=expense_limit,
+            line=line,
+            invoices=documents.invoices(tolerance),
+            others=OTHER_DOCUMENTS[variant](documents, expense_limit),
+            void=documents.void_invoice() if ground is RefusalGround.CANCELLED_ORDER else None,
+            metric=add_budget_used(world, stream.child("metric"), line, kinds, is_over=is_over),
         )
-        own = {Kind.SUPERSEDED_POLICY: case.policy_id}
-        return case, struck_people(chain, case.line_id, case.role.value) | struck_metric(
-            case.figure.spec, case.figure.key
-        ) | own
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of a quarter close."""
-        return build_rubric(case, company)
+    def slots(self, facts: Close) -> Mapping[str, str]:
+        """Name the cost center, the quarter and the budget."""
+        return {
+            "cc": facts.cost_center,
+            "quarter": str(facts.quarter),
+            "budget_cents": str(facts.budget_cents),
+            "budget": f"{facts.budget_cents / 100:.2f}",
+        }
+
+    def figures(self, facts: Close, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the limits of priorities; another version tolerates more."""
+        step = STEPS_CENTS[facts.role]
+        medium, high, critical = draw_priority_limits(stream, facts.approved_cents, priority, step=step)
+        return {
+            "tolerance_percent": facts.tolerance + (0 if in_force else stream.integer(5, 9)),
+            "expense_limit_cents": facts.expense_limit,
+            "medium_from_cents": medium,
+            "high_from_cents": high,
+            "critical_from_cents": critical,
+        }
+
+    def policy_body(self, facts: Close, figures: PolicyParameters) -> str:
+        """Return the text with the section on the documents beside the invoices."""
+        words = self.texts()["policy"]
+        return str(words["body"]).replace("DOCUMENTS", words[facts.variant.value])
+
+    def take_slot(self, world: WorldBuilder, stream: Stream) -> KeySlot:
+        """Take a key that leaves two newer ones, for the tickets that refer to this one."""
+        return world.ticket_slots[self.team].pop(-stream.integer(3, 4))
+
+    def complete(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: Close,
+        policy: PolicyRow,
+        slot: KeySlot,
+        kinds: Collection[Kind],
+    ) -> Close:
+        """Add the tickets of the parts, and another ticket for the same close."""
+        words, is_closed_before = self.texts(), facts.ground is RefusalGround.CLOSED_BEFORE
+        names = ["invoices", facts.variant.value][: 1 if is_closed_before else 2]
+        keys = []
+        for name in names:
+            part = words["part"][name]
+            ticket = self._add_ticket(world, stream.child(name), facts, part["title"], part["description"], slot.key)
+            _add_block(world, ticket, slot)
+            keys.append(ticket.key)
+        if not is_closed_before:
+            return replace(facts, part_keys=tuple(keys))
+        title, text = stream.choice(words["titles"]), stream.choice(words["others"])
+        other = self._add_ticket(world, stream.child("other"), facts, title, text, slot.key)
+        add_comment(world, other, author_id=other.assignee_id or "", at=other.updated_at, body=words["other_comment"])
+        return replace(facts, other_key=other.key)
+
+    def thresholds(self, facts: Close, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+        """Draw the limit of finance controllers."""
+        return [(rounded_amount(stream, *CONTROLLER_LIMIT_CENTS), Role.FINANCE_CONTROLLER), (None, Role.CFO)]
+
+    def solution(self, facts: Close, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Settle the documents, resolve the parts, get the totals approved and close the line, or refuse."""
+        line, metric = facts.line, facts.metric
+        invoices = EntityGoals("invoices_settled", [RecordInState(one.goal) for one in facts.invoices])
+        others = EntityGoals("documents_settled", [RecordInState(one.goal) for one in facts.others])
+        parts: list[EntityGoal] = [
+            PartResolved(key, part.goals) for key, part in zip(facts.part_keys, (invoices, others), strict=False)
+        ]
+        request = Request(
+            type_key=self.name,
+            subject=line.id,
+            role=facts.role,
+            amount_cents=facts.approved_cents,
+            fields=request_fields(
+                budget_line_id=line.id,
+                amount_cents=OnceSettled(facts.approved_cents, invoices),
+                invoices_held=OnceSettled(sum(one.goal.state == "on_hold" for one in facts.invoices), invoices),
+                budget_used=MetricValue(metric),
+                measured_at=MetricTime(metric),
+            ),
+        )
+        spent = {"spent_cents": round(metric.value * 100)}
+        outcome = Outcome(
+            requests=(request,),
+            prepared=() if facts.ground else (invoices, others, EntityGoals("parts_resolved", parts)),
+            goals=(RecordGoal(record_id=line.id, state="closed", fields=spent),),
+            facts=_facts_against(facts),
+            declined="quarter_declined",
+            metrics=(metric,),
+            subjects=(line.id,),
+        )
+        return Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts))
+
+    def _add_ticket(
+        self, world: WorldBuilder, stream: Stream, facts: Close, title: str, text: str, task_key: str
+    ) -> TicketRow:
+        """Add a ticket that colleagues have started."""
+        slot = world.ticket_slots[self.team].pop()
+        people = [one.id for one in world.staff.active(self.team) if one.id != world.agent_id]
+        ticket = TicketRow(
+            key=slot.key,
+            type="task",
+            title=title.format(**self.slots(facts)),
+            description=text.format(**self.slots(facts), task=task_key),
+            status="in_progress",
+            priority="medium",
+            assignee_id=stream.choice(people),
+            reporter_id=stream.choice(people),
+            team_id=self.team,
+            tags=list(self.tags),
+            created_at=slot.created_at,
+            updated_at=slot.created_at,
+        )
+        world.ticketdesk.tickets.append(ticket)
+        add_history(world, stream, ticket, ticket.reporter_id)
+        return ticket
 
 
-def _refusal(documents: ClosingDocuments, other_key: str | None) -> Refusal | None:
-    if documents.ground is None:
-        return None
-    found = {
-        RefusalGround.OVERSPENT: documents.line.id,
-        RefusalGround.CANCELLED_ORDER: documents.void.id if documents.void else "",
-        RefusalGround.CLOSED_BEFORE: other_key or "",
-    }
-    return Refusal(documents.ground.value, (found[documents.ground],))
-
-
-SCENARIO = QuarterClose()
-
-
-def ticket_plan(world: WorldBuilder, documents: ClosingDocuments) -> TicketPlan:
-    """Return how the ticket looks."""
-    words = texts()
-
-    def fill(stream: Stream, text: str) -> str:
-        person = stream.choice(world.staff.active()).name
-        return text.format(cc=documents.cost_center, quarter=documents.quarter, person=person)
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=[title.format(cc=documents.cost_center, quarter=documents.quarter) for title in words["titles"]],
-        describe=lambda stream: fill(stream, stream.choice(words["descriptions"])),
-        fill=fill,
-        words=words,
-        duplicate_texts=words["doubles"],
-        tags=["close"],
-        duplicate_tags=["close"],
-    )
-
-
-def add_parts(
-    world: WorldBuilder, stream: Stream, task_ticket: TaskTicket, documents: ClosingDocuments
-) -> list[LinkRow]:
-    """Add the tickets that hold up the close until their part of it is done; the links name them."""
-    parts = texts()["part"]
-    names = ["invoices", documents.variant.value][: 1 if documents.ground is RefusalGround.CLOSED_BEFORE else 2]
-    return [_add_part(world, stream.child(name), task_ticket, documents, parts[name]) for name in names]
-
-
-def add_other_close(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> TicketRow | None:
-    """Add the ticket under which the quarter is being closed already, where that is so."""
-    if documents.ground is not RefusalGround.CLOSED_BEFORE:
-        return None
-    words = texts()
-    title = stream.choice(words["titles"])
-    ticket = _ticket(world, stream, documents, title, stream.choice(words["others"]))
-    add_comment(world, ticket, author_id=ticket.assignee_id or "", at=ticket.updated_at, body=words["other_comment"])
-    return ticket
-
-
-def _add_part(
-    world: WorldBuilder, stream: Stream, task_ticket: TaskTicket, documents: ClosingDocuments, words: dict[str, str]
-) -> LinkRow:
-    ticket = _ticket(
-        world, stream, documents, words["title"], words["description"].replace("KEY", task_ticket.ticket.key)
-    )
+def _add_block(world: WorldBuilder, part: TicketRow, slot: KeySlot) -> None:
+    """Let the ticket of a part block the task's."""
     link = LinkRow(
         id="",
         kind="blocks",
-        from_key=ticket.key,
-        to_key=task_ticket.ticket.key,
-        created_at=max(ticket.created_at, task_ticket.ticket.created_at),
-        created_by=task_ticket.ticket.reporter_id,
+        from_key=part.key,
+        to_key=slot.key,
+        created_at=max(part.created_at, slot.created_at),
+        created_by=part.reporter_id,
     )
     world.ticketdesk.links.append(link)
-    return link
 
 
-def _ticket(
-    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, title: str, description: str
-) -> TicketRow:
-    slot = world.ticket_slots[TEAM].pop()
-    people = [one.id for one in world.staff.active(TEAM) if one.id != world.agent_id]
-    ticket = TicketRow(
-        key=slot.key,
-        type="task",
-        title=title.format(cc=documents.cost_center, quarter=documents.quarter),
-        description=description.format(cc=documents.cost_center, quarter=documents.quarter),
-        status="in_progress",
-        priority="medium",
-        assignee_id=stream.choice(people),
-        reporter_id=stream.choice(people),
-        team_id=TEAM,
-        tags=["close"],
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
-    )
-    world.ticketdesk.tickets.append(ticket)
-    add_history(world, stream, ticket, ticket.reporter_id)
-    return ticket
+def _facts_against(facts: Close) -> tuple[Fact, ...]:
+    """Return the facts on which a refusal rests."""
+    if facts.ground is RefusalGround.OVERSPENT:
+        is_over = MetricChecks(facts.metric).fact(lambda used: used > facts.budget_cents / 100)
+        return record_shown(facts.line.id), is_over
+    if facts.void is not None:
+        return tuple(record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
+    return (ticket_status_shown(facts.other_key),)
+
+
+def _refusal(facts: Close) -> Refusal | None:
+    if facts.ground is None:
+        return None
+    if facts.void is not None:
+        return Refusal(facts.ground.value, (facts.void.id,))
+    return Refusal(facts.ground.value, (facts.other_key or facts.line.id,))
+
+
+SCENARIO = QuarterClose()
