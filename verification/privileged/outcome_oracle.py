@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from companyos_gateway.evaluation.entity_goals import (
@@ -15,7 +17,7 @@ from companyos_gateway.evaluation.entity_goals import (
     TicketInState,
     VendorInState,
 )
-from companyos_gateway.evaluation.goals import Goal, RecordGoal, VendorGoal
+from companyos_gateway.evaluation.goals import Goal, RecordGoal, TicketResolved, VendorGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.outcome import (
     DeclaredCase,
@@ -32,7 +34,7 @@ from companyos_gateway.evaluation.outcome import (
     Request,
 )
 from companyos_gateway.evaluation.part_resolved import PartResolved
-from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
 from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
 
@@ -59,6 +61,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         self.requests = RequestSkill(client)
         self.approved: dict[str, str] = {}
         """The approved request of each type so far."""
+        self.assigned: Counter[str] = Counter()
+        """The number of tickets that were assigned to each person so far."""
 
     async def learn(self) -> None:
         """Read the facts on which the refusal rests, then settle and do what has to be done before it."""
@@ -112,20 +116,42 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
             case DelegationRevoked(delegation_id):
                 await self.requests.revoke(delegation_id)
             case TicketInState(ticket_goal):
-                await self.hand_over(ticket_goal)
+                await self.bring(ticket_goal)
+            case TicketLinked():
+                await self.link(goal)
             case PartResolved(key):
                 await TicketSkill(self.client, key).transition("resolved")
             case _:
                 raise TypeError(f"unknown goal {goal!r}")
 
-    async def hand_over(self, goal: TicketGoal) -> None:
-        """Assign a ticket to the first person who is at work when it is due."""
-        for person_id in goal.assignee_ids or ():
+    async def bring(self, goal: TicketGoal) -> None:
+        """Bring another ticket to its end: merged into its original, or with priority and assignee."""
+        ticket = TicketSkill(self.client, goal.key)
+        if (await ticket.read())["status"] is None:
+            await ticket.transition("open")
+        if goal.link is not None:
+            await self.link(goal.link)
+            await ticket.transition("cancelled", reason_code="duplicate", reason_ref=goal.link.to_key)
+            return
+        if goal.priority not in (None, ticket.known["priority"]):
+            await ticket.set_priority(str(goal.priority))
+        if goal.assignee_ids and ticket.known["assignee_id"] not in goal.assignee_ids:
+            await self.assign(ticket, goal.assignee_ids)
+
+    async def assign(self, ticket: TicketSkill, assignee_ids: Sequence[str]) -> None:
+        """Assign a ticket to the one with the fewest tickets so far who is at work when it is due."""
+        for person_id in sorted(assignee_ids, key=lambda one: self.assigned[one]):
             try:
-                await TicketSkill(self.client, goal.key).assign(person_id)
+                await ticket.assign(person_id)
             except ToolRefusedError:
                 continue
+            self.assigned[person_id] += 1
             return
+
+    async def link(self, goal: TicketLinked) -> None:
+        """Link two tickets."""
+        link = {"key": goal.from_key, "kind": goal.kind, "to_key": goal.to_key}
+        await self.client.create("ticketdesk_link_tickets", **link)
 
     async def read(self, row_path: str) -> None:
         """Read a row by its path, such as `datahub.records[CTR-1]`."""
@@ -211,8 +237,19 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.records.update(goal.record_id, **{name: one for name, one in changes.items() if one})
             case VendorGoal():
                 await self.client.call("datahub_update_vendor", vendor_id=goal.vendor_id, **goal.columns)
+            case TicketResolved():
+                await self.resolve(goal)
             case _:
                 raise TypeError(f"unknown goal {goal!r}")
+
+    async def resolve(self, goal: TicketResolved) -> None:
+        """Resolve a ticket, or wait until a colleague has."""
+        ticket = TicketSkill(self.client, goal.key)
+        while (await ticket.read())["status"] != "resolved":
+            if goal.by_colleague:
+                await self.client.wait(COLLEAGUE_WAIT_MINUTES)
+            else:
+                await ticket.transition("resolved")
 
 
 def _changed(fields: Any, held: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Goals of a task: the interface of a goal, and goals on vendors and records."""
+"""Goals of a task: the interface of a goal, and goals on vendors, records and tickets."""
 
 from __future__ import annotations
 
@@ -159,6 +159,43 @@ class RecordGoal:
         return is_changed or (
             reference is not None and before["fields"].get(reference) != after["fields"].get(reference)
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TicketResolved:
+    """A ticket is resolved once the request is approved, unless a colleague resolves it anyway (`by_colleague`)."""
+
+    key: str
+    by_colleague: bool = False
+
+    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
+        """Say whether the ticket is resolved, now or once a step had been taken."""
+        return self.mismatch(evidence, request_id, step=step) is None
+
+    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+        """Return the status of the ticket if it is not resolved."""
+        expected = {"status": "resolved"}
+        return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", self.key, expected, step=step)
+
+    def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
+        """Return the step that resolved the ticket before the request was approved, None if none did."""
+        for change in evidence.row_changes(row_views.TICKETDESK, "tickets", self.key):
+            is_end = change.after is not None and change.after["status"] == "resolved"
+            if is_end and change.cause is not None:
+                request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
+                if request is None or row_views.parse_request(request).status != "approved":
+                    return change.step
+        return None
+
+    @property
+    def row_path(self) -> str:
+        """The ticket."""
+        return row_path(row_views.TICKETDESK, "tickets", self.key)
+
+    def allowance(self) -> Allowance:
+        """Return the status, unless a colleague changes it."""
+        keys = [] if self.by_colleague else [self.key]
+        return Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), frozenset({"status"}))
 
 
 def source_once_record_holds(

@@ -9,12 +9,11 @@ from companyos.contract import ReasonCode
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
-    ChangePredicate,
     added_where,
     changed_keys,
     link_added_and_removed,
 )
-from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.milestones import Milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
@@ -25,9 +24,52 @@ from companyos_gateway.evaluation.mismatch import (
     with_others,
 )
 from companyos_gateway.evaluation.rubric import Check
+from companyos_shared.wire.control import Row
 
 TICKETDESK = row_views.TICKETDESK
 COLUMNS = frozenset({"status", "priority", "assignee_id", "reason_code", "reason_ref"})
+
+
+@dataclass(frozen=True)
+class TicketLinked:
+    """Goal: the agent has linked two tickets, such as what blocks a ticket or duplicates it."""
+
+    kind: str
+    from_key: str
+    to_key: str
+
+    @property
+    def row_path(self) -> str:
+        """The ticket that the link leads to."""
+        return row_path(TICKETDESK, "tickets", self.to_key)
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether there is such a link, now or once a step had been taken."""
+        for key in evidence.changed_keys(TICKETDESK, "links"):
+            row = evidence.row(TICKETDESK, "links", key)
+            row = row if step is None else evidence.row_at(TICKETDESK, "links", key, step)
+            if self._is_shown_by(row):
+                return True
+        return False
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return that there is no such link."""
+        return Mismatch(self.row_path, f"link {self.kind} from {self.from_key}", "not linked")
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the new link."""
+        yield Allowance(TICKETDESK, "links", lambda _, change: change.added and self._is_shown_by(change.after))
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that a link can be removed again."""
+        return False
+
+    def _is_shown_by(self, row: Row | None) -> bool:
+        return row is not None and (row["kind"], row["from_key"], row["to_key"]) == (
+            self.kind,
+            self.from_key,
+            self.to_key,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,17 +135,7 @@ class TicketGoal:
 
     def is_merged(self, evidence: Evidence, step: int | None) -> bool:
         """Say whether the ticket is linked to its original, where it has one."""
-        if self.original is None:
-            return True
-        for key in evidence.changed_keys(TICKETDESK, "links"):
-            row = (
-                evidence.row(TICKETDESK, "links", key)
-                if step is None
-                else evidence.row_at(TICKETDESK, "links", key, step)
-            )
-            if row is not None and (row["kind"], row["from_key"], row["to_key"]) == self._link:
-                return True
-        return False
+        return self.link is None or self.link.is_met(evidence, step=step)
 
     def ticket(self, evidence: Evidence, step: int | None) -> row_views.TicketView:
         """Return the ticket as it is now, or as it was once a step had been taken."""
@@ -111,18 +143,10 @@ class TicketGoal:
         row = row if step is None else evidence.row_at(TICKETDESK, "tickets", self.key, step)
         return row_views.MISSING_TICKET if row is None else row_views.parse_ticket(row)
 
-    def covers_link(self) -> ChangePredicate:
-        """Return what accepts the link to the original."""
-
-        def covers(_evidence: Evidence, change: NetChange) -> bool:
-            row = change.after
-            return change.added and row is not None and (row["kind"], row["from_key"], row["to_key"]) == self._link
-
-        return covers
-
     @property
-    def _link(self) -> tuple[str, str, str | None]:
-        return "duplicates", self.key, self.original
+    def link(self) -> TicketLinked | None:
+        """The link to the original, where it has one."""
+        return None if self.original is None else TicketLinked("duplicates", self.key, self.original)
 
 
 class TicketGoals:
@@ -155,8 +179,8 @@ class TicketGoals:
         yield Allowance(TICKETDESK, "comments", added_where("ticket_key", self.keys))
         yield Allowance(TICKETDESK, "removed_links", link_added_and_removed(self.keys))
         for goal in self.goals:
-            if goal.original is not None:
-                yield Allowance(TICKETDESK, "links", goal.covers_link())
+            if goal.link is not None:
+                yield from goal.link.allowances()
 
     def damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the tickets that were brought to a wrong end for good."""
