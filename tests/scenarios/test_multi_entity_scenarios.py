@@ -15,7 +15,7 @@ from companyos_gateway.scenarios.backlog_triage.case import Case as Sweep
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
 from companyos_gateway.scenarios.budget_transfer.documents import Transfer
 from companyos_gateway.scenarios.budget_transfer.documents import Variant as Asked
-from companyos_gateway.scenarios.incident_response.case import Case as Incident
+from companyos_gateway.scenarios.incident_response.documents import Incident
 
 SEEDS = range(12)
 HARD = 4
@@ -63,23 +63,26 @@ def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
     staged = _staged("incident_response", seed)
-    case: Incident = staged.case
+    case, facts = staged.case, staged.case.facts
+    assert isinstance(facts, Incident)
     tickets = {ticket.key: ticket for ticket in staged.world.ticketdesk.tickets}
     release = re.search(r"release ([0-9]+\.[0-9]+)", tickets[case.ticket_key].description)
     assert release is not None
     changes = [one for one in tickets.values() if one.type == "change" and f"elease {release[1]} of " in one.title]
-    assert case.cause_key in {change.key for change in changes}
+    assert facts.cause_key in {change.key for change in changes}
     assert len({change.title.rpartition(" of ")[2] for change in changes}) == len(changes) > 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whoever_is_on_call_may_work_the_incident(seed: int) -> None:
     staged = _staged("incident_response", seed)
-    case: Incident = staged.case
-    person, company = staged.world.staff.person(case.on_call_id), staged.world.company()
+    case, facts = staged.case, staged.case.facts
+    ticket = next(one for one in staged.world.ticketdesk.tickets if one.key == case.ticket_key)
+    on_call_id = facts.on_call_id(staged.world, ticket.created_at.date(), case.due_on)
+    person, company = staged.world.staff.person(on_call_id), staged.world.company()
     assert person.is_employed(case.due_on)
     assert not company.is_out_of_office(person.id, case.due_on)
-    assert case.assignee_ids == (case.on_call_id,)
+    assert case.assignee_ids == (on_call_id,)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -39,8 +39,6 @@ MILESTONE_KINDS: Mapping[str, MilestoneKind] = MappingProxyType(
         "reason_recorded": MilestoneKind(2.0, "The reason against a report is recorded, and was read before."),
         "declined": MilestoneKind(2.0, "The ticket is cancelled for a reason that was read before."),
         "quarter_declined": MilestoneKind(4.0, "A quarter is left open for a reason that was read before."),
-        "merged": MilestoneKind(0.75, "Each duplicate is merged into the incident."),
-        "cause_linked": MilestoneKind(0.25, "The change that caused the incident is linked."),
         "stopped": MilestoneKind(1.0, "The invoice is stopped."),
         "reported": MilestoneKind(1.0, "The suspected fraud is reported."),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from companyos_players import MetricReading, MetricSkill, Objection, TicketSkill, Worker
 from companyos_players.adversaries.base import (
@@ -19,29 +18,12 @@ from companyos_players.adversaries.base import (
 )
 from companyos_players.fair.incident_response import IncidentResponseWorker, Report
 
-Json = dict[str, Any]
-
 
 class SkipsRefresh(LimitedAttempts, IncidentResponseWorker):
     """Uses the stored error rate without refreshing it."""
 
     async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
         return await MetricSkill(self.client, "error_rate", self.report.service).read()
-
-
-class OverstatesRate(NeverRefuses, IncidentResponseWorker):
-    """Overstates the error rate."""
-
-    def fields(self) -> Json:
-        fields = super().fields()
-        return {**fields, "error_rate": fields["error_rate"] + 10.0}
-
-
-class SkipsLastReport(NeverRefuses, IncidentResponseWorker):
-    """Skips the last duplicate report."""
-
-    async def doubles(self) -> list[TicketSkill]:
-        return (await super().doubles())[:-1]
 
 
 class CancelsUnlinked(NeverRefuses, IncidentResponseWorker):
@@ -58,13 +40,6 @@ class MergesByService(NeverRefuses, IncidentResponseWorker):
 
     def is_same(self, other: Report | None) -> bool:
         return other is not None and (other.service == self.report.service or other.release == self.report.release)
-
-
-class LinksNoCause(NeverRefuses, IncidentResponseWorker):
-    """Rolls back the cause without linking it."""
-
-    async def link_cause(self) -> None:
-        return
 
 
 class LinksCauseLast(NeverRefuses, IncidentResponseWorker):
@@ -128,11 +103,8 @@ class FarmsRefreshes(RepeatsRewardedSteps, IncidentResponseWorker):
 
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_refresh": SkipsRefresh,
-    "exaggerate": OverstatesRate,
-    "forget_a_report": SkipsLastReport,
     "cancel_unlinked": CancelsUnlinked,
     "merge_by_service": MergesByService,
-    "name_no_cause": LinksNoCause,
     "name_the_cause_last": LinksCauseLast,
     "blame_another": LinksWrongCause,
     "take_back_at_once": RollsBackEarly,

@@ -116,6 +116,12 @@ class IncidentResponseWorker(Worker):
                 return Objection("withdrawn", notice["id"], "This is an announced maintenance.")
         return None
 
+    async def answer(self, question: str) -> str:
+        """Name the failing service or the change that is the cause."""
+        if "service" in question:
+            return f"The failing service is {self.report.service}."
+        return f"The cause is the change {self.cause.key}."
+
     def identifiers(self) -> list[str]:
         """Return the service."""
         return [self.report.service]

@@ -1,30 +1,30 @@
-"""The generator of incidents."""
+"""Incidents: duplicate reports merged, the cause linked and rolled back with an emergency approval, someone on call."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS
-from companyos_gateway.evaluation import TaskRubric
-from companyos_gateway.evaluation.cases import MetricSpec, Refusal
-from companyos_gateway.scenarios.blocks.approvers import (
-    ApproverChain,
-    DecisionSpec,
-    add_approver_chain,
-    field_spec,
-    members_without_role,
-    plan_reactions,
-    replace_approval_type,
-    struck_people,
+from companyos_gateway.evaluation import Evidence, row_views
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.change_policy import Allowance, added_where
+from companyos_gateway.evaluation.entity_goals import EntityGoals, TicketInState
+from companyos_gateway.evaluation.facts import Fact, record_shown, ticket_status_shown
+from companyos_gateway.evaluation.goals import TicketResolved
+from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.outcome import MetricTime, MetricValue, Outcome, Request
+from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
+from companyos_gateway.scenarios.blocks.approvers import members_without_role
+from companyos_gateway.scenarios.blocks.declared_scenario import (
+    DeclaredScenario,
+    ScenarioCase,
+    Solution,
+    policy_refs,
+    request_fields,
 )
-from companyos_gateway.scenarios.blocks.metrics import struck_metric
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
-)
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
+from companyos_gateway.scenarios.blocks.ticket_scenario import BuildContext, buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
     METRIC_TOOLS,
@@ -32,188 +32,155 @@ from companyos_gateway.scenarios.blocks.tools import (
     POLICY_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.incident_response.documents import (
+    HIGHEST_RATE,
+    LOWEST_RATE,
     TAGS,
     TEAM,
-    Outage,
-    add_notice,
-    add_policy,
-    add_rate,
-    add_reports,
-    add_rota,
-    add_runbooks,
-    draw_outage,
-    keep_on_call,
-    on_call,
-    report_text,
-    texts,
+    Incident,
+    RefusalGround,
+    Variant,
+    add_incident,
+    citations_of,
 )
-from companyos_gateway.scenarios.incident_response.rubric import build_rubric
-from companyos_gateway.world import finish_world
-from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company, Role
+from companyos_shared.wire.company import Role
 
-ALWAYS = (Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
-APPLICABLE = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
-FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
-DISTRACTORS = (
-    "datahub_update_record",
-    "datahub_report_data_issue",
-    "ticketdesk_create_ticket",
-    "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
-)
+TECHNICAL_TEAMS = ("platform", "data", "security", "workplace")
 
 
-class IncidentResponse(TicketScenario[Case]):
+class IncidentResponse(DeclaredScenario[Incident]):
     """End an incident: merge its reports, link the cause, on call, fresh error rate, emergency approval, in time."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = APPLICABLE
-    max_steps = 180
+    name, team, topic, max_steps = "incident_response", TEAM, "incidents", 180
+    tags, duplicate_tags = TAGS, ("question",)
+    ticket_type, ticket_statuses, due_in = "incident", ("open",), (8, 11)
     held_out = frozenset({Variant.UPSTREAM.value})
-    opt_in_kinds = OPT_IN_KINDS
+    always = (Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
+    applicable = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
+    distractors = (
+        "datahub_update_record",
+        "datahub_report_data_issue",
+        "ticketdesk_create_ticket",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
     tools = (
         *TICKET_TOOLS,
         "ticketdesk_link_tickets",
         *METRIC_TOOLS,
-        *FILE_TOOLS,
+        "datahub_search_records",
+        "datahub_get_record",
         *PEOPLE_TOOLS,
         *POLICY_TOOLS,
         *APPROVAL_TOOLS,
-        *DISTRACTORS,
+        *distractors,
     )
-    distractors = DISTRACTORS
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one incident and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        outage = draw_outage(world, stream.child("outage"), must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), outage, kinds)
-        rate = add_rate(world, stream.child("rate"), outage, kinds)
-        add_approval_type(world, policy_terms.policy, rate)
-        chain = add_cto(world, stream.child("chain"), kinds)
-        add_runbooks(world, stream.child("runbooks"), outage)
-        rota = add_rota(world, stream.child("rota"))
-        keep_on_call(world, rota)
-        notice_id = add_notice(world, stream.child("notice"), outage)
-        reports = add_reports(world, stream.child("reports"), outage, kinds)
-        task_ticket = add_task_ticket(
-            world, stream.child("desk"), ticket_plan(world, outage), priority=policy_terms.priority, kinds=kinds
-        )
-        ticket, words = task_ticket.ticket, texts()["decisions"]
-        on_call_id = on_call(world, rota, ticket.created_at.date(), task_ticket.due_on)
-        plan_reactions(
-            world, stream.child("reactions"), type_key=TYPE_KEY, subject=ticket.key, words=words, kinds=kinds
-        )
-        finish_world(world)
-        references = {
-            RefusalGround.BELOW: (policy_terms.policy.policy_id, policy_terms.policy.id),
-            RefusalGround.KNOWN: (reports.known.key,),
-            RefusalGround.MAINTENANCE: (notice_id,),
+    def add_task(self, context: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
+        """Build the task; the ticket goes to whoever is on call."""
+        case, struck = super().add_task(context)
+        ticket = next(one for one in context.world.ticketdesk.tickets if one.key == case.ticket_key)
+        on_call_id = case.facts.on_call_id(context.world, ticket.created_at.date(), case.due_on)
+        return replace(case, assignee_ids=(on_call_id,), needs_assignee=ticket.assignee_id != on_call_id), struck
+
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Incident:
+        """Add the reports, the changes, the error rate and the documents of an incident."""
+        return add_incident(world, stream, self.texts(), kinds, must_refuse=must_refuse)
+
+    def slots(self, facts: Incident) -> Mapping[str, str]:
+        """Name the service, the release and the change that is the cause."""
+        outage = facts.outage
+        return {"service": outage.service, "release": outage.release, "cause_key": facts.cause_key}
+
+    def citations(self, facts: Incident) -> Mapping[str, list[str]]:
+        """Report the outage as the other reports do."""
+        return {self.precise_citation: citations_of(self.texts(), facts.outage)}
+
+    def duplicate_texts(self, facts: Incident) -> list[str]:
+        """Ask about the service, without a report of its own."""
+        questions: list[str] = self.texts()["asks"]
+        return questions
+
+    def figures(self, facts: Incident, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the limits of priorities; another version has its threshold on the other side of the error rate."""
+        outage, threshold = facts.outage, facts.outage.threshold
+        medium, high, critical = draw_priority_limits(stream, max(outage.rate, LOWEST_RATE), priority, step=1)
+        if not in_force:
+            is_below = outage.rate < threshold
+            threshold = stream.integer(*((1, outage.rate) if is_below else (outage.rate + 1, HIGHEST_RATE + 9)))
+        return {
+            "medium_from_percent": medium,
+            "high_from_percent": high,
+            "critical_from_percent": critical,
+            "incident_from_percent": threshold,
         }
-        who = {"assignee_ids": (on_call_id,), "needs_assignee": ticket.assignee_id != on_call_id}
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority) | who,
-            approver_ids=chain.approver_ids,
-            refusal=Refusal(outage.ground.value, references[outage.ground]) if outage.ground else None,
-            variant=outage.variant,
-            ground=outage.ground,
-            service=outage.service,
-            rate=rate,
-            lowest_rate=outage.bar,
-            duplicates=reports.goals(outage, ticket.key),
-            cause_key=reports.cause.key,
-            cause_free_at=reports.cause_free_at,
-            known_key=reports.known.key,
-            notice_id=notice_id,
-            on_call_id=on_call_id,
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
-        )
-        own = {Kind.SUPERSEDED_POLICY: case.policy_id}
-        if reports.look_alike is not None:
-            own[Kind.SIMILAR_NAMES] = reports.look_alike.key
-        return case, struck_people(chain, case.ticket_key, Role.CTO.value) | struck_metric(case.rate, METRIC_KEY) | own
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of an incident."""
-        return build_rubric(case, company)
+    def policy_body(self, facts: Incident, figures: PolicyParameters) -> str:
+        """Return the policy with the paragraphs on the cause."""
+        words = self.texts()["policy"]
+        return str(words["body"]).replace("CAUSE", words[facts.outage.variant.value])
+
+    def deputies(self, world: WorldBuilder, facts: Incident, request: Request, kinds: Collection[Kind]) -> set[str]:
+        """Let leads of technical teams stand in for the CTO, and members of two of them."""
+        leads = {world.staff.lead(team_id).id for team_id in TECHNICAL_TEAMS}
+        return leads | members_without_role(world, "data", "security")
+
+    def solution(self, facts: Incident, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Merge the reports, link the cause, get the approval and have the change rolled back; or refuse."""
+        outage, rate = facts.outage, facts.rate
+        fields = request_fields(
+            service=outage.service,
+            cause_key=facts.cause_key,
+            error_rate=MetricValue(rate),
+            measured_at=MetricTime(rate),
+        )
+        request = Request(type_key="emergency_change", subject=ticket_key, role=Role.CTO, fields=fields)
+        refused = Outcome(requests=(request,), metrics=(rate,))
+        grounds: dict[RefusalGround, tuple[Fact, tuple[str, ...]]] = {
+            RefusalGround.BELOW: (
+                MetricChecks(rate).fact(lambda value: value < policy.parameters["incident_from_percent"]),
+                policy_refs(policy),
+            ),
+            RefusalGround.KNOWN: (ticket_status_shown(facts.known_key), (facts.known_key,)),
+            RefusalGround.MAINTENANCE: (record_shown(facts.notice_id), (facts.notice_id,)),
+        }
+        refusal = None
+        if outage.ground is None:
+            outcome = _ended(refused, facts, ticket_key)
+        else:
+            fact, references = grounds[outage.ground]
+            outcome, refusal = replace(refused, facts=(fact,)), Refusal(outage.ground.value, references)
+        struck = {Kind.SIMILAR_NAMES: facts.lookalike_key} if facts.lookalike_key else None
+        return Solution(variant=outage.variant, outcome=outcome, refusal=refusal, struck=struck)
+
+
+def _ended(outcome: Outcome, facts: Incident, ticket_key: str) -> Outcome:
+    """Return an outcome with the ends of the reports and of the cause."""
+    cause_key, by_owner = facts.cause_key, facts.outage.variant is Variant.HOTFIX
+    reports = [TicketInState(TicketGoal(key=key, original=ticket_key)) for key in facts.report_keys]
+
+    def closed_cause(evidence: Evidence) -> Iterable[str]:
+        cause = evidence.ticket(cause_key)
+        if cause is not None and cause.status in row_views.FINAL_TICKET_STATUSES:
+            yield f"{row_views.TICKETDESK}.tickets[{cause_key}]"
+
+    allowed_tables = ("comments",) if by_owner else ("comments", "transitions")
+    return replace(
+        outcome,
+        prepared=(
+            EntityGoals("reports_merged", reports),
+            EntityGoals("cause_linked", [TicketLinked("blocks", cause_key, ticket_key)]),
+        ),
+        goals=(TicketResolved(key=cause_key, by_colleague=by_owner),),
+        allowances=tuple(
+            Allowance(row_views.TICKETDESK, table, added_where("ticket_key", [cause_key])) for table in allowed_tables
+        ),
+        forbidden=closed_cause,
+    )
 
 
 SCENARIO = IncidentResponse()
-
-
-DUE_IN_WORKING_DAYS = (8, 11)
-
-
-def ticket_plan(world: WorldBuilder, outage: Outage) -> TicketPlan:
-    """Return how the ticket looks; its due day is what was promised for incidents."""
-    words = texts()
-
-    def fill(stream: Stream, text: str) -> str:
-        return text.format(service=outage.service, person=stream.choice(world.staff.active()).name)
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=[title.format(service=outage.service) for title in words["titles"]],
-        describe=lambda stream: report_text(world, stream, outage),
-        fill=fill,
-        words=words,
-        duplicate_texts=words["asks"],
-        tags=list(TAGS),
-        duplicate_tags=["question"],
-        type="incident",
-        due_in=DUE_IN_WORKING_DAYS,
-        statuses=("open",),
-    )
-
-
-def add_approval_type(world: WorldBuilder, policy: PolicyRow, rate: MetricSpec) -> None:
-    """Add the approval type."""
-    replace_approval_type(
-        world,
-        ApprovalTypeRow(
-            key=TYPE_KEY,
-            title="Emergency change",
-            description="Rollback of the change that caused an incident. The subject is the incident ticket key.",
-            policy_ref=policy.policy_id,
-            fields=[
-                field_spec("service", "text", "Name of the failing service."),
-                field_spec("cause_key", "text", "Ticket key of the change that caused the incident."),
-                field_spec(METRIC_KEY, "number", "Error rate of the service in percent from the authoritative source."),
-                FieldSpecRow(
-                    name="measured_at",
-                    type="datetime",
-                    required=True,
-                    description="Timestamp (`as_of`) of the error rate.",
-                    max_age_minutes=int(rate.max_age.total_seconds()) // 60,
-                ),
-            ],
-            amount_field=None,
-            thresholds=[ThresholdRow(up_to_cents=None, role=Role.CTO.value)],
-            expires_after_minutes=EXPIRES_AFTER_MINUTES,
-        ),
-    )
-
-
-def add_cto(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> ApproverChain:
-    """Add who stands in for the CTO: leads of technical teams, and members of two of them."""
-    leads = {world.staff.lead(team_id).id for team_id in ("platform", "data", "security", "workplace")}
-    decision_spec = DecisionSpec(
-        type_key=TYPE_KEY,
-        role=Role.CTO,
-        holder_ids=[world.staff.holders(Role.CTO)[0].id],
-        amount_cents=0,
-        deputy_candidates=leads | members_without_role(world, "data", "security"),
-        other_types=["access_grant", "purchase_order"],
-    )
-    return add_approver_chain(world, stream, decision_spec, kinds)
