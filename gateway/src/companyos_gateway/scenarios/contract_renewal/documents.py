@@ -15,6 +15,7 @@ from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric, MetricPl
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
+from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import PREFIXES
 from companyos_gateway.world.seed_documents.datahub import (
@@ -229,7 +230,8 @@ def _add_pending(world: WorldBuilder, stream: Stream, document: RecordRow) -> No
     document.state = "draft"
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*PAPER_MINUTES))
     people = world.present(document.created_at.date(), due_at.date())
-    document.owner_id = stream.choice([one for one in people if one.id != world.agent_id]).id
+    clerks = [one.id for one in people if not one.roles and one.team_id != FINANCE and one.id != world.agent_id]
+    document.owner_id = stream.choice(clerks)
     data = {"record_id": document.id, "state": "published", "fields": shown}
     world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
