@@ -26,4 +26,6 @@ async def _retry(call: Call, tool: str, arguments: dict[str, Any]) -> StepView:
         view = await call(tool, arguments)
         if not view.is_refused:
             break
+        if seconds := view.result.get("retry_after_s"):
+            await call("wait", {"minutes": seconds // 60 + 1})
     return view
