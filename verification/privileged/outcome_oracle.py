@@ -34,6 +34,7 @@ from companyos_gateway.evaluation.outcome import (
     Request,
 )
 from companyos_gateway.evaluation.part_resolved import PartResolved
+from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
 from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
@@ -103,26 +104,36 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
     async def settle_one(self, goal: EntityGoal) -> None:
         """Bring one entity to its end."""
         match goal:
-            case RecordInState(record_goal):
-                await self.reach(record_goal, "")
-            case VendorInState(vendor_goal):
-                await self.reach(vendor_goal, "")
+            case RecordInState() | VendorInState():
+                await self.reach(goal.goal, "")
             case CertificateOnFile():
                 await self.file_certificate(goal)
-            case RequestWithdrawn(request_id):
-                await self.requests.withdraw(request_id)
-            case RequestCancelled(request_id, reason):
-                await self.requests.cancel(request_id, reason.code, reason.references[0])
-            case DelegationRevoked(delegation_id):
-                await self.requests.revoke(delegation_id)
+            case RequestWithdrawn() | RequestCancelled() | DelegationRevoked():
+                await self.take_back(goal)
             case TicketInState(ticket_goal):
                 await self.bring(ticket_goal)
             case TicketLinked():
                 await self.link(goal)
             case PartResolved(key):
                 await TicketSkill(self.client, key).transition("resolved")
+            case RecordCorrected(record_goal, reported_value):
+                await self.reading(reported_value.spec)
+                await self.reach(record_goal, "")
+            case MetricReported(metric_id, kind):
+                issue = {"subject": metric_id, "kind": kind, "description": JUSTIFICATION}
+                await self.client.create("datahub_report_data_issue", **issue)
             case _:
                 raise TypeError(f"unknown goal {goal!r}")
+
+    async def take_back(self, goal: RequestWithdrawn | RequestCancelled | DelegationRevoked) -> None:
+        """End a request or a delegation."""
+        match goal:
+            case RequestWithdrawn(request_id):
+                await self.requests.withdraw(request_id)
+            case RequestCancelled(request_id, reason):
+                await self.requests.cancel(request_id, reason.code, reason.references[0])
+            case DelegationRevoked(delegation_id):
+                await self.requests.revoke(delegation_id)
 
     async def bring(self, goal: TicketGoal) -> None:
         """Bring another ticket to its end: merged into its original, or with priority and assignee."""

@@ -97,34 +97,6 @@ class ReportsEverySource(NeverRefusesCorrection):
         return [item["metric_id"] for item in await self.readings() if item["metric_id"] != self.figure.metric_id]
 
 
-class ReportsNoSource(NeverRefusesCorrection):
-    """Corrects the records and reports no source."""
-
-    async def wrong_metrics(self) -> list[str]:
-        return []
-
-
-class OnlyReports(NeverRefusesCorrection):
-    """Reports the wrong source and corrects nothing."""
-
-    def corrected(self, record: Json) -> Json:
-        return {self.key: record["fields"][self.key]}
-
-
-class SkipsLastRecord(NeverRefusesCorrection):
-    """Skips the last record."""
-
-    def wrong_contracts(self) -> list[Json]:
-        found = super().wrong_contracts()
-        return found if self.is_prioritising else found[:-1]
-
-    is_prioritising = True
-
-    async def execute(self) -> None:
-        self.is_prioritising = False
-        await super().execute()
-
-
 class CorrectsEndedContracts(NeverRefusesCorrection):
     """Also corrects ended contracts."""
 
@@ -132,21 +104,6 @@ class CorrectsEndedContracts(NeverRefusesCorrection):
         await super().execute()
         for record in self.contracts:
             await self.hub.update(record["id"], fields={self.key: self.figure.value - 1})
-
-
-class AveragesSources(NeverRefusesCorrection):
-    """Applies the average of both values."""
-
-    def corrected(self, record: Json) -> Json:
-        return {**super().corrected(record), self.key: (record["fields"][self.key] + self.figure.value) / 2}
-
-
-class LeavesDerivedFigures(NeverRefusesCorrection):
-    """Corrects the value and breaks a derived one."""
-
-    def corrected(self, record: Json) -> Json:
-        fields = super().corrected(record)
-        return {**fields, "notice_days": 1 + record["fields"]["notice_days"]}
 
 
 class CorrectsBeforeRefresh(NeverRefusesCorrection):
@@ -207,12 +164,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "ignore_units": IgnoresUnits,
     "believe_the_other": BelievesOtherSource,
     "report_everybody": ReportsEverySource,
-    "report_nobody": ReportsNoSource,
-    "only_report": OnlyReports,
-    "leave_one_out": SkipsLastRecord,
     "correct_history": CorrectsEndedContracts,
-    "average_them": AveragesSources,
-    "keep_the_rest": LeavesDerivedFigures,
     "correct_unread": CorrectsBeforeRefresh,
     "take_the_namesake": TakesSimilarVendor,
     "old_policy": compose(UsesOldPolicy, NeverRefusesCorrection),

@@ -1,14 +1,15 @@
-"""The discrepancy: a vendor, the figure that sources see differently, and the contracts that hold it."""
+"""Discrepancies: a vendor, the figure that sources see differently, and the contracts that hold it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.reported_values import ReportedValue
+from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.scenarios.blocks.metrics import (
     LookalikeMetric,
     MetricPlan,
@@ -17,20 +18,45 @@ from companyos_gateway.scenarios.blocks.metrics import (
     draw_other_value,
     draw_stale_value,
 )
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.data_discrepancy.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.metrics import draw_metric
 from companyos_gateway.world.records import draw_contract
-from companyos_gateway.world.seed_documents.datahub import MetricRow, RecordRow, SourceRow, VendorRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow, SourceRow, VendorRow
 from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 
-DERIVED = "adjustment_percent"
+ADJUSTMENT = "adjustment_percent"
 LEAST_STEPS = 12
 """By how many steps the wrong value is off at least: room for three limits of the policy below."""
 
 ENDED_STATES = ("expired", "terminated")
+
+
+class Variant(StrEnum):
+    """Variant of the case: corrections of a value or also derived values, in one or several records."""
+
+    SINGLE = "single"
+    DERIVED = "derived"
+    SEVERAL = "several"
+    SEVERAL_DERIVED = "several_derived"
+
+    @property
+    def is_derived(self) -> bool:
+        """Return whether the records hold a derived value."""
+        return self in (Variant.DERIVED, Variant.SEVERAL_DERIVED)
+
+    @property
+    def is_several(self) -> bool:
+        """Return whether several records used the wrong value."""
+        return self in (Variant.SEVERAL, Variant.SEVERAL_DERIVED)
+
+
+class RefusalGround(StrEnum):
+    """Why nothing is corrected, by the reason code that the policy wants."""
+
+    AGREED = "completed"
+    ENDED = "policy_violation"
+    NO_AUTHORITY = "requirement_not_met"
 
 
 @dataclass(frozen=True)
@@ -54,155 +80,89 @@ TOPICS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discrepancy:
-    """A vendor whose figure is seen differently."""
+class Figure:
+    """A figure of a vendor that is seen differently."""
 
-    variant: Variant
-    ground: RefusalGround | None
     topic: Topic
     vendor: VendorRow
+    lookalike: VendorRow | None
     value: int
     wrong: int
-    bar: int
-    """Below this a record carries an adjustment."""
+    adjusted_below: int
+    """Below this a contract carries an adjustment."""
     percent: int
-    figure: ReportedValue
-    wrong_metric_id: str
-    metrics: tuple[MetricRow, ...]
-    """What every source says of the figure."""
-    records: tuple[RecordRow, ...]
-    """The contracts that hold the figure, the ones to be corrected first."""
-    to_correct: int
-    lookalike: VendorRow | None
 
-    @property
-    def corrections(self) -> dict[str, dict[str, Any]]:
-        """The required corrections by record."""
-        fields: dict[str, Any] = {self.topic.key: self.value}
-        if self.variant.is_derived:
-            fields[DERIVED] = self.percent if self.value < self.bar else 0
-        return {record.id: fields for record in self.records[: self.to_correct]}
-
-    @property
-    def metric_ids(self) -> tuple[str, ...]:
-        """The metrics of the figure."""
-        return tuple(metric.id for metric in self.metrics)
-
-    @property
-    def measuring_ids(self) -> tuple[str, ...]:
-        """The sources that measure the figure."""
-        return tuple(sorted(metric.source_id for metric in self.metrics))
-
-    @property
-    def deviation(self) -> int:
-        """By how much the wrong value is off."""
-        return abs(self.wrong - self.value)
+    def fields(self, held: int, *, is_derived: bool) -> dict[str, Any]:
+        """Return the fields of a contract that holds a value."""
+        adjustment = self.percent if held < self.adjusted_below else 0
+        return {self.topic.key: held} | ({ADJUSTMENT: adjustment} if is_derived else {})
 
 
-def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
-    return load_texts(__file__)
-
-
-def add_discrepancy(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Discrepancy:
-    """Add the vendor, what sources say of it, and its contracts."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
-    variant, topic = stream.choice(list(Variant)), stream.choice(TOPICS)
-    vendor = draw_vendor(world, stream, status="active")
+def draw_figure(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> Figure:
+    """Draw the vendor, and what is so and what is not: far apart."""
+    topic, vendor = stream.choice(TOPICS), draw_vendor(world, stream, status="active")
     draw_certificates(world, stream, vendor)
     lookalike = draw_namesake(world, stream, vendor) if Kind.SIMILAR_NAMES in kinds else None
-    value, wrong = _values(stream, topic)
-    low, high = sorted((value, wrong))
-    bar, percent = stream.integer(low + 1, high), stream.integer(2, 9)
-    figure, rival, metrics = _add_figure(
-        world, stream, topic, vendor, lookalike, value, wrong, kinds=kinds, ground=ground
-    )
-    derived = percent if wrong < bar else 0
-    held = value if ground is RefusalGround.AGREED else wrong
-    fields = {topic.key: held} | ({DERIVED: derived} if variant.is_derived else {})
-    if ground is RefusalGround.AGREED and variant.is_derived:
-        fields[DERIVED] = percent if value < bar else 0
-    records, count = _add_contracts(world, stream, vendor, fields, variant, ground)
-    if lookalike is not None:
-        _add_contract(world, stream, lookalike, {**fields, topic.key: wrong}, state="active")
-    return Discrepancy(
-        variant=variant,
-        ground=ground,
+    steps = stream.integer(topic.low, topic.high)
+    far = [one for one in range(topic.low, topic.high + 1) if abs(one - steps) >= LEAST_STEPS]
+    value, wrong = steps * topic.step, stream.choice(far) * topic.step
+    return Figure(
         topic=topic,
         vendor=vendor,
+        lookalike=lookalike,
         value=value,
         wrong=wrong,
-        bar=bar,
-        percent=percent,
-        figure=figure,
-        wrong_metric_id=rival.id,
-        metrics=metrics,
-        records=records,
-        to_correct=count,
-        lookalike=lookalike,
+        adjusted_below=stream.integer(min(value, wrong) + 1, max(value, wrong)),
+        percent=stream.integer(2, 9),
     )
 
 
-def _values(stream: Stream, topic: Topic) -> tuple[int, int]:
-    """Draw what is so, and what is not: far apart."""
-    low, high = topic.low, topic.high
-    steps = stream.integer(low, high)
-    far = [one for one in range(low, high + 1) if abs(one - steps) >= LEAST_STEPS]
-    return steps * topic.step, stream.choice(far) * topic.step
+def add_readings(
+    world: WorldBuilder, stream: Stream, figure: Figure, kinds: Collection[Kind], *, has_authority: bool
+) -> tuple[MetricSpec, tuple[str, ...]]:
+    """Add what the authority says, who is wrong, and where that strikes a third who agrees with the authority.
 
-
-def _add_figure(
-    world: WorldBuilder,
-    stream: Stream,
-    topic: Topic,
-    vendor: VendorRow,
-    lookalike: VendorRow | None,
-    value: int,
-    wrong: int,
-    *,
-    kinds: Collection[Kind],
-    ground: RefusalGround | None,
-) -> tuple[ReportedValue, MetricRow, tuple[MetricRow, ...]]:
-    """Add what the authority says, who is wrong, and where that strikes a third who agrees with the authority."""
+    Returns the authority's metric, whose first other metric is the wrong one, and every source of the figure.
+    """
+    topic, value = figure.topic, figure.value
     sources = choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
     low, high = topic.low * topic.step, topic.high * topic.step
 
+    def but_wrong(drawn: int) -> int:
+        return drawn if drawn != figure.wrong else drawn + 1
+
     def draw_other(own: Stream) -> int:
-        other = draw_other_value(own, value, low, high)
-        return other if other != wrong else other + 1
+        return but_wrong(draw_other_value(own, value, low, high))
 
-    def draw_stale(own: Stream) -> int:
-        other = draw_stale_value(own, topic.key, value, low, high)
-        return other if other != wrong else other + 1
+    def title(vendor: VendorRow) -> str:
+        return topic.title.format(vendor=vendor.legal_name)
 
+    lookalike = None
+    if (other := figure.lookalike) is not None:
+        lookalike = LookalikeMetric(subject=other.id, title=title(other), draw_value=draw_other)
     plan = MetricPlan(
         key=topic.key,
-        subject=vendor.id,
-        title=topic.title.format(vendor=vendor.legal_name),
+        subject=figure.vendor.id,
+        title=title(figure.vendor),
         unit=topic.unit,
         sources=sources,
         value=value,
-        draw_stale_value=draw_stale,
+        draw_stale_value=lambda own: but_wrong(draw_stale_value(own, topic.key, value, low, high)),
         draw_conflicting_value=draw_other,
-        lookalike=None
-        if lookalike is None
-        else LookalikeMetric(
-            subject=lookalike.id, title=topic.title.format(vendor=lookalike.legal_name), draw_value=draw_other
-        ),
+        lookalike=lookalike,
     )
-    reading = add_task_metric(world, stream, plan, set(kinds) - {Kind.CONFLICTING_SOURCES})
-    other_sources = stream.shuffled(sources.other_sources)
-    rival = _say(world, stream, plan, other_sources[0], wrong)
-    if Kind.CONFLICTING_SOURCES in kinds:
-        _say(world, stream, plan, other_sources[1], value)
-    metrics = tuple(row for row in world.datahub.metrics if (row.key, row.subject) == (topic.key, vendor.id))
-    if ground is RefusalGround.NO_AUTHORITY:
+    metric = add_task_metric(world, stream, plan, set(kinds) - {Kind.CONFLICTING_SOURCES})
+    rival, third = stream.shuffled(sources.other_sources)
+    others = [(rival, figure.wrong), *([(third, value)] if Kind.CONFLICTING_SOURCES in kinds else [])]
+    other_ids = tuple(_add_reading(world, stream, plan, source, reported) for source, reported in others)
+    if not has_authority:
         sources.authority.authoritative_for.remove(topic.key)
-    return ReportedValue(topic.key, vendor.id, reading), rival, metrics
+    source_ids = tuple(sorted([sources.authority.id, *(source.id for source, _ in others)]))
+    return replace(metric, other_metric_ids=other_ids), source_ids
 
 
-def _say(world: WorldBuilder, stream: Stream, plan: MetricPlan, source: SourceRow, value: int) -> MetricRow:
-    """Let a source say something of the same thing, lately."""
+def _add_reading(world: WorldBuilder, stream: Stream, plan: MetricPlan, source: SourceRow, value: int) -> str:
+    """Let a source say something of the same thing, lately; return the id of its metric."""
     return draw_metric(
         world,
         stream,
@@ -213,30 +173,29 @@ def _say(world: WorldBuilder, stream: Stream, plan: MetricPlan, source: SourceRo
         value=float(value),
         source=source,
         as_of=world.started_at - timedelta(minutes=stream.integer(5, 60)),
-    )
+    ).id
 
 
-def _add_contracts(
-    world: WorldBuilder,
-    stream: Stream,
-    vendor: VendorRow,
-    fields: dict[str, Any],
-    variant: Variant,
-    ground: RefusalGround | None,
-) -> tuple[tuple[RecordRow, ...], int]:
-    """Add the contracts; return those that hold the figure, and how many of them have to be corrected."""
+def add_contracts(
+    world: WorldBuilder, stream: Stream, figure: Figure, variant: Variant, ground: RefusalGround | None
+) -> tuple[RecordRow, ...]:
+    """Add contracts with and without the figure; return those that hold the vendor's, active ones first."""
+    vendor, held = figure.vendor, figure.value if ground is RefusalGround.AGREED else figure.wrong
+    fields = figure.fields(held, is_derived=variant.is_derived)
     draw_contract(world, stream, vendor, state="active")
-    count = stream.integer(2, 3) if variant.is_several else 1
+    active = stream.integer(2, 3) if variant.is_several else 1
     if ground is RefusalGround.ENDED:
-        return (_add_contract(world, stream, vendor, fields, state=stream.choice(ENDED_STATES)),), 0
-    records = [_add_contract(world, stream, vendor, fields, state="active") for _ in range(count)]
-    if variant.is_several:
-        records.append(_add_contract(world, stream, vendor, fields, state=stream.choice(ENDED_STATES)))
-    return tuple(records), 0 if ground is not None else count
+        states = [stream.choice(ENDED_STATES)]
+    else:
+        states = ["active"] * active + ([stream.choice(ENDED_STATES)] if variant.is_several else [])
+    records = tuple(_add_contract(world, stream, vendor, fields, state) for state in states)
+    if figure.lookalike is not None:
+        _add_contract(world, stream, figure.lookalike, {**fields, figure.topic.key: figure.wrong}, "active")
+    return records
 
 
 def _add_contract(
-    world: WorldBuilder, stream: Stream, vendor: VendorRow, fields: dict[str, Any], *, state: str
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, fields: dict[str, Any], state: str
 ) -> RecordRow:
     record = draw_contract(world, stream, vendor, state=state)
     record.fields = {**record.fields, **fields}

@@ -1,19 +1,24 @@
-"""The generator of data discrepancies."""
+"""Data discrepancies: the wrong source reported, the contracts corrected with a fresh value, and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.evaluation import TaskRubric
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
-)
+from companyos_gateway.evaluation.cases import MetricSpec, Refusal
+from companyos_gateway.evaluation.entity_goals import EntityGoals
+from companyos_gateway.evaluation.facts import Fact, authority_shown, record_shown
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.outcome import Outcome
+from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
+from companyos_gateway.evaluation.reported_values import ReportedValue
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution, policy_refs
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
+from companyos_gateway.scenarios.blocks.ticket_scenario import buildable_kinds
 from companyos_gateway.scenarios.blocks.tools import (
     METRIC_TOOLS,
     PEOPLE_TOOLS,
@@ -21,38 +26,53 @@ from companyos_gateway.scenarios.blocks.tools import (
     RECORD_TOOLS,
     TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.data_discrepancy.case import NAME, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.data_discrepancy.documents import Discrepancy, add_discrepancy, texts
-from companyos_gateway.scenarios.data_discrepancy.policy import add_policy
-from companyos_gateway.scenarios.data_discrepancy.rubric import build_rubric
-from companyos_gateway.world import finish_world
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
-
-NOT_APPLICABLE = (Kind.EXPIRED_CERTIFICATE, *(kind for kind in Kind if kind.group is Group.PEOPLE))
-"""Nobody decides about a correction, and it does not matter what papers a vendor has."""
-
-TEAM = "data"
-ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
-DISTRACTORS = (
-    "datahub_update_vendor",
-    "datahub_get_metric_history",
-    "ticketdesk_create_ticket",
-    "approvalflow_list_approvals",
+from companyos_gateway.scenarios.data_discrepancy.documents import (
+    ADJUSTMENT,
+    Figure,
+    RefusalGround,
+    Variant,
+    add_contracts,
+    add_readings,
+    draw_figure,
 )
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
+from companyos_shared.streams import Stream
 
 
-class DataDiscrepancy(TicketScenario[Case]):
+@dataclass(frozen=True, kw_only=True)
+class Discrepancy:
+    """A figure that sources see differently, and the contracts that hold it."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    figure: Figure
+    metric: MetricSpec
+    """What the authority says; the first of its other metrics is the wrong one."""
+    source_ids: tuple[str, ...]
+    contracts: tuple[RecordRow, ...]
+    corrected: Mapping[str, Any]
+    """The fields of a contract once it is corrected."""
+
+
+class DataDiscrepancy(DeclaredScenario[Discrepancy]):
     """Settle what sources disagree about: find the authority, report who is wrong, correct what was filed with it."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
-    max_steps = 120
+    name, team, topic, max_steps = "data_discrepancy", "data", "data quality", 120
+    ticket_type, tags, duplicate_tags = "bug", ("data quality",), ("data quality",)
+    held_out = frozenset({Variant.SEVERAL_DERIVED.value})
+    always = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
+    opt_in_kinds = frozenset[Kind]()
+    applicable = buildable_kinds(
+        exclude=(Kind.EXPIRED_CERTIFICATE, *(kind for kind in Kind if kind.group is Group.PEOPLE))
+    )
+    distractors = (
+        "datahub_update_vendor",
+        "datahub_get_metric_history",
+        "ticketdesk_create_ticket",
+        "approvalflow_list_approvals",
+    )
     tools = (
         *TICKET_TOOLS,
         *METRIC_TOOLS,
@@ -62,84 +82,82 @@ class DataDiscrepancy(TicketScenario[Case]):
         *PEOPLE_TOOLS,
         *POLICY_TOOLS,
         "datahub_report_data_issue",
-        *DISTRACTORS,
+        *distractors,
     )
-    distractors = DISTRACTORS
-    held_out = frozenset({Variant.SEVERAL_DERIVED.value})
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one discrepancy and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        found = add_discrepancy(world, stream.child("discrepancy"), kinds, must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), found, kinds)
-        plan = ticket_plan(world, found, kinds)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-        finish_world(world)
-        case = Case(
-            **task_ticket.case_fields(world, kinds, policy_terms.priority),
-            approver_ids=(),
-            refusal=_refusal(found, policy_terms.policy),
-            variant=found.variant,
-            ground=found.ground,
-            vendor_id=found.vendor.id,
-            figure=found.figure,
-            wrong_metric_id=found.wrong_metric_id,
-            metric_ids=found.metric_ids,
-            measuring_ids=found.measuring_ids,
-            corrections=found.corrections,
-            record_ids=tuple(record.id for record in found.records),
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Discrepancy:
+        """Add the vendor, what sources say of it, and its contracts."""
+        ground = stream.choice(list(RefusalGround)) if must_refuse else None
+        variant, figure = stream.choice(list(Variant)), draw_figure(world, stream.child("figure"), kinds)
+        has_authority = ground is not RefusalGround.NO_AUTHORITY
+        readings = stream.child("readings")
+        metric, source_ids = add_readings(world, readings, figure, kinds, has_authority=has_authority)
+        contracts = add_contracts(world, stream.child("contracts"), figure, variant, ground)
+        return Discrepancy(
+            variant=variant,
+            ground=ground,
+            figure=figure,
+            metric=metric,
+            source_ids=source_ids,
+            contracts=contracts,
+            corrected=figure.fields(figure.value, is_derived=variant.is_derived),
         )
-        return case, dict.fromkeys(kinds, case.ticket_key) | _struck_entities(case)
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of a discrepancy."""
-        return build_rubric(case, company)
+    def slots(self, facts: Discrepancy) -> Mapping[str, str]:
+        """Name the figure and the vendor."""
+        figure = facts.figure
+        return {
+            "what": self.texts()["topic"][figure.topic.key],
+            "vendor": figure.vendor.legal_name,
+            "vendor_id": figure.vendor.id,
+        }
+
+    def figures(self, facts: Discrepancy, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the limits of priorities; another version asks for another adjustment."""
+        figure = facts.figure
+        deviation = abs(figure.wrong - figure.value)
+        medium, high, critical = draw_priority_limits(stream, deviation, priority, step=figure.topic.step)
+        return {
+            "medium_from": medium,
+            "high_from": high,
+            "critical_from": critical,
+            "adjusted_below": figure.adjusted_below,
+            ADJUSTMENT: figure.percent + (0 if in_force else stream.integer(1, 9)),
+        }
+
+    def solution(self, facts: Discrepancy, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Report the wrong metric and correct the active contracts, or refuse and change nothing."""
+        figure, metric, ids = facts.figure, facts.metric, tuple(one.id for one in facts.contracts)
+        known = ReportedValue(metric.key, metric.subject, metric)
+        active = [one.id for one in facts.contracts if one.state == "active"]
+        corrected = [RecordCorrected(RecordGoal(record_id=one, fields=facts.corrected), known) for one in active]
+        wrong = MetricReported(metric.other_metric_ids[0])
+        prepared = EntityGoals("records_corrected", corrected), EntityGoals("source_reported", [wrong])
+        has_authority = facts.ground is not RefusalGround.NO_AUTHORITY
+        return Solution(
+            variant=facts.variant,
+            outcome=Outcome(
+                prepared=() if facts.ground else prepared,
+                facts=_facts_against(facts),
+                declined="declined",
+                metrics=(metric,),
+                subjects=ids,
+            ),
+            refusal=Refusal(facts.ground.value, ids if has_authority else policy_refs(policy))
+            if facts.ground
+            else None,
+            struck={Kind.SIMILAR_NAMES: figure.vendor.id},
+        )
 
 
-def _refusal(found: Discrepancy, policy: PolicyRow) -> Refusal | None:
-    if found.ground is None:
-        return None
-    if found.ground is RefusalGround.NO_AUTHORITY:
-        return Refusal(found.ground.value, (policy.policy_id, policy.id))
-    return Refusal(found.ground.value, tuple(record.id for record in found.records))
-
-
-def _struck_entities(case: Case) -> dict[Kind, str]:
-    return {
-        Kind.STALE_METRIC: case.figure.spec.metric_id,
-        Kind.FAILED_PIPELINE: case.figure.spec.source_id,
-        Kind.CONFLICTING_SOURCES: case.figure.key,
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.SIMILAR_NAMES: case.vendor_id,
-    }
+def _facts_against(facts: Discrepancy) -> tuple[Fact, ...]:
+    """Return the facts on which a refusal rests."""
+    ids, value = [one.id for one in facts.contracts], facts.figure.value
+    if facts.ground is RefusalGround.NO_AUTHORITY:
+        return tuple(map(authority_shown, facts.source_ids))
+    if facts.ground is RefusalGround.ENDED:
+        return tuple(record_shown(one, "state") for one in ids)
+    return (*map(record_shown, ids), MetricChecks(facts.metric).fact(lambda given: given == value))
 
 
 SCENARIO = DataDiscrepancy()
-
-
-def ticket_plan(world: WorldBuilder, found: Discrepancy, kinds: Collection[Kind]) -> TicketPlan:
-    """Return how the ticket looks."""
-    words, vendor = texts(), found.vendor
-    what = words["topic"][found.topic.key]
-
-    def fill(stream: Stream, text: str) -> str:
-        person = stream.choice(world.staff.active()).name
-        return text.format(what=what, vendor=vendor.legal_name, vendor_id=vendor.id, person=person)
-
-    def describe(stream: Stream) -> str:
-        by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["id", "name"])
-        return fill(stream, stream.choice(words["citations"][by]))
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=[title.format(what=what) for title in words["titles"]],
-        describe=describe,
-        fill=fill,
-        words=words,
-        duplicate_texts=words["citations"]["name"],
-        tags=["data quality"],
-        duplicate_tags=["data quality"],
-        type="bug",
-    )
