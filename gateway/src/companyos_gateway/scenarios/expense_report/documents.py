@@ -66,6 +66,8 @@ class Report:
     owner: Person
     manager_id: str
     records: tuple[RecordRow, ...]
+    amounts: tuple[int, ...]
+    """The amount of each record, in cents."""
     paid_id: str | None
     """The paid record with the same receipt number, if there is one."""
 
@@ -77,7 +79,7 @@ class Report:
     @property
     def amount_cents(self) -> int:
         """The amount of the whole report."""
-        return sum(record.amount_cents or 0 for record in self.records)
+        return sum(self.amounts)
 
     @property
     def category(self) -> str:
@@ -101,7 +103,11 @@ def add_report(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, 
         variant = Variant.WHOLE
     category = _category(stream, variant, ground)
     role = _role(stream, variant, category)
-    records = _file_records(world, stream, owner, variant, category, role)
+    amounts = [rounded_amount(stream, *AMOUNTS[role])]
+    if variant is Variant.SPLIT:
+        second = rounded_amount(stream, amounts[0] * 2 // 5, amounts[0] * 3 // 5)
+        amounts = [amounts[0] - second, second]
+    records = _file_records(world, stream, owner, variant, category, role, amounts)
     first = records[0]
     if variant is Variant.FOUND:
         title = stream.choice(load_texts(__file__)["receipts"]["found"]).format(title=first.title)
@@ -121,6 +127,7 @@ def add_report(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, 
         owner=owner,
         manager_id=world.staff.lead(owner.team_id).id,
         records=tuple(records),
+        amounts=tuple(amounts),
         paid_id=paid.id if ground is RefusalGround.DUPLICATE else None,
     )
 
@@ -146,13 +153,9 @@ def _role(stream: Stream, variant: Variant, category: str) -> Role:
 
 
 def _file_records(
-    world: WorldBuilder, stream: Stream, owner: Person, variant: Variant, category: str, role: Role
+    world: WorldBuilder, stream: Stream, owner: Person, variant: Variant, category: str, role: Role, amounts: list[int]
 ) -> list[RecordRow]:
-    """File one record of the amount, or two with about half of it each."""
-    amounts = [rounded_amount(stream, *AMOUNTS[role])]
-    if variant is Variant.SPLIT:
-        second = rounded_amount(stream, amounts[0] * 2 // 5, amounts[0] * 3 // 5)
-        amounts = [amounts[0] - second, second]
+    """File a record of each amount; the first names the second."""
     spent_on = working_days_from(world.today, -stream.integer(6, 30))
     purpose = stream.choice(load_texts(__file__)["purposes"])
     fields: dict[str, Any] = {

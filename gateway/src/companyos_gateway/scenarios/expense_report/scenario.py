@@ -111,7 +111,7 @@ class ExpenseReport(DeclaredScenario[Report]):
     def thresholds(self, facts: Report, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
         """Draw limits that put the whole report, and neither of two records alone, before the role that decides."""
         whole = facts.amount_cents
-        largest = max(record.amount_cents or 0 for record in facts.records)
+        largest = max(facts.amounts)
         above = rounded_amount(stream, whole, whole * 2)
         under = rounded_amount(stream, largest if largest < whole else whole // 2, whole - 500)
         limits = {
