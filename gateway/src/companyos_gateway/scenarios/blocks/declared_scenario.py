@@ -292,6 +292,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     ) -> None:
         words = self.texts()["types"][request.type_key]
         thresholds = self.thresholds(facts, stream, request)
+        amounts = [name for name in request.fields if name.endswith("amount_cents")]
         fields = [
             FieldSpecRow(
                 name=name,
@@ -309,7 +310,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             description=words["description"],
             policy_ref=policy.policy_id,
             fields=fields,
-            amount_field="amount_cents" if "amount_cents" in request.fields and len(thresholds) > 1 else None,
+            amount_field=amounts[0] if amounts and len(thresholds) > 1 else None,
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
             administered_by=list(dict.fromkeys((self.team, *ADMINISTERING_TEAMS))),
