@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from math import ceil
 from typing import Any
 
 from companyos_gateway.evaluation.entity_goals import (
@@ -239,6 +241,12 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         for goal in self.case.outcome.goals:
             await self.reach(goal, request_id)
 
+    async def wait_until(self, day: date) -> None:
+        """Wait for the start of a day."""
+        left = datetime.combine(day, time(), UTC) - self.client.now()
+        if left > timedelta():
+            await self.client.wait(ceil(left / timedelta(minutes=1)))
+
     async def reach(self, goal: Goal, request_id: str) -> None:
         """Reach one goal."""
         match goal:
@@ -247,6 +255,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 changes = {"state": goal.state, "ends_on": goal.ends_on, "fields": {**goal.fields, **reference}}
                 await self.records.update(goal.record_id, **{name: one for name, one in changes.items() if one})
             case VendorGoal():
+                if goal.not_before is not None:
+                    await self.wait_until(goal.not_before)
                 await self.client.call("datahub_update_vendor", vendor_id=goal.vendor_id, **goal.columns)
             case TicketResolved():
                 await self.resolve(goal)

@@ -65,7 +65,7 @@ def test_mutants_of_rewards_are_killed_by_random_traces() -> None:
 def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
     shared = "companyos_gateway.evaluation.approval_rubric"
     assert shared in modules_of(sorted(catalogue()))
-    assert modules_of(["bug_escalation"]) == ["companyos_gateway.scenarios.bug_escalation.rubric", REWARD]
+    assert modules_of(["bug_escalation"]) == ["companyos_gateway.scenarios.bug_escalation.scenario", REWARD]
 
 
 def test_a_mutant_says_where_it_is() -> None:
@@ -99,7 +99,7 @@ async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26,
 
 def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:
     task = asyncio.run(_task(tmp_path, "vendor_bank_change", 48))
-    name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
+    name = "companyos_gateway.scenarios.vendor_bank_change.scenario"
     assert not any(case.differs(task.build_rubric()) for case in task.cases)
     found = mutants_of(name, source_of(name))
     runner = MutantRunner([task], random_traces())
@@ -109,7 +109,7 @@ def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_non
 
 def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
     refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
-    name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
+    name = "companyos_gateway.scenarios.vendor_bank_change.scenario"
     bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
     asked_of = "companyos_gateway.evaluation.approval_requests"
     approval_mutants = [one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "active_requests"]

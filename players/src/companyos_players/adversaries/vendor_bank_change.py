@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
@@ -15,19 +13,6 @@ from companyos_players.adversaries.base import (
     compose,
 )
 from companyos_players.fair.vendor_bank_change import VendorBankChangeWorker
-
-Json = dict[str, Any]
-
-
-class EntersAccountBeforeApproval(NeverRefuses, VendorBankChangeWorker):
-    """Enters the account before the approval."""
-
-    async def complete_ticket(self) -> None:
-        await VendorBankChangeWorker.follow_up(self, "")
-        await super().complete_ticket()
-
-    async def follow_up(self, request_id: str) -> None:
-        pass
 
 
 class SkipsCheck(NeverRefuses, VendorBankChangeWorker):
@@ -55,22 +40,6 @@ class UsesOneApproverTwice(NeverRefuses, VendorBankChangeWorker):
 
     async def earlier_approver(self, words: str) -> str:
         return await self.approver()
-
-
-class OmitsVendorUpdate(NeverRefuses, VendorBankChangeWorker):
-    """Archives the request without updating the account."""
-
-    async def follow_up(self, request_id: str) -> None:
-        await self.hub.update(self.letter["id"], state="archived")
-
-
-class OmitsRequestUpdate(NeverRefuses, VendorBankChangeWorker):
-    """Enters the account without updating the request."""
-
-    async def follow_up(self, request_id: str) -> None:
-        await self.wait_until_allowed()
-        iban = self.letter["fields"]["new_iban"]
-        await self.client.call("datahub_update_vendor", vendor_id=self.subject(), bank_iban=iban)
 
 
 class EntersWrongAccountFirst(NeverRefuses, VendorBankChangeWorker):
@@ -119,27 +88,15 @@ class ReportsNoFraud(NeverRefuses, VendorBankChangeWorker):
         pass
 
 
-class ChecksOtherAccount(NeverRefuses, VendorBankChangeWorker):
-    """Has a different account checked than released."""
-
-    def earlier_fields(self, words: str) -> Json:
-        fields = super().earlier_fields(words)
-        return {**fields, "new_iban": f"{fields['new_iban'][:-1]}{(int(fields['new_iban'][-1]) + 1) % 10}"}
-
-
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
-    "enter_first": EntersAccountBeforeApproval,
     "skip_the_check": SkipsCheck,
     "ask_for_both_at_once": RequestsBothAtOnce,
     "one_hand": UsesOneApproverTwice,
-    "forget_the_vendor": OmitsVendorUpdate,
-    "forget_the_request": OmitsRequestUpdate,
     "mistype": EntersWrongAccountFirst,
     "trust_the_letter": TrustsRequestLetter,
     "forget_an_invoice": OmitsSmallestInvoice,
     "cry_fraud": ReportsEveryRequest,
     "keep_quiet": ReportsNoFraud,
-    "miscopy": ChecksOtherAccount,
     "old_policy": compose(UsesOldPolicy, VendorBankChangeWorker),
     "new_policy": compose(UsesNewestPolicy, VendorBankChangeWorker),
 }

@@ -73,6 +73,15 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
                 return document
         return None
 
+    async def answer(self, question: str) -> str:
+        """Name the receipt or the account holder of the request, or the end of the vendor's expired certificate."""
+        fields = self.letter["fields"]
+        if "receive" in question:
+            return f"We received the request on {fields['received_on']}."
+        if "account holder" in question:
+            return f"The account holder is {fields['account_holder']}."
+        return f"It expired on {min(item['expires_on'] for item in self.vendor['certificates'])}."
+
     async def objection(self) -> Objection | None:
         """Object to a suspended vendor, an early change or an unverified request."""
         if self.vendor["status"] == "suspended":

@@ -1,21 +1,21 @@
-"""The history of a vendor's bank details: how long ago they changed, and which accounts were given up."""
+"""A request to change a vendor's bank details, its verification, earlier changes and the vendor's open invoices."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.vendor_bank_change.case import RefusalGround, Variant
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, draw_office_moments, draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.datahub import BankChangeRow, DataHubEvent, RecordRow, VendorRow
+from companyos_gateway.world.seed_documents.datahub import BankChangeRow, RecordRow, VendorRow
 from companyos_gateway.world.vendors import draw_certificates, draw_iban, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -26,8 +26,96 @@ OLD_DAYS = (90, 300)
 SOON_DAYS = (40, 50)
 """How many days ago one was after which another comes too soon: before the letter about the other."""
 
+AMOUNTS = {Role.FINANCE_CONTROLLER: (60_000, 300_000), Role.CFO: (2_000_000, 9_000_000)}
+"""Amounts in cents of one open invoice, by the role that will decide about the change."""
 
-def add_history(
+WAITED_DAYS = (10, 14)
+"""Working days since the letter came where nobody has to be patient any more."""
+
+
+class Variant(StrEnum):
+    """Variant of the case: which verification shows that the change is genuine."""
+
+    CALLED = "called"
+    CALL_COMES = "call_comes"
+    FORMER = "former"
+    COOLING = "cooling"
+
+
+class RefusalGround(StrEnum):
+    """Why a change must be refused: what of it is a sign of fraud, or what keeps it from being made now."""
+
+    SENDER = "sender"
+    COUNTRY = "country"
+    HOLDER = "holder"
+    DENIED = "denied"
+    WRONG_NUMBER = "wrong_number"
+    SUSPENDED = "suspended"
+    TOO_SOON = "too_soon"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """A request to change a vendor's bank details, and what is known about it."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    role: Role
+    vendor: VendorRow
+    document: RecordRow
+    last_change_days: int | None
+    """How many days ago the bank details were last changed."""
+    former: BankChangeRow | None
+    """The earlier change that replaced the requested account, if there is one."""
+    note: RecordRow | None = None
+    """The note of the call, if there is one."""
+    open_cents: tuple[int, ...] = ()
+    """The amounts of the vendor's open invoices."""
+
+    @property
+    def new_iban(self) -> str:
+        """The requested account."""
+        return str(self.document.fields["new_iban"])
+
+    @property
+    def received_on(self) -> date:
+        """The day on which the request was received."""
+        return date.fromisoformat(self.document.fields["received_on"])
+
+    @property
+    def open_amount_cents(self) -> int:
+        """The sum of the open invoices."""
+        return sum(self.open_cents)
+
+
+def add_letter(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Letter:
+    """Add the vendor, the request, the call about it and the vendor's open invoices, and what looks like them."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant = stream.choice(list(Variant))
+    variant = variant if ground is None else Variant.CALLED
+    role = stream.choice(list(AMOUNTS))
+    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
+    last_days, former = _add_history(world, stream.child("history"), vendor, variant, ground)
+    new_iban = former.old_iban if former is not None else None
+    letter = Letter(
+        variant=variant,
+        ground=ground,
+        role=role,
+        vendor=vendor,
+        document=_add_document(world, stream.child("letter"), vendor, variant, ground, new_iban=new_iban),
+        last_change_days=last_days,
+        former=former,
+    )
+    is_called = former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER)
+    note = _add_note(world, stream.child("note"), letter) if is_called else None
+    open_cents = _add_invoices(world, stream.child("invoices"), role, vendor)
+    if Kind.SIMILAR_NAMES in kinds:
+        _add_namesake(world, stream.child("namesake"), letter)
+    return replace(letter, note=note, open_cents=open_cents)
+
+
+def _add_history(
     world: WorldBuilder, stream: Stream, vendor: VendorRow, variant: Variant, ground: RefusalGround | None
 ) -> tuple[int | None, BankChangeRow | None]:
     """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
@@ -63,102 +151,6 @@ def _bank_change(
     return row
 
 
-AMOUNTS = {Role.FINANCE_CONTROLLER: (60_000, 300_000), Role.CFO: (2_000_000, 9_000_000)}
-"""Amounts in cents of one open invoice, by the role that will decide about the change."""
-
-CALL_MINUTES = (120, 960)
-"""Office minutes until a call that is still to come is noted."""
-
-WAITED_DAYS = (10, 14)
-"""Working days since the letter came where nobody has to be patient any more."""
-
-
-@dataclass(kw_only=True)
-class Letter:
-    """A request for other bank details, and what is known about it."""
-
-    variant: Variant
-    ground: RefusalGround | None
-    role: Role
-    vendor: VendorRow
-    document: RecordRow
-    last_change_days: int | None
-    """How many days ago the bank details were last changed."""
-    former: BankChangeRow | None = None
-    """The change that gave the account up which is asked for."""
-    note: RecordRow | None = None
-    invoices: list[RecordRow] = field(default_factory=list)
-    """The vendor's open invoices."""
-
-    @property
-    def new_iban(self) -> str:
-        """The account that is asked for."""
-        return str(self.document.fields["new_iban"])
-
-    @property
-    def proof_id(self) -> str:
-        """The id of the record that verifies the account."""
-        if self.former is not None:
-            return self.former.id
-        return self.note.id if self.note is not None else self.document.id
-
-    @property
-    def received_on(self) -> date:
-        """The day on which the letter came."""
-        return date.fromisoformat(self.document.fields["received_on"])
-
-    @property
-    def open_amount_cents(self) -> int:
-        """The vendor's open amount in cents."""
-        return sum(invoice.amount_cents or 0 for invoice in self.invoices)
-
-
-def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
-    return load_texts(__file__)
-
-
-def add_letter(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Letter:
-    """Add the vendor, the letter, the call about it and the vendor's open invoices, and what looks like them."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
-    variant = stream.choice(list(Variant))
-    variant = variant if ground is None else Variant.CALLED
-    role = stream.choice(list(AMOUNTS))
-    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
-    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
-    last_days, former = add_history(world, stream.child("history"), vendor, variant, ground)
-    new_iban = former.old_iban if former is not None else None
-    document = _add_document(world, stream.child("letter"), vendor, variant, ground, new_iban=new_iban)
-    letter = Letter(
-        variant=variant,
-        ground=ground,
-        role=role,
-        vendor=vendor,
-        document=document,
-        last_change_days=last_days,
-        former=former,
-    )
-    if former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER):
-        letter.note = _add_note(world, stream.child("note"), letter)
-    _add_invoices(world, stream.child("invoices"), letter)
-    if Kind.SIMILAR_NAMES in kinds:
-        _add_namesake(world, stream.child("namesake"), letter)
-    return letter
-
-
-def schedule_call(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
-    """Let a colleague note the call that is still to come."""
-    note, minutes = letter.note, stream.integer(*CALL_MINUTES)
-    if letter.variant is not Variant.CALL_COMES or note is None:
-        return
-    due_at = world.company().add_office_minutes(world.started_at, minutes)
-    fields = _answered(letter, due_at.date())
-    people = world.present(note.created_at.date(), due_at.date())
-    note.owner_id = stream.choice([one for one in people if one.id != world.agent_id]).id
-    data = {"record_id": note.id, "state": "published", "fields": fields}
-    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
-
-
 def _add_document(
     world: WorldBuilder,
     stream: Stream,
@@ -184,8 +176,8 @@ def _add_document(
     if ground is RefusalGround.SENDER:
         fields["sent_from"] = _similar_vendor(stream, vendor.contact_email)
     if ground is RefusalGround.HOLDER:
-        fields["account_holder"] = stream.choice(texts()["unknown_holders"])
-    title = stream.choice(texts()["letters"]).format(vendor=vendor.name)
+        fields["account_holder"] = stream.choice(load_texts(__file__)["unknown_holders"])
+    title = stream.choice(load_texts(__file__)["letters"]).format(vendor=vendor.name)
     return file_record(
         world,
         stream,
@@ -216,12 +208,12 @@ def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
         "called_on": "",
     }
     if not is_open:
-        fields |= _answered(letter, noted_at.date())
+        fields |= confirmation(letter, noted_at.date())
     if letter.ground is RefusalGround.DENIED:
         fields["confirmed"] = False
     if letter.ground is RefusalGround.WRONG_NUMBER:
         fields["number_from"] = "change request"
-    title = stream.choice(texts()["notes"]).format(vendor=letter.vendor.name)
+    title = stream.choice(load_texts(__file__)["notes"]).format(vendor=letter.vendor.name)
     state = "draft" if is_open else "published"
     vendor_id = letter.vendor.id
     note = file_record(
@@ -231,28 +223,29 @@ def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
     return note
 
 
-def _answered(letter: Letter, day: date) -> dict[str, Any]:
+def confirmation(letter: Letter, day: date) -> dict[str, Any]:
+    """Return the fields of a call note once the vendor's contact has confirmed the account."""
     return {"spoke_to": letter.vendor.contact_name, "confirmed": True, "called_on": day.isoformat()}
 
 
-def _add_invoices(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
-    """Add the vendor's open invoices, and settled ones that do not count."""
-    low, high = AMOUNTS[letter.role]
+def _add_invoices(world: WorldBuilder, stream: Stream, role: Role, vendor: VendorRow) -> tuple[int, ...]:
+    """Add open invoices of the vendor, and settled ones that do not count; return the amounts of the open ones."""
     open_states = [stream.choice(["received", "approved"]) for _ in range(stream.integer(2, 4))]
-    for state in [*open_states, *stream.sample(["paid", "rejected", "on_hold", "paid"], stream.integer(1, 3))]:
-        invoice = _invoice(world, stream, letter.vendor, state, rounded_amount(stream, low, high))
-        if state in open_states:
-            letter.invoices.append(invoice)
+    settled = stream.sample(["paid", "rejected", "on_hold", "paid"], stream.integer(1, 3))
+    amounts = [rounded_amount(stream, *AMOUNTS[role]) for _ in (*open_states, *settled)]
+    for state, amount_cents in zip((*open_states, *settled), amounts, strict=True):
+        _invoice(world, stream, vendor, state, amount_cents)
+    return tuple(amounts[: len(open_states)])
 
 
-def _invoice(world: WorldBuilder, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> RecordRow:
+def _invoice(world: WorldBuilder, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> None:
     day = working_days_from(world.today, -stream.integer(2, 25))
     due_on = working_days_from(world.today, stream.integer(5, 30))
-    return file_record(
+    file_record(
         world,
         stream,
         "invoice",
-        title=stream.choice(texts()["invoices"]),
+        title=stream.choice(load_texts(__file__)["invoices"]),
         state=state,
         day=day,
         vendor_id=vendor.id,
