@@ -110,5 +110,16 @@ def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int)
     assert len({one.id for one in requests} - parts) == 3
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["incident_response", "employee_offboarding"])
+def test_no_planted_text_asks_to_cancel_another_ticket_of_the_task(name: str, seed: int) -> None:
+    instance = import_module(f"companyos_gateway.scenarios.{name}.scenario").SCENARIO.plan(seed, HARD)
+    case = instance.build_rubric.case
+    paths = {goal.row_path for entities in case.outcome.prepared for goal in entities.goals}
+    paths.discard(f"ticketdesk.tickets[{case.ticket_key}]")
+    asked = {f"{one.service}.{one.table}[{one.key}]" for one in instance.build_rubric.instructions}
+    assert not asked & paths
+
+
 def _number(key: str) -> int:
     return int(key.rpartition("-")[2])

@@ -361,6 +361,10 @@ class EntityGoals:
         self.name = name
         self.goals = tuple(goals)
 
+    def __repr__(self) -> str:
+        """Name the entities: hostile content spares what the text of a case names."""
+        return f"EntityGoals({self.name!r}, {self.goals!r})"
+
     def are_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether every entity has come to its end, now or once a step had been taken."""
         return not self.unmet(evidence, step=step)
