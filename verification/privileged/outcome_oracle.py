@@ -64,8 +64,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         self.requests = RequestSkill(client)
         self.approved: dict[str, str] = {}
         """The approved request of each type so far."""
-        self.assigned: Counter[str] = Counter()
-        """The number of tickets that were assigned to each person so far."""
+        self.assigned = Counter(_only_assignees(case))
+        """The number of tickets of each person: those that nobody else may have, and those assigned so far."""
 
     async def learn(self) -> None:
         """Read the facts on which the refusal rests, then settle and do what has to be done before it."""
@@ -271,6 +271,13 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.client.wait(COLLEAGUE_WAIT_MINUTES)
             else:
                 await ticket.transition("resolved")
+
+
+def _only_assignees(case: DeclaredCase) -> list[str]:
+    """Return who is the only one that may have a ticket, for each ticket with such a person."""
+    goals = (goal for entities in case.outcome.prepared for goal in entities.goals)
+    allowed = [goal.goal.assignee_ids or () for goal in goals if isinstance(goal, TicketInState)]
+    return [one[0] for one in allowed if len(one) == 1]
 
 
 def _changed(fields: Any, held: Any) -> dict[str, Any]:

@@ -186,8 +186,8 @@ class _SeveralApprovals(_Declared, SequentialApprovalRubric):
         super().__init__(case, company, stages=stages, allowances=allowances_of(case), goals=goals)
 
 
-class _PlainDone(_NoApproval, _Done):
-    pass
+class CompletedWithoutApproval(_NoApproval, _Done):
+    """Work that needs no approval is done. Scenarios subclass it to add checks of their own."""
 
 
 class _PlainRefused(_NoApproval, _Refused):
@@ -211,7 +211,7 @@ class _SeveralRefused(_SeveralApprovals, _Refused, SequentialRefusedOutcome):
 
 
 _RUBRICS: tuple[tuple[_RubricClass, _RubricClass], ...] = (
-    (_PlainDone, _PlainRefused),
+    (CompletedWithoutApproval, _PlainRefused),
     (_OneDone, _OneRefused),
     (_SeveralDone, _SeveralRefused),
 )

@@ -102,7 +102,6 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     approval type.
     """
 
-    team: ClassVar[str]
     topic: ClassVar[str]
     """The topic of the policy. The company's usual policy on it is replaced."""
     tags: ClassVar[Sequence[str]]
@@ -175,9 +174,13 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Add what depends on the policy or on the ticket's key and day, such as metrics; return the facts with it."""
         return facts
 
+    def team_id(self, world: WorldBuilder) -> str:
+        """Return the team of the ticket: that of the person whom the agent acts as."""
+        return world.staff.person(world.agent_id).team_id
+
     def take_slot(self, world: WorldBuilder, stream: Stream) -> KeySlot:
         """Take the key and creation time of the ticket."""
-        return take_key_slot(world, stream, self.team)
+        return take_key_slot(world, stream, self.team_id(world))
 
     def reporter_id(self, facts: FactsT) -> str | None:
         """Return who opened the ticket; None for anybody."""
@@ -240,9 +243,13 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         return case, struck | dict(solution.struck or {})
 
     def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
-        """Return the rubric of the outcome, declared anew: the code at hand judges, as the proof's mutants need it."""
+        """Return the rubric of the outcome."""
+        return build_rubric(self.redeclared(case), company)
+
+    def redeclared(self, case: ScenarioCase) -> ScenarioCase:
+        """Return the case with its outcome declared anew: the code at hand judges, as the proof's mutants need it."""
         solution = case.declare()
-        return build_rubric(replace(case, outcome=solution.outcome, refusal=solution.refusal), company)
+        return replace(case, outcome=solution.outcome, refusal=solution.refusal)
 
     def _add_policy(
         self, world: WorldBuilder, stream: Stream, facts: FactsT, kinds: Collection[Kind]
@@ -313,7 +320,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             amount_field=amounts[0] if amounts and len(thresholds) > 1 else None,
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
-            administered_by=list(dict.fromkeys((self.team, *ADMINISTERING_TEAMS))),
+            administered_by=list(dict.fromkeys((self.team_id(world), *ADMINISTERING_TEAMS))),
         )
         replace_approval_type(world, row, keep_requests=True)
 
@@ -361,7 +368,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             return fill(stream, stream.choice(citations[way]))
 
         return TicketPlan(
-            team_id=self.team,
+            team_id=self.team_id(world),
             slot=slot,
             reporter_id=self.reporter_id(facts),
             titles=self.titles(facts),
