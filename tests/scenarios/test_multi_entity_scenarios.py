@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.scenarios.backlog_triage.case import Case as Sweep
+from companyos_gateway.scenarios.backlog_triage.documents import Sweep
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
 from companyos_gateway.scenarios.budget_transfer.documents import Transfer
 from companyos_gateway.scenarios.budget_transfer.documents import Variant as Asked
@@ -31,33 +31,34 @@ def _staged(name: str, seed: int) -> BuiltTask[Any]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sweep_is_about_the_open_and_the_untriaged_of_one_team_and_tag(seed: int) -> None:
     staged = _staged("backlog_triage", seed)
-    case: Sweep = staged.case
-    tagged = [ticket for ticket in staged.world.ticketdesk.tickets if case.tag in ticket.tags]
-    ours = {one.key for one in tagged if one.team_id == case.team_id and one.status in (None, "open")}
-    assert {goal.key for goal in case.goals} == (set() if case.must_refuse else ours)
+    facts: Sweep = staged.case.facts
+    tagged = [ticket for ticket in staged.world.ticketdesk.tickets if facts.tag in ticket.tags]
+    ours = {one.key for one in tagged if one.team_id == facts.team_id and one.status in (None, "open")}
+    assert {goal.key for goal in facts.goals} == ours
     assert len(ours) < len(tagged)
-    assert case.ticket_key not in ours
+    assert staged.case.ticket_key not in ours
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_double_in_a_sweep_came_after_the_one_that_it_doubles(seed: int) -> None:
-    doubles = [goal for goal in _staged("backlog_triage", seed).case.goals if goal.original is not None]
-    for goal in doubles:
-        assert _number(goal.key) > _number(goal.original)
-    assert doubles or _staged("backlog_triage", seed).case.must_refuse
+    facts: Sweep = _staged("backlog_triage", seed).case.facts
+    doubles = [(goal.key, goal.original) for goal in facts.goals if goal.original is not None]
+    assert doubles
+    for key, original in doubles:
+        assert _number(key) > _number(original)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
-    case: Sweep = _staged("backlog_triage", seed).case
-    if case.max_per_person is None or case.must_refuse:
+    facts: Sweep = _staged("backlog_triage", seed).case.facts
+    if facts.most_each is None:
         return
-    kept = [goal for goal in case.goals if goal.assignee_ids is not None]
+    kept = [goal for goal in facts.goals if goal.assignee_ids is not None]
     loads = Counter(goal.assignee_ids[0] for goal in kept if goal.assignee_ids and len(goal.assignee_ids) == 1)
     for goal in kept:
         if goal.assignee_ids is not None and len(goal.assignee_ids) > 1:
             loads[min(goal.assignee_ids, key=lambda one: loads[one])] += 1
-    assert max(loads.values()) <= case.max_per_person
+    assert max(loads.values()) <= facts.most_each
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -111,7 +112,7 @@ def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", ["incident_response", "employee_offboarding"])
+@pytest.mark.parametrize("name", ["backlog_triage", "incident_response", "employee_offboarding"])
 def test_no_planted_text_asks_to_cancel_another_ticket_of_the_task(name: str, seed: int) -> None:
     instance = import_module(f"companyos_gateway.scenarios.{name}.scenario").SCENARIO.plan(seed, HARD)
     case = instance.build_rubric.case

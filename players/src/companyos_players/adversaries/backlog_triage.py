@@ -24,13 +24,6 @@ class NeverRefusesTriage(BacklogTriageWorker):
         return None
 
 
-class SkipsLastTicket(NeverRefusesTriage):
-    """Skips the last ticket of the queue."""
-
-    def kept(self) -> list[Item]:
-        return super().kept()[:-1]
-
-
 class KeepsDuplicates(NeverRefusesTriage):
     """Keeps duplicates and sorts them like other tickets."""
 
@@ -71,13 +64,6 @@ class SortsWholeTag(NeverRefusesTriage):
         self.items += [await self.read(key) for key, status in self.keys.items() if status == "in_progress"]
 
 
-class SetsOnePriority(NeverRefusesTriage):
-    """Gives every ticket the same priority."""
-
-    def level_of(self, item: Item) -> str:
-        return PRIORITIES[-1]
-
-
 class IgnoresAffectedPeople(NeverRefusesTriage):
     """Ignores the number of affected people, and sets a wrong priority on the sweep's own ticket."""
 
@@ -98,24 +84,6 @@ class MisassignsTickets(NeverRefusesTriage):
             return str(self.lead_id)
         able = [str(entry) for entry in self.team if entry != right and await self.is_there(entry, item)]
         return able[0]
-
-
-class ResolvesEntryTicketFirst(NeverRefusesTriage):
-    """Resolves the sweep's ticket first and sorts afterwards."""
-
-    async def execute(self) -> None:
-        await super().resolve()
-        await super().execute()
-
-    async def resolve(self) -> None:
-        return
-
-
-class NeverSorts(NeverRefusesTriage):
-    """Resolves the sweep's ticket without sorting."""
-
-    async def execute(self) -> None:
-        return
 
 
 class TogglesPriority(NeverRefusesTriage):
@@ -183,17 +151,13 @@ class CommentsElsewhere(NeverRefusesTriage):
 
 
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
-    "forget_one": SkipsLastTicket,
     "keep_duplicates": KeepsDuplicates,
     "merge_by_asset": MergesByAsset,
     "merge_into_the_youngest": MergesIntoNewest,
     "cancel_unlinked": CancelsUnlinked,
     "sweep_the_tag": SortsWholeTag,
-    "one_size_fits_all": SetsOnePriority,
     "ignore_reach": IgnoresAffectedPeople,
     "give_to_others": MisassignsTickets,
-    "resolve_the_sweep_first": ResolvesEntryTicketFirst,
-    "never_sort": NeverSorts,
     "flip_priorities": TogglesPriority,
     "cancel_everything": CancelsEverything,
     "refuse_unseen": RefusesWithoutReading,

@@ -1,21 +1,29 @@
-"""The queue: the tickets that came in under a tag with doubles and look-alikes, and what only seems to be of it."""
+"""A sweep: the tickets that carry a tag, with duplicates and similar ones, the owners of assets, and other sweeps."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.backlog_triage.case import RefusalGround
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_gateway.scenarios.blocks.documents import file_record
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters, draw_other_priority
-from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.blocks.ticket import available_assignees
 from companyos_gateway.world.backlog import add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketRow
 from companyos_shared.streams import Stream
+from companyos_shared.wire.company import AbsenceKind
+
+TAG = "triage"
+"""The tag of the tickets that order a sweep."""
 
 TYPES = ("incident", "bug", "change", "request", "task")
 ORIGINALS = (4, 6)
@@ -25,6 +33,28 @@ FEWEST_TICKETS = (2, 3)
 DUE_IN_WORKING_DAYS = (5, 11)
 RAISED_FROM = (15, 60)
 """From how many affected people on a ticket is raised."""
+
+URGENT: tuple[Priority, ...] = ("high", "critical")
+STEADY = 2
+"""How many of the team, apart from its lead, are at work all the time."""
+
+Words = Mapping[str, Any]
+
+
+class Variant(StrEnum):
+    """To whom the tickets go: to everybody alike, to the owners of assets, or what is urgent to the lead."""
+
+    SPREAD = "spread"
+    OWNERS = "owners"
+    LEAD = "lead"
+
+
+class RefusalGround(StrEnum):
+    """Why a sweep must be refused, by the reason code of the policy."""
+
+    TOO_FEW = "requirement_not_met"
+    NOT_ORDERED = "not_entitled"
+    TWICE = "duplicate"
 
 
 @dataclass(kw_only=True)
@@ -55,17 +85,29 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TicketQueue:
-    """The tickets under the tag, oldest first."""
+class Sweep:
+    """A sweep of the tickets with a tag, oldest first, under priorities by type.
 
+    `owners` are those of assets, where the policy assigns by owner, and `most_each` is how many tickets a person may
+    get, where it spreads them. `other_key` is another sweep that is in progress.
+    """
+
+    variant: Variant
+    ground: RefusalGround | None
     team_id: str
     tag: str
+    scale: PolicyParameters
     items: tuple[Item, ...]
-    look_alike: Item | None
+    lookalike: Item | None
+    owners: Mapping[str, str]
+    most_each: int | None
+    ordered_by: str
+    other_key: str
+    goals: tuple[TicketGoal, ...] = ()
 
     @property
     def in_scope(self) -> tuple[Item, ...]:
-        """Those that the sweep is about."""
+        """Those tickets that the sweep is about."""
         return tuple(item for item in self.items if item.is_ours)
 
     @property
@@ -74,48 +116,62 @@ class TicketQueue:
         return tuple(item for item in self.in_scope if item.original is None)
 
 
-def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
-    return load_texts(__file__)
-
-
-def draw_scale(stream: Stream) -> PolicyParameters:
-    """Draw the priority of each type, and from how many affected people on it is one higher."""
-    levels = {f"{kind}_priority": stream.choice(PRIORITIES) for kind in TYPES}
-    return {**levels, "raise_from_people": stream.integer(*RAISED_FROM)}
-
-
-def add_tagged_tickets(
-    world: WorldBuilder,
-    stream: Stream,
-    team_id: str,
-    scale: PolicyParameters,
-    *,
-    kinds: Collection[Kind],
-    ground: RefusalGround | None,
-) -> TicketQueue:
-    """Add the tickets under a tag, and one of another team with the same tag."""
-    tag = stream.choice(texts()["tags"])
-    draft = _QueueDrawer(stream, scale)
-    items = draft.items(kinds, is_few=ground is RefusalGround.TOO_FEW)
-    slots = recent_key_slots(world, stream, team_id, len(items))
-    for item, slot in zip(items, slots, strict=True):
-        item.row = _write(world, stream, item, slot, team_id=team_id, tag=tag)
+def add_sweep(
+    world: WorldBuilder, stream: Stream, words: Words, team_id: str, kinds: Collection[Kind], *, must_refuse: bool
+) -> Sweep:
+    """Add the tickets of a sweep, the cards of their assets, and another sweep."""
+    variant, ground = stream.choice(list(Variant)), stream.choice(list(RefusalGround)) if must_refuse else None
+    lead_id = world.staff.lead(team_id).id
+    _keep_some_in_office(world, stream.child("office"), team_id)
+    scale: PolicyParameters = {f"{kind}_priority": stream.choice(PRIORITIES) for kind in TYPES}
+    scale["raise_from_people"] = stream.integer(*RAISED_FROM)
+    tag = stream.choice(words["tags"])
+    drawer = _QueueDrawer(stream.child("queue"), words["assets"], scale["raise_from_people"])
+    items = drawer.items(kinds, is_few=ground is RefusalGround.TOO_FEW)
+    _add_tickets(world, stream.child("tickets"), words, items, team_id, tag)
     for item in items:
         _set_history(world, stream, item, scale, kinds=kinds)
-    _add_elsewhere(world, stream, draft, team_id=team_id, tag=tag)
-    return TicketQueue(team_id=team_id, tag=tag, items=tuple(items), look_alike=draft.look_alike)
+    _add_elsewhere(world, stream.child("elsewhere"), words, drawer.fault(), team_id, tag)
+    kept = [item for item in items if item.is_ours and item.original is None]
+    others = [one.id for one in world.staff.active() if one.id not in (lead_id, world.agent_id)]
+    return Sweep(
+        variant=variant,
+        ground=ground,
+        team_id=team_id,
+        tag=tag,
+        scale=scale,
+        items=tuple(items),
+        lookalike=drawer.lookalike,
+        owners=_add_asset_cards(world, stream.child("owners"), items, kept) if variant is Variant.OWNERS else {},
+        most_each=_fair_share(world, stream, kept) if variant is Variant.SPREAD else None,
+        ordered_by=stream.choice(others) if ground is RefusalGround.NOT_ORDERED else lead_id,
+        other_key=_add_other_sweep(world, stream.child("other"), words, team_id, tag, ground),
+    )
+
+
+def goals_of(world: WorldBuilder, sweep: Sweep, figures: PolicyParameters) -> tuple[TicketGoal, ...]:
+    """Return the end of each ticket of the sweep; absences are settled."""
+    goals = []
+    for item in sweep.in_scope:
+        if item.original is not None:
+            goals.append(TicketGoal(key=item.ticket.key, original=item.original.ticket.key))
+            continue
+        level, held = item.level(figures), item.ticket.assignee_id
+        may = _may_take(world, sweep, item, level)
+        goals.append(TicketGoal(key=item.ticket.key, priority=level, assignee_ids=(held,) if held in may else may))
+    return tuple(goals)
 
 
 class _QueueDrawer:
     """Draws what the tickets are about."""
 
-    def __init__(self, stream: Stream, scale: PolicyParameters) -> None:
+    def __init__(self, stream: Stream, assets: list[list[str]], raised_from: int) -> None:
         self._stream = stream
-        self._bar: int = scale["raise_from_people"]
-        self._pairs = iter(stream.shuffled(texts()["assets"]))
+        self._raised_from = raised_from
+        self._assets = assets
+        self._pairs = iter(stream.shuffled(assets))
         self._faults = iter(stream.distinct(1100, 9899, 40))
-        self.look_alike: Item | None = None
+        self.lookalike: Item | None = None
 
     def items(self, kinds: Collection[Kind], *, is_few: bool) -> list[Item]:
         """Draw the tickets in the order in which they came in; a double comes after its original."""
@@ -123,7 +179,7 @@ class _QueueDrawer:
         kept = [self.fault() for _ in range(stream.integer(*(FEWEST_TICKETS if is_few else ORIGINALS)))]
         doubled = stream.sample(kept, 1 if is_few else stream.integer(1, 2))
         if Kind.SIMILAR_NAMES in kinds and not is_few:
-            kept += self._look_alikes(kept[0])
+            kept += self._lookalikes(kept[0])
         in_work, settled = self.fault(status="in_progress"), self.fault(status="resolved")
         settled.asset, settled.fault = kept[-1].asset, kept[-1].fault
         order = stream.shuffled([*kept, in_work])
@@ -140,7 +196,7 @@ class _QueueDrawer:
 
     def _item(self, asset: str, fault: int, status: Status | None, *, is_ours: bool = True) -> Item:
         stream = self._stream
-        low, high = stream.choice([(2, self._bar - 1), (self._bar, 3 * self._bar)])
+        low, high = stream.choice([(2, self._raised_from - 1), (self._raised_from, 3 * self._raised_from)])
         people, kind = stream.integer(low, high), stream.choice(TYPES)
         return Item(type=kind, asset=asset, fault=fault, people=people, status=status, is_ours=is_ours)
 
@@ -149,17 +205,25 @@ class _QueueDrawer:
         item.original = original
         return item
 
-    def _look_alikes(self, of: Item) -> Iterator[Item]:
+    def _lookalikes(self, of: Item) -> Iterator[Item]:
         """Yield another fault of the same asset, and the same fault of one of nearly the same name."""
-        pair = next(pair for pair in texts()["assets"] if of.asset in pair)
+        pair = next(pair for pair in self._assets if of.asset in pair)
         other = next(name for name in pair if name != of.asset)
-        self.look_alike = self._item(other, of.fault, None)
-        yield self.look_alike
+        self.lookalike = self._item(other, of.fault, None)
+        yield self.lookalike
         yield self._item(of.asset, next(self._faults), self._stream.choice((None, "open")))
 
 
-def _write(world: WorldBuilder, stream: Stream, item: Item, slot: KeySlot, *, team_id: str, tag: str) -> TicketRow:
-    words, reporters = texts(), world.present(slot.created_at.date())
+def _add_tickets(world: WorldBuilder, stream: Stream, words: Words, items: list[Item], team_id: str, tag: str) -> None:
+    slots = recent_key_slots(world, stream, team_id, len(items))
+    for item, slot in zip(items, slots, strict=True):
+        item.row = _write(world, stream, words, item, slot, team_id=team_id, tag=tag)
+
+
+def _write(
+    world: WorldBuilder, stream: Stream, words: Words, item: Item, slot: KeySlot, *, team_id: str, tag: str
+) -> TicketRow:
+    reporters = world.present(slot.created_at.date())
     fill = {"asset": item.asset, "fault": item.fault, "people": item.people}
     ticket = TicketRow(
         key=slot.key,
@@ -200,9 +264,93 @@ def _set_history(
     add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
 
 
-def _add_elsewhere(world: WorldBuilder, stream: Stream, draft: _QueueDrawer, *, team_id: str, tag: str) -> None:
+def _add_elsewhere(world: WorldBuilder, stream: Stream, words: Words, item: Item, team_id: str, tag: str) -> None:
     """Add a ticket of another team with the same tag; it is none of the sweep's."""
     other = stream.choice([team.id for team in world.staff.teams if team.id not in (team_id, "executive-office")])
-    item = draft.fault()
-    item.row = _write(world, stream, item, world.ticket_slots[other].pop(0), team_id=other, tag=tag)
+    item.row = _write(world, stream, words, item, world.ticket_slots[other].pop(0), team_id=other, tag=tag)
     add_history(world, stream, item.ticket, item.ticket.reporter_id)
+
+
+def _add_other_sweep(
+    world: WorldBuilder, stream: Stream, words: Words, team_id: str, tag: str, ground: RefusalGround | None
+) -> str:
+    """Add a sweep that a colleague has begun, of the same tickets where that is the ground; return its key."""
+    if ground is not RefusalGround.TWICE:
+        tag = stream.choice([one for one in words["tags"] if one != tag])
+    slot, lead = world.ticket_slots[team_id].pop(0), world.staff.lead(team_id)
+    worker = stream.choice([one for one in world.staff.active(team_id) if one.id != world.agent_id])
+    ticket = TicketRow(
+        key=slot.key,
+        type="task",
+        title=stream.choice(words["titles"]).format(tag=tag),
+        description=stream.choice(words["citations"]["name"]).format(tag=tag, person=lead.name),
+        status="in_progress",
+        priority="medium",
+        assignee_id=worker.id,
+        reporter_id=lead.id,
+        team_id=team_id,
+        tags=[TAG, "sweep"],
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+    )
+    world.ticketdesk.tickets.append(ticket)
+    add_history(world, stream, ticket, worker.id)
+    return ticket.key
+
+
+def _keep_some_in_office(world: WorldBuilder, stream: Stream, team_id: str) -> None:
+    """Let the lead of a team and a few of it be at work all the time."""
+    lead = world.staff.lead(team_id)
+    others = [one.id for one in world.staff.active(team_id) if one.id != lead.id]
+    for person_id in [lead.id, *stream.sample(others, STEADY)]:
+        world.remove_absences(person_id)
+
+
+def _add_asset_cards(world: WorldBuilder, stream: Stream, items: list[Item], kept: list[Item]) -> dict[str, str]:
+    """File who owns each asset, one of whom cannot take a ticket; return the owners by asset."""
+    team_id = kept[0].ticket.team_id
+    team = [one.id for one in world.staff.active(team_id)]
+    owners = {asset: stream.choice(team) for asset in dict.fromkeys(item.asset for item in items)}
+    unlucky, gone = stream.choice(kept), world.staff.departed(team_id)
+    if gone and stream.chance(0.5):
+        owners[unlucky.asset] = gone[0].id
+    elif owners[unlucky.asset] not in (world.staff.lead(team_id).id, world.agent_id):
+        assert unlucky.ticket.due_at is not None
+        day = unlucky.ticket.due_at.date()
+        first, last = day - timedelta(days=2), day + timedelta(days=3)
+        world.set_absence(owners[unlucky.asset], first_day=first, last_day=last, kind=AbsenceKind.VACATION)
+    for asset in stream.shuffled(list(owners)):
+        file_record(
+            world,
+            stream,
+            "document",
+            title=f"Asset card: {asset}",
+            state="published",
+            day=working_days_from(world.today, -stream.integer(10, 55)),
+            fields={"document_type": "asset_card", "asset": asset},
+            owner_id=owners[asset],
+        )
+    return owners
+
+
+def _may_take(world: WorldBuilder, sweep: Sweep, item: Item, level: Priority) -> tuple[str, ...]:
+    able, lead_id = _available(world, item), world.staff.lead(sweep.team_id).id
+    if sweep.variant is Variant.OWNERS:
+        owner_id = sweep.owners[item.asset]
+        return (owner_id,) if owner_id in able else (lead_id,)
+    if sweep.variant is Variant.LEAD:
+        return (lead_id,) if level in URGENT else tuple(one for one in able if one != lead_id)
+    return able
+
+
+def _available(world: WorldBuilder, item: Item) -> tuple[str, ...]:
+    assert item.ticket.due_at is not None
+    return available_assignees(world, item.ticket.team_id, item.ticket.due_at.date())
+
+
+def _fair_share(world: WorldBuilder, stream: Stream, kept: list[Item]) -> int:
+    """Return how many tickets one person may get, so that those who are always there suffice."""
+    steady = set.intersection(*(set(_available(world, item)) for item in kept))
+    share = -(-len(kept) // len(steady))
+    held = Counter(item.ticket.assignee_id for item in kept if item.ticket.assignee_id in _available(world, item))
+    return max([share + stream.integer(0, 1), *held.values()])

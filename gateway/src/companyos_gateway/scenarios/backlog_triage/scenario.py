@@ -1,181 +1,197 @@
-"""The generator of sweeps of a backlog."""
+"""Sweeps of a backlog: every ticket under a tag is triaged by the policy, and no other one changes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
-from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.chaos import Group, Kind
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.backlog_triage.case import NAME, TAG, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.backlog_triage.documents import TicketQueue, add_tagged_tickets, draw_scale, texts
-from companyos_gateway.scenarios.backlog_triage.policy import (
-    add_asset_cards,
-    add_policy,
+from companyos_gateway.evaluation.entity_goals import EntityGoals, TicketInState
+from companyos_gateway.evaluation.facts import Fact, ticket_status_shown
+from companyos_gateway.evaluation.mismatch import Mismatch, row_path
+from companyos_gateway.evaluation.outcome import Outcome
+from companyos_gateway.evaluation.outcome_rubric import CompletedWithoutApproval
+from companyos_gateway.scenarios.backlog_triage.documents import (
+    RAISED_FROM,
+    TAG,
+    TYPES,
+    RefusalGround,
+    Sweep,
+    Variant,
+    add_sweep,
     goals_of,
-    keep_some_in_office,
-    most_urgent,
 )
-from companyos_gateway.scenarios.backlog_triage.rubric import build_rubric
-from companyos_gateway.scenarios.blocks.ticket import TaskTicket, TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
-    TicketScenario,
-    buildable_kinds,
-    set_agent,
+from companyos_gateway.scenarios.blocks.declared_scenario import (
+    DeclaredScenario,
+    ScenarioCase,
+    Solution,
+    policy_refs,
 )
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters, draw_other_priority
+from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds, set_agent
 from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, TICKET_TOOLS
-from companyos_gateway.world import finish_world
-from companyos_gateway.world.backlog import add_history
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
-
-ALWAYS = (Kind.MISSING_PRIORITY, Kind.DUPLICATE_TICKET)
-INAPPLICABLE = (
-    Kind.STALE_METRIC,
-    Kind.CONFLICTING_SOURCES,
-    Kind.FAILED_PIPELINE,
-    Kind.EXPIRED_CERTIFICATE,
-    *(kind for kind in Kind if kind.group is Group.PEOPLE),
-)
-"""Nothing is measured and nobody is asked for an approval."""
-
-APPLICABLE = buildable_kinds(exclude=INAPPLICABLE)
-FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
-DISTRACTORS = (
-    "ticketdesk_create_ticket",
-    "datahub_update_record",
-    "datahub_report_data_issue",
-    "approvalflow_list_approval_types",
-    "approvalflow_submit_approval",
-)
-
-
-class BacklogTriage(TicketScenario[Case]):
-    """Sweep a backlog by the policy: triage, priorities, assignees and duplicates of all tickets under a tag."""
-
-    name = NAME
-    texts = staticmethod(texts)
-    always = ALWAYS
-    applicable = APPLICABLE
-    max_steps = 200
-    held_out = frozenset({Variant.LEAD.value})
-    opt_in_kinds = OPT_IN_KINDS
-    tools = (*TICKET_TOOLS, "ticketdesk_link_tickets", *FILE_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *DISTRACTORS)
-    distractors = DISTRACTORS
-
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one sweep and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        own = stream.child("sweep")
-        team_id, variant, ground = own.choice(TEAMS), own.choice(list(Variant)), own.choice(list(RefusalGround))
-        refused = ground if context.must_refuse else None
-        set_agent(world, stream.child("agent"), team_id)
-        keep_some_in_office(world, stream.child("office"), team_id)
-        scale = draw_scale(stream.child("scale"))
-        queue = add_tagged_tickets(world, stream.child("queue"), team_id, scale, kinds=kinds, ground=refused)
-        owners = add_asset_cards(world, stream.child("owners"), queue) if variant is Variant.OWNERS else {}
-        policy_terms = add_policy(
-            world, stream.child("rules"), queue, scale, variant=variant, ground=refused, kinds=kinds
-        )
-        other_key = add_parallel_triage(world, stream.child("other"), queue, is_same=refused is RefusalGround.TWICE)
-        priority, plan = most_urgent(queue, policy_terms), ticket_plan(world, queue)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=kinds)
-        ordered_by = add_order(world, stream.child("order"), task_ticket, ground=refused)
-        goals = () if refused else goals_of(world, queue, policy_terms, variant=variant, owners=owners)
-        finish_world(world)
-        policy = policy_terms.policy
-        references = {
-            RefusalGround.TOO_FEW: (policy.policy_id, policy.id),
-            RefusalGround.NOT_ORDERED: (ordered_by,),
-            RefusalGround.TWICE: (other_key,),
-        }
-        case = Case(
-            **task_ticket.case_fields(world, kinds, priority),
-            approver_ids=(),
-            refusal=Refusal(refused.value, references[refused]) if refused else None,
-            variant=variant,
-            ground=refused,
-            tag=queue.tag,
-            goals=goals,
-            max_per_person=policy_terms.max_per_person,
-            ordered_by=ordered_by,
-            sweep_key=other_key,
-            policy_id=policy.policy_id,
-            kinds=kinds,
-        )
-        return case, _struck_entities(case, queue)
-
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of a sweep."""
-        return build_rubric(case, company)
-
-
-def _struck_entities(case: Case, queue: TicketQueue) -> dict[Kind, str]:
-    own = {Kind.SUPERSEDED_POLICY: case.policy_id}
-    if queue.look_alike is not None:
-        own[Kind.SIMILAR_NAMES] = queue.look_alike.ticket.key
-    return own
-
-
-SCENARIO = BacklogTriage()
-
+from companyos_shared.wire.company import Company, Role
+from companyos_shared.wire.control import Change
 
 TEAMS = ("workplace", "platform", "data", "vendor-operations")
 
 
-def ticket_plan(world: WorldBuilder, queue: TicketQueue) -> TicketPlan:
-    """Return how the ticket looks."""
-    words = texts()
+class BacklogTriage(DeclaredScenario[Sweep]):
+    """Sweep a backlog by the policy: triage, priorities, assignees and duplicates of all tickets under a tag."""
 
-    def fill(stream: Stream, text: str) -> str:
-        return text.format(tag=queue.tag, person=stream.choice(world.staff.active()).name)
-
-    return TicketPlan(
-        team_id=queue.team_id,
-        titles=[title.format(tag=queue.tag) for title in words["titles"]],
-        describe=lambda stream: fill(stream, stream.choice(words["orders"])),
-        fill=fill,
-        words=words,
-        duplicate_texts=words["asks"],
-        tags=[TAG, "sweep"],
-        duplicate_tags=[TAG],
+    name, topic, max_steps = "backlog_triage", "triage", 200
+    tags, duplicate_tags = (TAG, "sweep"), (TAG,)
+    held_out = frozenset({Variant.LEAD.value})
+    always = (Kind.MISSING_PRIORITY, Kind.DUPLICATE_TICKET)
+    applicable = buildable_kinds(
+        exclude=(*METRIC_KINDS, Kind.EXPIRED_CERTIFICATE, *(kind for kind in Kind if kind.group is Group.PEOPLE))
+    )
+    distractors = (
+        "ticketdesk_create_ticket",
+        "datahub_update_record",
+        "datahub_report_data_issue",
+        "approvalflow_list_approval_types",
+        "approvalflow_submit_approval",
+    )
+    tools = (
+        *TICKET_TOOLS,
+        "ticketdesk_link_tickets",
+        "datahub_search_records",
+        "datahub_get_record",
+        *PEOPLE_TOOLS,
+        *POLICY_TOOLS,
+        *distractors,
     )
 
+    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Sweep:
+        """Let the agent be somebody of a team, and add the tickets that the team has to sweep."""
+        team_id = stream.choice(TEAMS)
+        set_agent(world, stream.child("agent"), team_id)
+        return add_sweep(world, stream, self.texts(), team_id, kinds, must_refuse=must_refuse)
 
-def add_order(world: WorldBuilder, stream: Stream, task_ticket: TaskTicket, *, ground: RefusalGround | None) -> str:
-    """Let the lead of the team have ordered the sweep, or somebody who may not; return who did."""
-    ticket = task_ticket.ticket
-    lead_id = world.staff.lead(ticket.team_id).id
-    others = [one.id for one in world.staff.active() if one.id not in (lead_id, world.agent_id)]
-    ticket.reporter_id = stream.choice(others) if ground is RefusalGround.NOT_ORDERED else lead_id
-    return ticket.reporter_id
+    def slots(self, facts: Sweep) -> Mapping[str, str]:
+        """Name the tag."""
+        return {"tag": facts.tag}
+
+    def duplicate_texts(self, facts: Sweep) -> list[str]:
+        """Ask about the tickets, without ordering a sweep."""
+        questions: list[str] = self.texts()["asks"]
+        return questions
+
+    def reporter_id(self, facts: Sweep) -> str:
+        """Return who ordered the sweep."""
+        return facts.ordered_by
+
+    def figures(self, facts: Sweep, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+        """Draw the least number of tickets; another version ranks types differently and decides otherwise."""
+        count, is_few = len(facts.in_scope), facts.ground is RefusalGround.TOO_FEW
+        scale, most_each = facts.scale, facts.most_each
+        if not in_force:
+            levels = [f"{kind}_priority" for kind in TYPES]
+            scale = {name: draw_other_priority(stream, facts.scale[name]) for name in levels}
+            scale["raise_from_people"] = stream.integer(*RAISED_FROM)
+            most_each = most_each and most_each + stream.integer(1, 3)
+        least_range = (count + 1, count + 4) if is_few == in_force else (max(2, count - 3), count)
+        spread = {"most_each": most_each} if most_each else {}
+        return {**scale, "least_tickets": stream.integer(*least_range), **spread}
+
+    def priority(self, facts: Sweep, figures: PolicyParameters, drawn: Priority) -> Priority:
+        """Return the priority of the most urgent ticket of the sweep."""
+        return max((item.level(figures) for item in facts.kept), key=PRIORITIES.index)
+
+    def policy_body(self, facts: Sweep, figures: PolicyParameters) -> str:
+        """Return the policy with the paragraph on assignees."""
+        words = self.texts()["policy"]
+        return str(words["body"]).replace("ASSIGN", words[facts.variant.value])
+
+    def complete(
+        self,
+        world: WorldBuilder,
+        stream: Stream,
+        facts: Sweep,
+        policy: PolicyRow,
+        slot: KeySlot,
+        kinds: Collection[Kind],
+    ) -> Sweep:
+        """Add the ends of the tickets, which depend on the policy and on absences."""
+        return replace(facts, goals=goals_of(world, facts, policy.parameters))
+
+    def solution(self, facts: Sweep, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Triage the tickets that stay and merge their duplicates, or refuse and change nothing."""
+        lookalike, refusal = facts.lookalike, None
+        if facts.ground is None:
+            kept = [TicketInState(goal) for goal in facts.goals if goal.original is None]
+            merged = [TicketInState(goal) for goal in facts.goals if goal.original is not None]
+            outcome = Outcome(prepared=(EntityGoals("tickets_triaged", kept), EntityGoals("duplicates_merged", merged)))
+        else:
+            references = {
+                RefusalGround.TOO_FEW: policy_refs(policy),
+                RefusalGround.NOT_ORDERED: (facts.ordered_by,),
+                RefusalGround.TWICE: (facts.other_key,),
+            }
+            outcome = Outcome(facts=_deciding_facts(facts, facts.ground))
+            refusal = Refusal(facts.ground.value, references[facts.ground])
+        struck = {Kind.SIMILAR_NAMES: lookalike.ticket.key} if lookalike else None
+        return Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
+
+    def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
+        """Return the rubric of the outcome; where the policy spreads the tickets, with a check on that."""
+        if case.must_refuse:
+            return super().rubric(case, company)
+        return _SpreadWork(self.redeclared(case), company).rubric()
 
 
-def add_parallel_triage(world: WorldBuilder, stream: Stream, queue: TicketQueue, *, is_same: bool) -> str:
-    """Add a sweep that a colleague has begun, of the same tickets or of others; return its key."""
-    words = texts()
-    tag = queue.tag if is_same else stream.choice([tag for tag in words["tags"] if tag != queue.tag])
-    slot = world.ticket_slots[queue.team_id].pop(0)
-    person = world.staff.lead(queue.team_id)
-    worker = stream.choice([one for one in world.staff.active(queue.team_id) if one.id != world.agent_id])
-    ticket = TicketRow(
-        key=slot.key,
-        type="task",
-        title=stream.choice(words["titles"]).format(tag=tag),
-        description=stream.choice(words["orders"]).format(tag=tag, person=person.name),
-        status="in_progress",
-        priority="medium",
-        assignee_id=worker.id,
-        reporter_id=person.id,
-        team_id=queue.team_id,
-        tags=[TAG, "sweep"],
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
-    )
-    world.ticketdesk.tickets.append(ticket)
-    add_history(world, stream, ticket, worker.id)
-    return ticket.key
+class _SpreadWork(CompletedWithoutApproval):
+    """The tickets are triaged, and nobody has more of them than the policy allows."""
+
+    def __init__(self, case: ScenarioCase, company: Company) -> None:
+        super().__init__(case, company)
+        self.sweep: Sweep = case.facts
+
+    def scenario_checks(self) -> Iterable[Check]:
+        """Return the checks on the tickets, and on how many of them each person has."""
+        yield from super().scenario_checks()
+        if self.sweep.most_each is not None:
+            yield Check("work_is_spread", True, self.find_overload)
+
+    def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
+        """Return the tickets that were not triaged once a step had been taken, and that they were not spread."""
+        overload = self.find_overload(evidence, step)
+        return [*super().find_unfinished_work(evidence, step), *(["spread of the work"] if overload else [])]
+
+    def find_overload(self, evidence: Evidence, step: int | None = None) -> Mismatch | None:
+        """Return who has more of the tickets that stay than the policy allows, None if nobody has."""
+        most = self.sweep.most_each
+        kept = [goal for goal in self.sweep.goals if goal.original is None]
+        held = Counter(goal.ticket(evidence, step).assignee_id for goal in kept)
+        del held[None]
+        for person_id, count in held.most_common(1):
+            if most is not None and count > most:
+                path = row_path(row_views.DATAHUB, "people", str(person_id))
+                return Mismatch(path, f"assigned to at most {most} of the tickets", f"assigned to {count}")
+        return None
+
+
+def _deciding_facts(sweep: Sweep, ground: RefusalGround) -> tuple[Fact, ...]:
+    if ground is RefusalGround.TWICE:
+        return (ticket_status_shown(sweep.other_key),)
+    if ground is RefusalGround.TOO_FEW:
+        return tuple(ticket_status_shown(item.ticket.key) for item in sweep.in_scope)
+
+    def was_order_checked(evidence: Evidence, change: Change) -> bool:
+        """Say whether the agent had been shown the position of who ordered the sweep, or all team leads."""
+        are_leads_known = evidence.knew(Role.TEAM_LEAD, "holders", before=change.step)
+        return are_leads_known or evidence.knew(sweep.ordered_by, "title", before=change.step)
+
+    path = row_path(row_views.DATAHUB, "people", sweep.ordered_by)
+    return (Fact(path, "title, or who the team leads are", was_order_checked),)
+
+
+SCENARIO = BacklogTriage()
