@@ -118,8 +118,8 @@ def test_no_planted_text_asks_to_cancel_another_ticket_of_the_task(name: str, se
     case = instance.build_rubric.case
     paths = {goal.row_path for entities in case.outcome.prepared for goal in entities.goals}
     paths.discard(f"ticketdesk.tickets[{case.ticket_key}]")
-    asked = {f"{one.service}.{one.table}[{one.key}]" for one in instance.build_rubric.instructions}
-    assert not asked & paths
+    targets = {f"{one.service}.{one.table}[{one.key}]" for one in instance.build_rubric.instructions}
+    assert not targets & paths
 
 
 def _number(key: str) -> int:
