@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from math import ceil
 from typing import Any
@@ -76,7 +76,7 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.reading(metrics[fact.entity])
             else:
                 await self.read(fact.entity)
-        await self.settle(self.entity_goals())
+        await self.settle()
         match outcome.act:
             case RecordStopped(goal):
                 await self.reach(goal, "")
@@ -86,29 +86,31 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.client.create("datahub_report_data_issue", **issue, **reason)
 
     async def unblock(self) -> None:
-        """Settle the entities, some of which may block the ticket, pass the blocker, then link what blocks it anew."""
-        goals = self.entity_goals()
-        await self.settle(one for one in goals if not isinstance(one, TicketLinked))
-        await self.escalate()
+        """Pass the blocker; settle the parts first that block the ticket until they are done."""
+        if self.has_parts:
+            await self.settle()
         await super().unblock()
-        await self.settle(one for one in goals if isinstance(one, TicketLinked))
 
     async def execute(self) -> None:
-        """Get the approval and what follows from it."""
+        """Settle the entities, then get the approval and what follows from it."""
+        if not self.has_parts:
+            await self.settle()
         if self.case.outcome.requests:
             await super().execute()
+
+    @property
+    def has_parts(self) -> bool:
+        """Return whether parts of the work have tickets of their own, which block this one."""
+        return any(isinstance(goal, PartResolved) for goal in self.entity_goals())
 
     def entity_goals(self) -> list[EntityGoal]:
         """Return the goals of all entities that have to be settled."""
         return [goal for entities in self.case.outcome.prepared for goal in entities.goals]
 
-    async def settle(self, goals: Iterable[EntityGoal]) -> None:
-        """Bring entities to their ends."""
-        for goal in goals:
+    async def settle(self) -> None:
+        """Bring every entity to its end."""
+        for goal in self.entity_goals():
             await self.settle_one(goal)
-
-    async def escalate(self) -> None:
-        """Escalate the requests of other people that need it."""
         for one in self.case.outcome.escalated:
             await self.requests.escalate(one.request_id, self.case.approver_ids[0], JUSTIFICATION, one.references[0])
 

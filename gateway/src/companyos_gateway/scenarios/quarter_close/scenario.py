@@ -67,6 +67,8 @@ class Close:
     void: RecordRow | None
     """The invoice on an order that was cancelled, where there is one."""
     metric: MetricSpec
+    budget: float
+    """The budget of the quarter, in the unit of the metric."""
     part_keys: tuple[str, ...] = ()
     """The tickets that block the close until their part of it is done: the invoices first, then the others."""
     other_key: str = ""
@@ -129,6 +131,7 @@ class QuarterClose(DeclaredScenario[Close]):
             invoices=documents.invoices(tolerance),
             others=OTHER_DOCUMENTS[variant](documents, expense_limit),
             void=documents.void_invoice() if ground is RefusalGround.CANCELLED_ORDER else None,
+            budget=(line.amount_cents or 0) / 100,
             metric=add_budget_used(world, stream.child("metric"), line, kinds, is_over=is_over),
         )
 
@@ -138,7 +141,7 @@ class QuarterClose(DeclaredScenario[Close]):
             "cc": facts.cost_center,
             "quarter": str(facts.quarter),
             "budget_cents": str(facts.budget_cents),
-            "budget": f"{facts.budget_cents / 100:.2f}",
+            "budget": f"{facts.budget:.2f}",
         }
 
     def figures(self, facts: Close, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
@@ -265,7 +268,7 @@ def _add_block(world: WorldBuilder, part: TicketRow, slot: KeySlot) -> None:
 def _facts_against(facts: Close) -> tuple[Fact, ...]:
     """Return the facts on which a refusal rests."""
     if facts.ground is RefusalGround.OVERSPENT:
-        is_over = MetricChecks(facts.metric).fact(lambda used: used > facts.budget_cents / 100)
+        is_over = MetricChecks(facts.metric).fact(lambda used: used > facts.budget)
         return record_shown(facts.line.id), is_over
     if facts.void is not None:
         return tuple(record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
