@@ -113,15 +113,11 @@ class RiskThresholds:
 
 @dataclass(frozen=True)
 class Risk:
-    """The risk of the vendor."""
+    """The risk of the vendor: the limits of the policy in force, the index and its tier."""
 
     bars: RiskThresholds
     index: int
-
-    @property
-    def tier(self) -> RiskTier:
-        """The tier of today."""
-        return self.bars.tier(self.index)
+    tier: RiskTier
 
     @property
     def is_too_high(self) -> bool:
@@ -134,7 +130,8 @@ def draw_risk(stream: Stream, ground: RefusalGround | None) -> Risk:
     bars = RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), stream.integer(*HIGHEST))
     index = bars.draw_index(stream, stream.choice(TIERS))
     above = stream.integer(bars.highest + 1, MOST)
-    return Risk(bars, above if ground is RefusalGround.RISK else index)
+    index = above if ground is RefusalGround.RISK else index
+    return Risk(bars, index, bars.tier(index))
 
 
 def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
