@@ -20,7 +20,8 @@ url, episode = common.read_arguments()
 step = {{"episode_id": episode, "action": {{"tool_name": "wait", "arguments": {{"minutes": 5}}}}}}
 request = urllib.request.Request(url + "/step", json.dumps(step).encode(), {{"Content-Type": "application/json"}})
 urllib.request.urlopen(request)
-print(json.dumps({{"version": "1", "tools": 49, "steps_left": None, "steps": 3}}))
+tools = len(json.load(urllib.request.urlopen(url + "/v1/tools?episode_id=" + episode)))
+print(json.dumps({{"version": "1", "tools": tools, "steps_left": None, "steps": 3}}))
 """
 
 

@@ -11,6 +11,7 @@ from companyos.contract import Split
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.tasks.__main__ import main
 from companyos_gateway.tasks.collisions import find_collisions, sample
+from companyos_gateway.tasks.task_set import TASK_SET_REVISION
 from companyos_gateway.world.splits import split_of_seed
 from tests.gateway.notes import NoteKeeping
 
@@ -50,7 +51,7 @@ def test_instances_that_are_the_same_are_found() -> None:
 def test_the_command_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--instances", "4", "--processes", "1"]) == 0
     output = capsys.readouterr().out
-    assert output.startswith("task set 1.")
+    assert output.startswith(f"task set {TASK_SET_REVISION}.")
     assert "0 collisions in 4 instances" in output
 
 

@@ -12,7 +12,7 @@ import pytest
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from tests.architecture.sources import ROOT
-from verification.proof import cli, worklog
+from verification.proof import cli, execution, worklog
 from verification.proof.rows import ROWS, Job, Row, Scope, Tally
 from verification.proof.rows.base import JOB_FAILED
 from verification.proof.sizes import FULL, SMOKE
@@ -52,7 +52,7 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_what_holds_is_one_line_and_the_status_is_0(
     weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    weather.setattr(cli, "run_in_pool", _pool())
+    weather.setattr(execution, "run_in_pool", _pool())
     assert cli.main(["--seed", "7", "--seeds", "3"]) == 0
     printed = capsys.readouterr().out
     assert f"yes A {SNOW}" in printed
@@ -63,20 +63,20 @@ def test_what_holds_is_one_line_and_the_status_is_0(
 def test_what_does_not_hold_is_named_and_the_status_is_1(
     weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    weather.setattr(cli, "run_in_pool", _pool("on Monday", "on Tuesday"))
+    weather.setattr(execution, "run_in_pool", _pool("on Monday", "on Tuesday"))
     assert cli.main([]) == 1
     assert f"NO  A {SNOW}" in (printed := capsys.readouterr().out)
     assert "4 violations: on Monday; on Tuesday; on Monday; 1 more" in printed
 
 
 def test_a_job_that_breaks_does_not_hold(weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    weather.setattr(cli, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
+    weather.setattr(execution, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
     assert cli.main([]) == 1
     assert f"NO  A {JOB_FAILED}" in capsys.readouterr().out
 
 
 def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    weather.setattr(cli, "run_in_pool", _pool())
+    weather.setattr(execution, "run_in_pool", _pool())
     page = tmp_path / "proof.md"
     assert cli.main(["--out", str(page), "--seed", "3", "--seeds", "1"]) == 0
     text = page.read_text()
@@ -93,7 +93,7 @@ def test_the_size_comes_from_the_environment_and_options_change_it(weather: pyte
         sizes.append(jobs[0].scope.size)
         return iter([(job, [Tally(promise=SNOW, n=1)]) for job in jobs])
 
-    weather.setattr(cli, "run_in_pool", pool)
+    weather.setattr(execution, "run_in_pool", pool)
     cli.main([])
     weather.setenv("PROOF", "full")
     cli.main([])
@@ -120,19 +120,19 @@ def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
         assert done[0] not in jobs
         yield from ((job, [Tally(promise=SNOW, n=2, scenario=job.scenario)]) for job in jobs)
 
-    weather.setattr(cli, "run_in_pool", stopped)
+    weather.setattr(execution, "run_in_pool", stopped)
     assert cli.main(["--worklog", str(log)]) == cli.INTERRUPTED
     assert f"the next run resumes from {log}" in capsys.readouterr().err
     with log.open("a") as file:
         file.write('{"job": "half a li')
-    weather.setattr(cli, "run_in_pool", going_on)
+    weather.setattr(execution, "run_in_pool", going_on)
     assert cli.main(["--worklog", str(log)]) == 0
     assert f"yes A {SNOW}        7  0 violations" in capsys.readouterr().out
 
 
 def test_what_was_done_on_other_code_is_done_again(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    weather.setattr(cli, "run_in_pool", _pool())
+    weather.setattr(execution, "run_in_pool", _pool())
     assert cli.main(["--worklog", str(log)]) == 0
     lines = len(log.read_text().splitlines())
     assert cli.main(["--worklog", str(log)]) == 0
@@ -199,7 +199,7 @@ def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> N
 
 def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    weather.setattr(cli, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
+    weather.setattr(execution, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
     assert cli.main(["--worklog", str(log)]) == 1
     assert log.read_text() == ""
 
