@@ -127,19 +127,19 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
     """Read the brief, the ticket, the licence, the policy, the metric and the approver."""
     ticket = agent.read(r"\b([A-Z]{3}-\d+)\b")
     open_ticket(agent, ticket)
-    title, vendor = agent.read(r'asks to renew \\"(.*?)\\"'), agent.read(r"\b(VEN-\d+)\b")
+    title, vendor = agent.read(r'renew \\"(.*?)\\"'), agent.read(r"\b(VEN-\d+)\b")
 
     agent.search("DataHub", "Records", words=title, kind="Licence")
-    licence = agent.read(rf"row \"(LIC-\d+) {re.escape(title)} Licence Expiring {vendor}")
+    licence = agent.read(rf"row \"(LIC-\d+) {re.escape(title)} Licence Expiring [^\n]*{vendor}")
     agent.open(licence)
     seats, used = number(agent.read(r"row \"Seats (\S+) Integer")), number(agent.read(r"Seats used (\S+) Number"))
     price, term = number(agent.read(r"Price per seat (\S+) Number")), int(agent.read(r"Term days (\d+) Number"))
     ends = moment(agent.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
 
     agent.open("DataHub", "Policies")
-    agent.open(agent.read(r'row "(POL-\d+, version \d+) Renewals \d+ In force'))
+    agent.open(agent.read(r'row "(POL-\d+, version \d+) [^"\n]* In force Renewals'))
     seats = min(seats, used) if "seats_used" in agent.page else seats
-    term = min([term, *map(int, re.findall(r"No term is longer than (\d+) days", agent.page))])
+    term = min([term, *map(int, re.findall(r"A term longer than (\d+) days", agent.page))])
 
     agent.search("DataHub", key="Licence days left", subject=licence)
     days_left, as_of = agent.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
