@@ -14,8 +14,6 @@ from companyos_players.tool_client import ToolClient
 Json = dict[str, Any]
 
 PRIORITIES = ("low", "medium", "high", "critical")
-PRIORITY_LIMIT_NAMES = tuple(f"{level}_from_" for level in PRIORITIES)
-"""The policy's names for priority thresholds."""
 
 
 @dataclass(frozen=True)

@@ -227,11 +227,6 @@ def taken_back_allowances(requester_id: str) -> Iterable[Allowance]:
     yield Allowance(APPROVALFLOW, "notes", is_about_one)
 
 
-def record_allowance(record_id: str, columns: Collection[str]) -> Allowance:
-    """Return that those columns of a record may change."""
-    return Allowance(DATAHUB, "records", changed_keys([record_id]), frozenset(columns))
-
-
 def link_added_and_removed(own: Collection[str]) -> ChangePredicate:
     """Return what accepts a link that was made in the episode, by one of the task's tickets, and taken off again."""
 

@@ -14,8 +14,6 @@ from companyos_players.adversaries.base import (
 from companyos_players.fair.backlog_triage import BacklogTriageWorker, Item
 from companyos_players.tool_client import ToolRefusedError
 
-MAX_ROUNDS = 60
-
 
 class NeverRefusesTriage(BacklogTriageWorker):
     """Sorts the queue even where the policy requires a refusal."""

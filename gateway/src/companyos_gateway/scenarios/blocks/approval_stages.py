@@ -1,8 +1,8 @@
-"""Approvals in order: their types under one policy, and who gives one before the last."""
+"""Approvers of two approvals in order."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.blocks.approvers import (
@@ -10,42 +10,12 @@ from companyos_gateway.scenarios.blocks.approvers import (
     DecisionSpec,
     add_approver_chain,
     leads_and_finance,
-    replace_approval_type,
 )
-from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, add_delegation
+from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
-from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
-
-
-def add_approval_stage(
-    world: WorldBuilder,
-    policy: PolicyRow,
-    *,
-    key: str,
-    title: str,
-    description: str,
-    fields: Sequence[FieldSpecRow],
-    thresholds: Sequence[ThresholdRow],
-    amount_field: str | None = None,
-) -> None:
-    """Add the approval type of one stage."""
-    replace_approval_type(
-        world,
-        ApprovalTypeRow(
-            key=key,
-            title=title,
-            description=description,
-            policy_ref=policy.policy_id,
-            fields=list(fields),
-            amount_field=amount_field,
-            thresholds=list(thresholds),
-            expires_after_minutes=EXPIRES_AFTER_MINUTES,
-        ),
-    )
 
 
 def add_two_stage_approvers(
