@@ -6,25 +6,27 @@ import pytest
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_gateway.scenarios.blocks.approvers import accepted_answers
 from companyos_players.adversaries.base import ANSWER_WITH_FILLER
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import asks_for_facts, solutions_for
+from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import RecordedEpisode
 
-SCENARIOS = sorted(name for name in catalogue() if asks_for_facts(name))
+SCENARIOS = sorted(name for name in catalogue() if ANSWER_WITH_FILLER in solutions_for(name).adversaries)
+IN_DAILY_TESTS = ("bug_escalation", "expense_report")
 ASKED = {Kind.INFORMATION_REQUEST.value: 1.0}
 SEEDS = (0, 1, 2, 3)
 
 
-def test_the_scenarios_with_rewritten_questions_ask_for_facts() -> None:
-    assert {"access_request", "budget_transfer", "bug_escalation", "contract_renewal"} <= set(SCENARIOS)
+def test_every_scenario_with_approvals_asks_for_facts() -> None:
+    asking = [name for name, one in catalogue().items() if Kind.INFORMATION_REQUEST not in inapplicable_kinds(one)]
+    assert asking == SCENARIOS
 
 
 def test_answers_are_filled_with_facts() -> None:
     assert accepted_answers({"reason": "Which vendor?", "answer": "{vendor_id}"}, {"vendor_id": "VEN-1"}) == ["VEN-1"]
     assert accepted_answers({"answer": ["{cents}", "{price}"]}, {"cents": 5, "price": "0.05"}) == ["5", "0.05"]
-    assert accepted_answers({"reason": "Why?"}, {}) == []
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -36,7 +38,9 @@ def test_every_planned_question_has_an_accepted_answer(name: str) -> None:
         assert all(planned["accepted"])
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in IN_DAILY_TESTS else pytest.mark.matrix) for name in SCENARIOS]
+)
 def test_the_fact_is_approved_and_filler_is_not(name: str, play_all: PlayAll) -> None:
     solutions = solutions_for(name)
     fair, filler = (

@@ -70,3 +70,9 @@ def test_a_way_past_blockers_that_nobody_knows_is_refused(folder: Path) -> None:
     _reword(folder, 'way = "unlink"', 'way = "ignore"')
     with pytest.raises(ScenarioError, match="blocker: the ways are resolve, unlink, wait"):
         check_folder(folder)
+
+
+def test_a_question_without_an_accepted_answer_is_refused(folder: Path) -> None:
+    _reword(folder, "answer =", "reply =")
+    with pytest.raises(ScenarioError, match=r"^vendor_onboarding/texts\.toml: decisions\.questions\[0\]: no answer$"):
+        check_folder(folder)

@@ -120,6 +120,9 @@ def _text_problems(folder: Path) -> Iterator[str]:
         return
     yield from _brief_problems(words)
     yield from _blocker_problems(words)
+    for number, question in enumerate(words.get("decisions", {}).get("questions", [])):
+        if not question.get("answer"):
+            yield f"decisions.questions[{number}]: no answer"
 
 
 def _brief_problems(words: Mapping[str, Any]) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from companyos_gateway.chaos import Group, Kind
@@ -114,7 +113,7 @@ def plan_reactions(
     subject: str,
     words: Mapping[str, Any],
     kinds: Collection[Kind],
-    facts: Mapping[str, AcceptedValue] = MappingProxyType({}),
+    facts: Mapping[str, AcceptedValue],
 ) -> None:
     """Plan the decisions that differ from the honest one, in a drawn order; the next after them is honest.
 
@@ -151,8 +150,8 @@ def plan_reactions(
 
 
 def accepted_answers(question: Mapping[str, Any], facts: Mapping[str, AcceptedValue]) -> list[AcceptedValue]:
-    """Return the accepted answers to a question of texts.toml: one text or several; none where it has no `answer`."""
-    answers = question.get("answer", [])
+    """Return the accepted answers to a question of texts.toml, whose `answer` is one text or several."""
+    answers = question["answer"]
     return [answer.format(**facts) for answer in ([answers] if isinstance(answers, str) else answers)]
 
 
