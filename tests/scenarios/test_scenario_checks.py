@@ -71,9 +71,9 @@ class Broken(Renewal):
 
 
 class Strange(Renewal):
-    """Licence renewals with an unknown tool as distractor."""
+    """Licence renewals with a needed tool as distractor."""
 
-    distractors = ("payroll_pay", *LicenseRenewal.distractors[1:])
+    distractors = ("ticketdesk_get_ticket", *LicenseRenewal.distractors[1:])
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slo
     [
         (Idle(), rf"^{NAME}/rubric\.py: no check fails when nothing is done"),
         (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
-        (Strange(), rf"^{NAME}/scenario\.py: distractors: 'payroll_pay' is none of the tools"),
+        (Strange(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
     ],
 )
 def test_a_scenario_that_could_not_be_judged_or_staged_is_refused(scenario: LicenseRenewal, output: str) -> None:

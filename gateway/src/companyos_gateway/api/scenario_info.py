@@ -45,7 +45,6 @@ def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
     module = vars(import_module(type(scenario).__module__))
     always: Collection[Kind] = module.get("ALWAYS", ()) if is_ticket_scenario else ()
     never = inapplicable_kinds(scenario)
-    distractors = tuple(getattr(scenario, "distractors", ()))
     return ScenarioDetails(
         name=name,
         summary=scenario_summary(scenario),
@@ -54,8 +53,8 @@ def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
         held_out=tuple(sorted(scenario.held_out)),
         always=tuple(always),
         never=tuple(kind for kind in Kind if kind in never),
-        tools=tuple(tool for tool in getattr(scenario, "tools", ()) if tool not in distractors),
-        distractors=distractors,
+        tools=tuple(getattr(scenario, "tools", ())),
+        distractors=tuple(getattr(scenario, "distractors", ())),
         max_steps=getattr(scenario, "max_steps", None),
     )
 

@@ -110,8 +110,8 @@ def _check_scenario(name: str, scenario: TicketScenario[TicketCase], folder: Pat
         scenario.rubric(built_task.case, built_task.world.company())
     except RubricError as error:
         raise ScenarioError(f"{name}/rubric.py: {error}") from error
-    if unknown_tools := sorted(set(scenario.distractors) - set(scenario.tools)):
-        raise ScenarioError(f"{name}/scenario.py: distractors: {unknown_tools[0]!r} is none of the tools")
+    if needed := sorted(set(scenario.distractors) & set(scenario.tools)):
+        raise ScenarioError(f"{name}/scenario.py: distractors: {needed[0]!r} is one of the tools")
 
 
 def _briefs(built_task: BuiltTask[TicketCase], folder: Path) -> Iterator[tuple[str, str]]:

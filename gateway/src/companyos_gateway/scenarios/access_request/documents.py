@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.seed_documents.datahub import RecordRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Person
+from companyos_gateway.scenarios import kit
 
 CLASSES = ("internal", "confidential", "restricted")
 LONGEST_DAYS = (60, 240)
@@ -71,9 +62,9 @@ class RefusalGround(StrEnum):
 class Access:
     """A requested access. `partner` is a system that the policy in force keeps apart from it, `other` is not."""
 
-    record: RecordRow
-    person: Person
-    owner: Person
+    record: kit.RecordRow
+    person: kit.Person
+    owner: kit.Person
     team_names: tuple[str, ...]
     """Names of all teams, the person's first."""
     system_class: str
@@ -83,9 +74,9 @@ class Access:
     ground: RefusalGround | None
     level: Level
     longest_days: int
-    replaced: RecordRow | None
+    replaced: kit.RecordRow | None
     """The active grant on the same system that the new one replaces."""
-    conflicting: RecordRow | None
+    conflicting: kit.RecordRow | None
     """The active grant that is a ground for refusal."""
 
     @property
@@ -107,26 +98,27 @@ class Access:
         return self.level is Level.ADMIN or self.variant is Variant.OWN_SYSTEM
 
 
-def add_access(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Access:
+def add_access(build: kit.BuildContext) -> Access:
     """Add the requested grant, entries of the system register, and the person's other grants."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant)) if ground is None else Variant.AS_ASKED
     level = _draw_level(stream, variant)
-    owner = _draw_owner(world, stream)
-    person = _draw_person(world, stream, owner, variant, ground)
-    system, partner, other = stream.sample(pool("data")["slots"]["service"], 3)
+    owner = _draw_owner(build)
+    person = _draw_person(build, owner, variant, ground)
+    system, partner, other = stream.sample(kit.pool("data")["slots"]["service"], 3)
     system_class = "restricted" if ground is RefusalGround.NOT_ADMITTED else stream.choice(CLASSES)
-    _register(world, stream, system, owner, system_class)
+    _register(build, system, owner, system_class)
     for name in (partner, other):
-        _register(world, stream, name, _draw_owner(world, stream), stream.choice(CLASSES))
-    _reassign_grants(world, stream, person)
+        _register(build, name, _draw_owner(build), stream.choice(CLASSES))
+    _reassign_grants(build, person)
     longest = stream.integer(*LONGEST_DAYS)
-    record = _add_requested(world, stream, person, system, level, variant=variant, longest_days=longest)
-    conflicting = _add_conflicting(world, stream, record, ground, partner, longest)
+    record = _add_requested(build, person, system, level, variant=variant, longest_days=longest)
+    conflicting = _add_conflicting(build, record, ground, partner, longest)
     if conflicting is None:
-        _add_harmless(world, stream, record, partner=partner, other=other)
-    if Kind.SIMILAR_NAMES in kinds:
-        _add_similar(world, stream, record)
+        _add_harmless(build, record, partner=partner, other=other)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
+        _add_similar(build, record)
     teams = world.staff.teams
     return Access(
         record=record,
@@ -140,28 +132,30 @@ def add_access(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, 
         ground=ground,
         level=level,
         longest_days=longest,
-        replaced=_add_replaced(world, stream, record, level) if variant is Variant.REPLACING else None,
+        replaced=_add_replaced(build, record, level) if variant is Variant.REPLACING else None,
         conflicting=conflicting,
     )
 
 
 def _texts() -> dict[str, Any]:
-    return load_texts(__file__)
+    return kit.load_texts(__file__)
 
 
-def _draw_level(stream: Stream, variant: Variant) -> Level:
+def _draw_level(stream: kit.Stream, variant: Variant) -> Level:
     if variant.is_trimmed or variant is Variant.OWN_SYSTEM:
         return stream.choice((Level.READ, Level.WRITE))
     return stream.choice((Level.WRITE, Level.ADMIN) if variant is Variant.REPLACING else LEVELS)
 
 
-def _draw_owner(world: WorldBuilder, stream: Stream) -> Person:
+def _draw_owner(build: kit.BuildContext) -> kit.Person:
+    world, stream = build.world, build.stream
     return world.staff.lead(stream.choice([team.id for team in world.staff.teams if team.id not in NOT_OWNERS]))
 
 
 def _draw_person(
-    world: WorldBuilder, stream: Stream, owner: Person, variant: Variant, ground: RefusalGround | None
-) -> Person:
+    build: kit.BuildContext, owner: kit.Person, variant: Variant, ground: RefusalGround | None
+) -> kit.Person:
+    world, stream = build.world, build.stream
     if variant is Variant.OWN_SYSTEM:
         return owner
     if ground is RefusalGround.GONE:
@@ -169,13 +163,11 @@ def _draw_person(
     return stream.choice([one for one in world.staff.active() if not one.roles and one.id != world.agent_id])
 
 
-def _register(world: WorldBuilder, stream: Stream, system: str, owner: Person, system_class: str) -> None:
-    day = working_days_from(world.today, -stream.integer(20, 60))
+def _register(build: kit.BuildContext, system: str, owner: kit.Person, system_class: str) -> None:
+    day = build.working_day_ago(20, 60)
     title = _texts()["register"]["title"].format(system=system)
     fields = {"document_type": "system", "system": system, "class": system_class}
-    file_record(
-        world,
-        stream,
+    build.file_record(
         "document",
         title=title,
         state="published",
@@ -186,8 +178,9 @@ def _register(world: WorldBuilder, stream: Stream, system: str, owner: Person, s
     )
 
 
-def _reassign_grants(world: WorldBuilder, stream: Stream, person: Person) -> None:
+def _reassign_grants(build: kit.BuildContext, person: kit.Person) -> None:
     """Give the person's usual grants to somebody else, so that only the scenario's own grants count."""
+    world, stream = build.world, build.stream
     others = [one.id for one in world.staff.active() if one.id != person.id]
     for record in world.datahub.records:
         if record.kind == "access_grant" and record.fields["person_id"] == person.id:
@@ -195,31 +188,23 @@ def _reassign_grants(world: WorldBuilder, stream: Stream, person: Person) -> Non
 
 
 def _add_requested(
-    world: WorldBuilder,
-    stream: Stream,
-    person: Person,
-    system: str,
-    level: Level,
-    *,
-    variant: Variant,
-    longest_days: int,
-) -> RecordRow:
+    build: kit.BuildContext, person: kit.Person, system: str, level: Level, *, variant: Variant, longest_days: int
+) -> kit.RecordRow:
+    world, stream = build.world, build.stream
     requested = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
     days = longest_days + stream.integer(15, 200) if variant.is_shortened else stream.integer(30, longest_days)
-    starts_on = working_days_from(world.today, stream.integer(2, 12))
+    starts_on = build.working_day(2, 12)
     fields = {
         "person_id": person.id,
         "system": system,
         "access_level": requested.value,
         "purpose": stream.choice(_texts()["purposes"]),
     }
-    return file_record(
-        world,
-        stream,
+    return build.file_record(
         "access_grant",
         title=f"Access to {system}: {stream.choice(_texts()['works'])}",
         state="requested",
-        day=working_days_from(world.today, -stream.integer(3, 12)),
+        day=build.working_day_ago(3, 12),
         fields=fields,
         owner_id=world.staff.lead(person.team_id).id,
         starts_on=starts_on,
@@ -228,9 +213,10 @@ def _add_requested(
 
 
 def _add_grant(
-    world: WorldBuilder, stream: Stream, record: RecordRow, *, system: str, level: Level, state: str, ends_on: date
-) -> RecordRow:
+    build: kit.BuildContext, record: kit.RecordRow, *, system: str, level: Level, state: str, ends_on: date
+) -> kit.RecordRow:
     """Add an earlier grant of the person, for other work."""
+    world, stream = build.world, build.stream
     works = [work for work in _texts()["works"] if not record.title.endswith(work)]
     reference = f"APR-{stream.integer(100, 299)}"
     starts_on = min(world.today, ends_on) - timedelta(days=stream.integer(40, 200))
@@ -248,23 +234,18 @@ def _add_grant(
     return granted
 
 
-def _add_replaced(world: WorldBuilder, stream: Stream, record: RecordRow, level: Level) -> RecordRow:
+def _add_replaced(build: kit.BuildContext, record: kit.RecordRow, level: Level) -> kit.RecordRow:
     """Add an active grant of a lower level on the same system."""
+    world, stream = build.world, build.stream
     lower, ends_on = stream.choice(LEVELS[: LEVELS.index(level)]), world.today + timedelta(days=stream.integer(20, 400))
-    return _add_grant(
-        world, stream, record, system=record.fields["system"], level=lower, state="active", ends_on=ends_on
-    )
+    return _add_grant(build, record, system=record.fields["system"], level=lower, state="active", ends_on=ends_on)
 
 
 def _add_conflicting(
-    world: WorldBuilder,
-    stream: Stream,
-    record: RecordRow,
-    ground: RefusalGround | None,
-    partner: str,
-    longest_days: int,
-) -> RecordRow | None:
+    build: kit.BuildContext, record: kit.RecordRow, ground: RefusalGround | None, partner: str, longest_days: int
+) -> kit.RecordRow | None:
     """Add the active grant that makes the request a duplicate, or on a system that is kept apart."""
+    stream = build.stream
     assert record.ends_on is not None
     if ground is RefusalGround.COVERED:
         at_least = LEVELS[LEVELS.index(Level(record.fields["access_level"])) :]
@@ -274,19 +255,21 @@ def _add_conflicting(
     else:
         return None
     ends_on = record.ends_on + timedelta(days=days)
-    return _add_grant(world, stream, record, system=system, level=level, state="active", ends_on=ends_on)
+    return _add_grant(build, record, system=system, level=level, state="active", ends_on=ends_on)
 
 
-def _add_harmless(world: WorldBuilder, stream: Stream, record: RecordRow, *, partner: str, other: str) -> None:
+def _add_harmless(build: kit.BuildContext, record: kit.RecordRow, *, partner: str, other: str) -> None:
     """Add an ended grant on the partner, and an active one on a system that is not kept apart."""
+    world, stream = build.world, build.stream
     past, ahead = (world.today + timedelta(days=days) for days in (-stream.integer(10, 90), stream.integer(20, 300)))
     state = stream.choice(("expired", "revoked"))
-    _add_grant(world, stream, record, system=partner, level=stream.choice(LEVELS), state=state, ends_on=past)
-    _add_grant(world, stream, record, system=other, level=stream.choice(LEVELS), state="active", ends_on=ahead)
+    _add_grant(build, record, system=partner, level=stream.choice(LEVELS), state=state, ends_on=past)
+    _add_grant(build, record, system=other, level=stream.choice(LEVELS), state="active", ends_on=ahead)
 
 
-def _add_similar(world: WorldBuilder, stream: Stream, record: RecordRow) -> None:
+def _add_similar(build: kit.BuildContext, record: kit.RecordRow) -> None:
     """Add a request with the same title for another person and purpose."""
+    world, stream = build.world, build.stream
     taken = record.fields["person_id"]
     others = [one for one in world.staff.active() if one.id != taken and not one.roles]
     purposes = [purpose for purpose in _texts()["purposes"] if purpose != record.fields["purpose"]]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.evaluation.facts import person_shown, record_shown
-from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.evaluation.outcome import Outcome, Request
+from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.access_request.documents import (
     CLASSES,
     LEVELS,
@@ -20,49 +16,20 @@ from companyos_gateway.scenarios.access_request.documents import (
     Variant,
     add_access,
 )
-from companyos_gateway.scenarios.blocks.approvers import (
-    DELEGATION_WORKING_DAYS,
-    leads_and_finance,
-    members_without_role,
-)
-from companyos_gateway.scenarios.blocks.declared_scenario import (
-    DeclaredScenario,
-    Solution,
-    policy_refs,
-    request_fields,
-)
-from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters
-from companyos_gateway.scenarios.blocks.ticket import TaskTicket
-from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
-from companyos_gateway.scenarios.blocks.tools import (
-    APPROVAL_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-    TICKET_TOOLS,
-)
-from companyos_gateway.world.approvals import add_delegation
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import closing_time, working_days_from
-from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_gateway.world.seed_documents.ticketdesk import Priority
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
 
 OWNER_TYPE, PRIVILEGED_TYPE = "access_grant", "privileged_access"
 ADMITTED_TEAMS = 4
 
 
-class AccessRequest(DeclaredScenario[Access]):
+class AccessRequest(kit.DeclaredScenario[Access]):
     """Grant access by the policy: least level and end, no duties mixed, owner's approval, recorded, resolved."""
 
     name, team, topic, max_steps = "access_request", "workplace", "access", 140
     tags, duplicate_tags = ("access",), ("access", "request")
     held_out = frozenset({Variant.OWN_SYSTEM.value})
-    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
+    always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset()
-    applicable = buildable_kinds(exclude=(*METRIC_KINDS, Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
+    applicable = kit.buildable_kinds(exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.LIMIT_TOO_LOW))
     distractors = (
         "ticketdesk_create_ticket",
         "ticketdesk_link_tickets",
@@ -71,11 +38,10 @@ class AccessRequest(DeclaredScenario[Access]):
         "approvalflow_create_delegation",
         "approvalflow_withdraw_approval",
     )
-    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + distractors
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Access:
+    def draw(self, build: kit.BuildContext) -> Access:
         """Add the requested access."""
-        return add_access(world, stream, kinds, must_refuse=must_refuse)
+        return add_access(build)
 
     def slots(self, facts: Access) -> Mapping[str, str]:
         """Name the grant, the system and the person."""
@@ -87,17 +53,17 @@ class AccessRequest(DeclaredScenario[Access]):
             "person_id": facts.person.id,
         }
 
-    def answers(self, world: WorldBuilder, facts: Access) -> Mapping[str, AcceptedValue]:
+    def answers(self, build: kit.BuildContext, facts: Access) -> Mapping[str, kit.AcceptedValue]:
         """Name the purpose of the grant and the class of the system."""
         return {"purpose": facts.record.fields["purpose"], "system_class": facts.system_class}
 
-    def figures(self, facts: Access, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Access, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw levels by purpose, maximum terms, priorities by class, admitted teams and systems kept apart."""
         level = facts.level if in_force else stream.choice([one for one in LEVELS if one is not facts.level])
         purposes = self._purposes_by_level(stream, facts.record.fields["purpose"], level)
         days = {one: stream.integer(*LONGEST_DAYS) for one in LEVELS}
         days[facts.level] = facts.longest_days + (0 if in_force else stream.integer(20, 90))
-        priorities = {name: stream.choice(PRIORITIES) for name in CLASSES} | {facts.system_class: priority}
+        priorities = {name: stream.choice(kit.PRIORITIES) for name in CLASSES} | {facts.system_class: priority}
         own, *others = facts.team_names
         excludes_own = (facts.ground is RefusalGround.NOT_ADMITTED) is in_force
         admitted = stream.sample(others, ADMITTED_TEAMS if excludes_own else ADMITTED_TEAMS - 1)
@@ -109,40 +75,40 @@ class AccessRequest(DeclaredScenario[Access]):
             "admitted_teams": ", ".join(sorted(admitted if excludes_own else [own, *admitted])),
         }
 
-    def _purposes_by_level(self, stream: Stream, purpose: str, level: Level) -> dict[Level, list[str]]:
+    def _purposes_by_level(self, stream: kit.Stream, purpose: str, level: Level) -> dict[Level, list[str]]:
         """Draw two purposes for each level; the given one needs the given level."""
         others = stream.shuffled([one for one in self.texts()["purposes"] if one != purpose])
         return {one: sorted([others.pop(), purpose if one is level else others.pop()]) for one in LEVELS}
 
-    def solution(self, facts: Access, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Access, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the level and term of the policy, or refuse."""
         grant_id, conflicting = facts.record.id, facts.conflicting
         until = facts.until.isoformat()
-        granted = RecordGoal(
+        granted = kit.RecordGoal(
             record_id=grant_id,
             state="active",
             ends_on=until,
             fields={"access_level": facts.level.value},
             reference_field="approval_ref",
         )
-        revoked = [RecordGoal(record_id=facts.replaced.id, state="revoked")] if facts.replaced else []
-        ground = record_shown(conflicting.id) if conflicting else person_shown(facts.person.id)
-        outcome = Outcome(
+        revoked = [kit.RecordGoal(record_id=facts.replaced.id, state="revoked")] if facts.replaced else []
+        ground = kit.record_shown(conflicting.id) if conflicting else kit.person_shown(facts.person.id)
+        outcome = kit.Outcome(
             requests=(self._request(facts),),
             goals=(granted, *revoked),
-            facts=(record_shown(grant_id), ground),
+            facts=(kit.record_shown(grant_id), ground),
             subjects=(grant_id, *([conflicting.id] if conflicting else [])),
         )
-        return Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts, policy))
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts, policy))
 
-    def _request(self, facts: Access) -> Request:
-        return Request(
+    def _request(self, facts: Access) -> kit.Request:
+        return kit.Request(
             type_key=PRIVILEGED_TYPE if facts.is_privileged else OWNER_TYPE,
             subject=facts.record.id,
-            role=Role.SECURITY_LEAD if facts.is_privileged else Role.TEAM_LEAD,
+            role=kit.Role.SECURITY_LEAD if facts.is_privileged else kit.Role.TEAM_LEAD,
             holder_ids=None if facts.is_privileged else frozenset({facts.owner.id}),
             barred_ids=frozenset({facts.person.id}),
-            fields=request_fields(
+            fields=kit.request_fields(
                 grant_id=facts.record.id,
                 person_id=facts.person.id,
                 system=facts.system,
@@ -151,42 +117,45 @@ class AccessRequest(DeclaredScenario[Access]):
             ),
         )
 
-    def other_requests(self, request: Request) -> Sequence[Request]:
+    def other_requests(self, request: kit.Request) -> Sequence[kit.Request]:
         """Return the other of the two types of access approval."""
         if request.type_key == OWNER_TYPE:
-            return [replace(request, type_key=PRIVILEGED_TYPE, role=Role.SECURITY_LEAD)]
-        return [replace(request, type_key=OWNER_TYPE, role=Role.TEAM_LEAD)]
+            return [replace(request, type_key=PRIVILEGED_TYPE, role=kit.Role.SECURITY_LEAD)]
+        return [replace(request, type_key=OWNER_TYPE, role=kit.Role.TEAM_LEAD)]
 
-    def deputies(self, world: WorldBuilder, facts: Access, request: Request, kinds: Collection[Kind]) -> set[str]:
+    def deputies(self, build: kit.BuildContext, facts: Access, request: kit.Request) -> set[str]:
         """Return the heads of departments, or colleagues of the system's owner."""
         if facts.is_privileged:
-            return leads_and_finance(world) - {facts.owner.id}
-        return members_without_role(world, facts.owner.team_id, "platform", "data", "finance")
+            return kit.leads_and_finance(build.world) - {facts.owner.id}
+        return kit.members_without_role(build.world, facts.owner.team_id, "platform", "data", "finance")
 
-    def add_events(
-        self, world: WorldBuilder, stream: Stream, facts: Access, ticket: TaskTicket, kinds: Collection[Kind]
-    ) -> None:
+    def add_events(self, build: kit.BuildContext, facts: Access, ticket: kit.TaskTicket) -> None:
         """Let the person who receives the access stand in for an absent approver; they must not decide."""
+        world = build.world
         person = facts.person
-        holder_id = world.staff.holders(Role.SECURITY_LEAD)[0].id if facts.is_privileged else facts.owner.id
-        if Kind.APPROVER_OUT_OF_OFFICE not in kinds or not person.is_employed(world.today) or person.id == holder_id:
+        holder_id = world.staff.holders(kit.Role.SECURITY_LEAD)[0].id if facts.is_privileged else facts.owner.id
+        if (
+            kit.Kind.APPROVER_OUT_OF_OFFICE not in build.kinds
+            or not person.is_employed(world.today)
+            or person.id == holder_id
+        ):
             return
         world.remove_absences(person.id)
-        starts_at = closing_time(working_days_from(world.today, -stream.integer(15, 20)))
-        ends_at = closing_time(working_days_from(world.today, stream.integer(*DELEGATION_WORKING_DAYS)))
-        add_delegation(
+        starts_at = kit.closing_time(build.working_day_ago(15, 20))
+        ends_at = kit.closing_time(build.working_day(*kit.DELEGATION_WORKING_DAYS))
+        kit.add_delegation(
             world, holder_id, person.id, type_keys=[], limit_cents=None, starts_at=starts_at, ends_at=ends_at
         )
 
 
-def _refusal(facts: Access, policy: PolicyRow) -> Refusal | None:
+def _refusal(facts: Access, policy: kit.PolicyRow) -> kit.Refusal | None:
     if facts.ground is None:
         return None
     if facts.ground is RefusalGround.GONE:
-        return Refusal(facts.ground.value, (facts.person.id,))
+        return kit.Refusal(facts.ground.value, (facts.person.id,))
     if facts.conflicting is not None:
-        return Refusal(facts.ground.value, (facts.conflicting.id,))
-    return Refusal(facts.ground.value, policy_refs(policy))
+        return kit.Refusal(facts.ground.value, (facts.conflicting.id,))
+    return kit.Refusal(facts.ground.value, kit.policy_refs(policy))
 
 
 SCENARIO = AccessRequest()

@@ -8,24 +8,14 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.approvers import ApproverChain
-from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS, ApprovalSubject, add_subject_record
-from companyos_gateway.scenarios.blocks.pending_requests import PendingRequest, add_request, number_requests
-from companyos_gateway.world.approvals import remove_requests
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.approvalflow import RequestRow, RequestStatus
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 WINDOW_WORKING_DAYS, EARLIER_WORKING_DAYS = (8, 14), (1, 5)
 EACH = (1, 2)
 """How many requests there are of each breach."""
 
 TICKET_FROM_CENTS, LEAD_LIMIT_CENTS, CEILING_CENTS = (150_000, 300_000), (1_200_000, 2_000_000), (5_000_000, 8_000_000)
-ORDERING_ROLES = (Role.FINANCE_CONTROLLER, Role.SECURITY_LEAD, Role.LEGAL_COUNSEL)
+ORDERING_ROLES = (kit.Role.FINANCE_CONTROLLER, kit.Role.SECURITY_LEAD, kit.Role.LEGAL_COUNSEL)
 
 
 class Breach(StrEnum):
@@ -68,20 +58,20 @@ class Audit:
 
     variant: Variant
     ground: RefusalGround | None
-    audited: ApprovalSubject
-    role: Role
+    audited: kit.ApprovalSubject
+    role: kit.Role
     """The role that decides about escalated requests."""
-    ordering_role: Role
+    ordering_role: kit.Role
     first_day: date
     ticket_from_cents: int
     lead_limit_cents: int
     ceiling_cents: int
     near_cents: int
     """The largest amount that breaks nothing."""
-    breaches: tuple[tuple[RequestRow, Breach], ...] = ()
+    breaches: tuple[tuple[kit.RequestRow, Breach], ...] = ()
     wrong_ids: frozenset[str] = frozenset()
     """People who do not decide about escalated requests."""
-    chain: ApproverChain = field(default_factory=lambda: ApproverChain((), {}))
+    chain: kit.ApproverChain = field(default_factory=lambda: kit.ApproverChain((), {}))
     reporter_id: str = ""
     ground_id: str | None = None
     """The document that speaks against the audit."""
@@ -105,49 +95,49 @@ class RequestDraft:
     approver_id: str
     requester_id: str
     has_ticket: bool = True
-    status: RequestStatus = "pending"
+    status: kit.RequestStatus = "pending"
     is_early: bool = False
     """Whether it was submitted before the first day of the audit."""
 
 
-def draw_audit(stream: Stream, today: date, *, must_refuse: bool) -> Audit:
+def draw_audit(stream: kit.Stream, today: date, *, must_refuse: bool) -> Audit:
     """Draw the audited type, the period and the limits."""
-    ceiling = rounded_amount(stream, *CEILING_CENTS)
+    ceiling = kit.rounded_amount(stream, *CEILING_CENTS)
     return Audit(
         variant=stream.choice(list(Variant)),
         ground=stream.choice(list(RefusalGround)) if must_refuse else None,
-        audited=stream.choice(APPROVAL_SUBJECTS),
-        role=stream.choice((Role.PROCUREMENT_LEAD, Role.CFO)),
+        audited=stream.choice(kit.APPROVAL_SUBJECTS),
+        role=stream.choice((kit.Role.PROCUREMENT_LEAD, kit.Role.CFO)),
         ordering_role=stream.choice(ORDERING_ROLES),
-        first_day=working_days_from(today, -stream.integer(*WINDOW_WORKING_DAYS)),
-        ticket_from_cents=rounded_amount(stream, *TICKET_FROM_CENTS),
-        lead_limit_cents=rounded_amount(stream, *LEAD_LIMIT_CENTS),
+        first_day=kit.working_days_from(today, -stream.integer(*WINDOW_WORKING_DAYS)),
+        ticket_from_cents=kit.rounded_amount(stream, *TICKET_FROM_CENTS),
+        lead_limit_cents=kit.rounded_amount(stream, *LEAD_LIMIT_CENTS),
         ceiling_cents=ceiling,
-        near_cents=ceiling - (0 if stream.chance(0.5) else rounded_amount(stream, 500, ceiling // 12)),
+        near_cents=ceiling - (0 if stream.chance(0.5) else kit.rounded_amount(stream, 500, ceiling // 12)),
     )
 
 
 class RequestStack:
     """Draws and files the requests of an audit, in the place of those that the company has of the type."""
 
-    def __init__(self, world: WorldBuilder, stream: Stream, audit: Audit, words: dict[str, Any]) -> None:
+    def __init__(self, world: kit.WorldBuilder, stream: kit.Stream, audit: Audit, words: dict[str, Any]) -> None:
         self.world, self.stream, self.audit, self.words = world, stream, audit, words
         staff = world.staff
         self.employees = [one.id for one in staff.active() if not one.roles and one.id != world.agent_id]
         self.gone = [one.id for one in staff.people if not one.is_employed(world.today) and not one.roles]
-        self.lead_id, self.cfo_id = (staff.holders(role)[0].id for role in (Role.PROCUREMENT_LEAD, Role.CFO))
+        self.lead_id, self.cfo_id = (staff.holders(role)[0].id for role in (kit.Role.PROCUREMENT_LEAD, kit.Role.CFO))
         self.wrong_ids: set[str] = set()
 
-    def file(self, kinds: Collection[Kind]) -> tuple[tuple[RequestRow, Breach], ...]:
+    def file(self, kinds: Collection[kit.Kind]) -> tuple[tuple[kit.RequestRow, Breach], ...]:
         """File the requests, and others of a type with a similar name; return those that break the policy."""
         breaches = BREACHES[self.audit.variant]
         drafts = [self._draw_breach(one) for one in breaches for _ in range(self.stream.integer(*EACH))]
-        remove_requests(self.world, lambda row: row.type_key == self.audit.audited.type_key)
+        kit.remove_requests(self.world, lambda row: row.type_key == self.audit.audited.type_key)
         rows = self._file_all(self.audit.audited, [*drafts, *self._draw_compliant()])
-        if Kind.SIMILAR_NAMES in kinds:
+        if kit.Kind.SIMILAR_NAMES in kinds:
             others = [self._draw_breach(one) for one in (Breach.OVER_CEILING, Breach.MISSING_TICKET)]
             self._file_all(self.audit.audited.lookalike(), others)
-        number_requests(self.world, self.stream)
+        kit.number_requests(self.world, self.stream)
         return tuple((row, draft.breach) for row, draft in zip(rows, drafts, strict=False) if draft.breach)
 
     def _draw_breach(self, breach: Breach) -> RequestDraft:
@@ -156,14 +146,14 @@ class RequestStack:
         above_ceiling = (audit.ceiling_cents + 500, audit.ceiling_cents * 3 // 2)
         usual = (audit.ticket_from_cents, audit.lead_limit_cents)
         if breach is Breach.WRONG_HANDS:
-            amounts, approver_id = above_limit if audit.role is Role.CFO else usual, self._draw_wrong_approver()
+            amounts, approver_id = above_limit if audit.role is kit.Role.CFO else usual, self._draw_wrong_approver()
         elif breach is Breach.OVER_CEILING:
             amounts, approver_id = above_ceiling, self.cfo_id
         else:
             amounts, approver_id = usual, self.lead_id
         return RequestDraft(
             breach=breach,
-            amount_cents=rounded_amount(stream, *amounts),
+            amount_cents=kit.rounded_amount(stream, *amounts),
             approver_id=approver_id,
             requester_id=stream.choice(self.gone) if breach is Breach.GONE else self._draw_requester(),
             has_ticket=breach is not Breach.MISSING_TICKET,
@@ -171,7 +161,7 @@ class RequestStack:
         )
 
     def _draw_wrong_approver(self) -> str:
-        usual = self.lead_id if self.audit.role is Role.CFO else self.stream.choice(self.employees)
+        usual = self.lead_id if self.audit.role is kit.Role.CFO else self.stream.choice(self.employees)
         found = usual if self.stream.chance(0.6) else self.stream.choice(self.gone)
         self.wrong_ids.add(found)
         return found
@@ -182,9 +172,9 @@ class RequestStack:
     def _draw_compliant(self) -> list[RequestDraft]:
         """Draw requests that break nothing: within a limit, too early for the audit, or decided."""
         audit, stream = self.audit, self.stream
-        small = rounded_amount(stream, 20_000, audit.ticket_from_cents - 500)
-        large = rounded_amount(stream, audit.ceiling_cents + 500, audit.ceiling_cents * 2)
-        usual = rounded_amount(stream, audit.ticket_from_cents, audit.lead_limit_cents)
+        small = kit.rounded_amount(stream, 20_000, audit.ticket_from_cents - 500)
+        large = kit.rounded_amount(stream, audit.ceiling_cents + 500, audit.ceiling_cents * 2)
+        usual = kit.rounded_amount(stream, audit.ticket_from_cents, audit.lead_limit_cents)
 
         def draft(amount: int, approver_id: str, **more: Any) -> RequestDraft:
             requester_id = self._draw_requester()
@@ -201,17 +191,17 @@ class RequestStack:
             draft(large, self.cfo_id, status=stream.choice(("approved", "rejected"))),
         ]
 
-    def _file_all(self, audited: ApprovalSubject, drafts: Sequence[RequestDraft]) -> list[RequestRow]:
+    def _file_all(self, audited: kit.ApprovalSubject, drafts: Sequence[RequestDraft]) -> list[kit.RequestRow]:
         return [self._file(audited, one) for one in drafts]
 
-    def _file(self, audited: ApprovalSubject, draft: RequestDraft) -> RequestRow:
+    def _file(self, audited: kit.ApprovalSubject, draft: RequestDraft) -> kit.RequestRow:
         world, stream = self.world, self.stream
-        submitted_at = draw_office_time(stream, self._draw_day(is_early=draft.is_early))
+        submitted_at = kit.draw_office_time(stream, self._draw_day(is_early=draft.is_early))
         for person_id in (draft.requester_id, draft.approver_id):
             world.postpone_departure(stream, person_id, submitted_at)
-        record = add_subject_record(world, stream, audited, draft.amount_cents, owner_id=draft.requester_id)
+        record = kit.add_subject_record(world, stream, audited, draft.amount_cents, owner_id=draft.requester_id)
         keys = [ticket.key for ticket in world.ticketdesk.tickets if ticket.created_at < submitted_at]
-        request = PendingRequest(
+        request = kit.PendingRequest(
             type_key=audited.type_key,
             subject=record.id,
             fields={audited.id_field: record.id, "amount_cents": draft.amount_cents},
@@ -223,12 +213,12 @@ class RequestStack:
             submitted_at=submitted_at,
             approver_reply=self.words["said"].get(draft.status, ""),
         )
-        return add_request(world, stream, request)
+        return kit.add_request(world, stream, request)
 
     def _draw_day(self, *, is_early: bool) -> date:
         """Draw a day from the first day of the audit to yesterday, or one before."""
         first_day = self.audit.first_day
         if is_early:
-            return working_days_from(first_day, -self.stream.integer(*EARLIER_WORKING_DAYS))
-        days = [working_days_from(first_day, number) for number in range(WINDOW_WORKING_DAYS[1])]
+            return kit.working_days_from(first_day, -self.stream.integer(*EARLIER_WORKING_DAYS))
+        days = [kit.working_days_from(first_day, number) for number in range(WINDOW_WORKING_DAYS[1])]
         return self.stream.choice([one for one in days if one < self.world.today])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled
-from companyos_gateway.evaluation.facts import person_shown, record_shown
-from companyos_gateway.evaluation.outcome import Escalation, Outcome
+from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.audit_remediation.documents import (
     ORDERING_ROLES,
     Audit,
@@ -19,43 +15,20 @@ from companyos_gateway.scenarios.audit_remediation.documents import (
     Variant,
     draw_audit,
 )
-from companyos_gateway.scenarios.blocks.approvers import (
-    ApproverChain,
-    DecisionSpec,
-    add_approver_chain,
-    field_spec,
-    leads_and_finance,
-    replace_approval_type,
-    struck_people,
-)
-from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution, policy_refs
-from companyos_gateway.scenarios.blocks.documents import ApprovalSubject, add_document
-from companyos_gateway.scenarios.blocks.pending_requests import EXPIRES_AFTER_MINUTES
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
-from companyos_gateway.scenarios.blocks.ticket_scenario import DECISION_KINDS, METRIC_KINDS, buildable_kinds
-from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS, TICKET_TOOLS
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_gateway.world.seed_documents.ticketdesk import Priority
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
 
 PRIORITY_STEPS = 20
 """Limits of priorities are multiples of this fraction of the total."""
 
 
-class AuditRemediation(DeclaredScenario[Audit]):
+class AuditRemediation(kit.DeclaredScenario[Audit]):
     """Remedy approvals that break the policy: cancel or escalate each for its reason, leave every other alone."""
 
     name, team, max_steps = "audit_remediation", "security", 150
     tags, duplicate_tags = ("audit",), ("audit", "approvals")
     held_out = frozenset({Variant.EVERYTHING.value})
-    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-    opt_in_kinds = frozenset[Kind]()
-    applicable = buildable_kinds(exclude=(*METRIC_KINDS, *DECISION_KINDS, Kind.EXPIRED_CERTIFICATE))
+    always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
+    opt_in_kinds = frozenset[kit.Kind]()
+    applicable = kit.buildable_kinds(exclude=(*kit.METRIC_KINDS, *kit.DECISION_KINDS, kit.Kind.EXPIRED_CERTIFICATE))
     distractors = (
         "ticketdesk_create_ticket",
         "datahub_report_data_issue",
@@ -64,10 +37,10 @@ class AuditRemediation(DeclaredScenario[Audit]):
         "approvalflow_revoke_delegation",
     )
     tools = (
-        *TICKET_TOOLS,
-        *RECORD_TOOLS,
-        *PEOPLE_TOOLS,
-        *POLICY_TOOLS,
+        *kit.TICKET_TOOLS,
+        *kit.RECORD_TOOLS,
+        *kit.PEOPLE_TOOLS,
+        *kit.POLICY_TOOLS,
         "approvalflow_list_approval_types",
         "approvalflow_get_approval_type",
         "approvalflow_list_delegations",
@@ -76,14 +49,14 @@ class AuditRemediation(DeclaredScenario[Audit]):
         "approvalflow_cancel_approval",
         "approvalflow_escalate_approval",
         "approvalflow_add_approval_note",
-        *distractors,
     )
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Audit:
+    def draw(self, build: kit.BuildContext) -> Audit:
         """Draw the audit and file its requests."""
-        audit = draw_audit(stream, world.today, must_refuse=must_refuse)
+        world, stream = build.world, build.stream
+        audit = draw_audit(stream, world.today, must_refuse=build.must_refuse)
         stack = RequestStack(world, stream, audit, self.texts())
-        return replace(audit, breaches=stack.file(kinds), wrong_ids=frozenset(stack.wrong_ids))
+        return replace(audit, breaches=stack.file(build.kinds), wrong_ids=frozenset(stack.wrong_ids))
 
     def slots(self, facts: Audit) -> Mapping[str, str]:
         """Name the approval type and the first day."""
@@ -102,34 +75,24 @@ class AuditRemediation(DeclaredScenario[Audit]):
         """Return the titles and the topic of the audited type's policy."""
         return self.texts()["policy"]["titles"][facts.audited.type_key], facts.audited.topic
 
-    def figures(self, facts: Audit, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Audit, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits and the ordering role; under another version a request that breaks nothing breaks it."""
         total = sum(facts.amounts(*Breach))
         step = total // PRIORITY_STEPS // 500 * 500
-        medium, high, critical = draw_priority_limits(stream, total, priority, step=step)
-        lower_ceiling = rounded_amount(stream, facts.lead_limit_cents + 500, facts.near_cents - 500)
+        lower_ceiling = kit.rounded_amount(stream, facts.lead_limit_cents + 500, facts.near_cents - 500)
         return {
             "ceiling_cents": facts.ceiling_cents if in_force else lower_ceiling,
             "ticket_from_cents": facts.ticket_from_cents,
             "ordering_role": (facts.ordering_role if in_force else stream.choice(ORDERING_ROLES)).value,
-            "medium_from_cents": medium,
-            "high_from_cents": high,
-            "critical_from_cents": critical,
+            **kit.priority_limits(stream, total, priority, step=step),
         }
 
-    def complete(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: Audit,
-        policy: PolicyRow,
-        slot: KeySlot,
-        kinds: Collection[Kind],
-    ) -> Audit:
+    def complete(self, build: kit.BuildContext, facts: Audit, policy: kit.PolicyRow, slot: kit.KeySlot) -> Audit:
         """Add the approval types, who decides about escalated requests, the documents and the reporter."""
-        for one in (facts.audited, *([facts.audited.lookalike()] if Kind.SIMILAR_NAMES in kinds else [])):
-            replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
-        chain = _add_approvers(world, stream.child("approvers"), facts, kinds)
+        world, stream = build.world, build.stream
+        for one in (facts.audited, *([facts.audited.lookalike()] if kit.Kind.SIMILAR_NAMES in build.kinds else [])):
+            kit.replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
+        chain = _add_approvers(build.child("approvers"), facts)
         ground_id = self._add_documents(world, stream.child("documents"), facts)
         holder_ids = {one.id for one in world.staff.holders(facts.ordering_role)}
         is_ordered = facts.ground is not RefusalGround.NOT_ORDERED
@@ -137,16 +100,16 @@ class AuditRemediation(DeclaredScenario[Audit]):
         reporters = sorted(holder_ids) if is_ordered else [one for one in present if one not in holder_ids]
         return replace(facts, chain=chain, ground_id=ground_id, reporter_id=stream.choice(reporters))
 
-    def solution(self, facts: Audit, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Audit, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Remedy every request that breaks the policy, or refuse and change none."""
-        refs, role = policy_refs(policy), facts.role
+        refs, role = kit.policy_refs(policy), facts.role
         cancelled = [
-            RequestCancelled(row.id, Refusal(breach.value, refs))
+            kit.RequestCancelled(row.id, kit.Refusal(breach.value, refs))
             for row, breach in facts.breaches
             if breach is not Breach.WRONG_HANDS
         ]
         escalated = [
-            Escalation(
+            kit.Escalation(
                 request_id=row.id,
                 type_key=row.type_key,
                 role=role,
@@ -156,50 +119,52 @@ class AuditRemediation(DeclaredScenario[Audit]):
             for row, breach in facts.breaches
             if breach is Breach.WRONG_HANDS
         ]
-        struck = struck_people(facts.chain, role.value, role.value) | {Kind.SIMILAR_NAMES: facts.audited.type_key}
-        fact = record_shown(facts.ground_id) if facts.ground_id else person_shown(facts.reporter_id)
-        refused = Outcome(facts=(fact,), subjects=(facts.ground_id,) if facts.ground_id else ())
-        done = Outcome(prepared=(EntityGoals("requests_cancelled", cancelled),), escalated=tuple(escalated))
-        return Solution(
+        struck = kit.struck_people(facts.chain, role.value, role.value) | {
+            kit.Kind.SIMILAR_NAMES: facts.audited.type_key
+        }
+        fact = kit.record_shown(facts.ground_id) if facts.ground_id else kit.person_shown(facts.reporter_id)
+        refused = kit.Outcome(facts=(fact,), subjects=(facts.ground_id,) if facts.ground_id else ())
+        done = kit.Outcome(prepared=(kit.EntityGoals("requests_cancelled", cancelled),), escalated=tuple(escalated))
+        return kit.Solution(
             variant=facts.variant,
             outcome=refused if facts.ground else done,
-            refusal=Refusal(facts.ground.value, (facts.ground_id or facts.reporter_id,)) if facts.ground else None,
+            refusal=kit.Refusal(facts.ground.value, (facts.ground_id or facts.reporter_id,)) if facts.ground else None,
             approver_ids=facts.chain.approver_ids,
             struck=struck,
         )
 
-    def _approval_type(self, audited: ApprovalSubject, facts: Audit, policy: PolicyRow) -> ApprovalTypeRow:
-        return ApprovalTypeRow(
+    def _approval_type(self, audited: kit.ApprovalSubject, facts: Audit, policy: kit.PolicyRow) -> kit.ApprovalTypeRow:
+        return kit.ApprovalTypeRow(
             key=audited.type_key,
             title=audited.title,
             description=self.texts()["type"],
             policy_ref=policy.policy_id,
             fields=[
-                field_spec(audited.id_field, "text", "ID of the record."),
-                field_spec("amount_cents", "integer", "Amount in cents."),
+                kit.field_spec(audited.id_field, "text", "ID of the record."),
+                kit.field_spec("amount_cents", "integer", "Amount in cents."),
             ],
             amount_field="amount_cents",
             thresholds=[
-                ThresholdRow(up_to_cents=facts.lead_limit_cents, role=Role.PROCUREMENT_LEAD.value),
-                ThresholdRow(up_to_cents=None, role=Role.CFO.value),
+                kit.ThresholdRow(up_to_cents=facts.lead_limit_cents, role=kit.Role.PROCUREMENT_LEAD.value),
+                kit.ThresholdRow(up_to_cents=None, role=kit.Role.CFO.value),
             ],
-            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+            expires_after_minutes=kit.PENDING_EXPIRES_AFTER_MINUTES,
         )
 
-    def _add_documents(self, world: WorldBuilder, stream: Stream, facts: Audit) -> str | None:
+    def _add_documents(self, world: kit.WorldBuilder, stream: kit.Stream, facts: Audit) -> str | None:
         """Add a legal hold and an audit report; return the id of the one that speaks against the audit."""
         words, type_key = self.texts()["papers"], facts.audited.type_key
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
         is_elsewhere = not is_held and stream.chance(0.5)
-        hold = add_document(
+        hold = kit.add_document(
             world,
             stream,
             title=words["hold"],
             state="published" if is_held or is_elsewhere else "archived",
             fields={"document_type": "legal_hold", "approval_type": "expense_report" if is_elsewhere else type_key},
         )
-        first_day = facts.first_day if is_done else working_days_from(facts.first_day, -stream.integer(3, 20))
-        report = add_document(
+        first_day = facts.first_day if is_done else kit.working_days_from(facts.first_day, -stream.integer(3, 20))
+        report = kit.add_document(
             world,
             stream,
             title=words["report"],
@@ -211,18 +176,19 @@ class AuditRemediation(DeclaredScenario[Audit]):
         return report.id if is_done else None
 
 
-def _add_approvers(world: WorldBuilder, stream: Stream, facts: Audit, kinds: Collection[Kind]) -> ApproverChain:
+def _add_approvers(build: kit.BuildContext, facts: Audit) -> kit.ApproverChain:
     """Add who decides about escalated requests: neither their requesters nor their former approvers."""
+    world, stream = build.world, build.stream
     requester_ids = {row.requester_id for row, breach in facts.breaches if breach is Breach.WRONG_HANDS}
-    spec = DecisionSpec(
+    spec = kit.DecisionSpec(
         type_key=facts.audited.type_key,
         role=facts.role,
         holder_ids=[world.staff.holders(facts.role)[0].id],
         amount_cents=max(facts.amounts(Breach.WRONG_HANDS)),
-        deputy_candidates=leads_and_finance(world) - facts.wrong_ids - requester_ids,
+        deputy_candidates=kit.leads_and_finance(world) - facts.wrong_ids - requester_ids,
         other_types=["access_grant", "document_publication"],
     )
-    return add_approver_chain(world, stream, spec, kinds)
+    return kit.add_approver_chain(world, stream, spec, build.kinds)
 
 
 SCENARIO = AuditRemediation()

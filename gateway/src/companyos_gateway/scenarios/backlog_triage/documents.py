@@ -9,18 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.ticket_goals import TicketGoal
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
-from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters, draw_other_priority
-from companyos_gateway.scenarios.blocks.ticket import available_assignees
-from companyos_gateway.world.backlog import add_history
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, working_days_from
-from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import AbsenceKind
+from companyos_gateway.scenarios import kit
 
 TAG = "triage"
 """The tag of the tickets that order a sweep."""
@@ -34,7 +23,7 @@ DUE_IN_WORKING_DAYS = (5, 11)
 RAISED_FROM = (15, 60)
 """From how many affected people on a ticket is raised."""
 
-URGENT: tuple[Priority, ...] = ("high", "critical")
+URGENT: tuple[kit.Priority, ...] = ("high", "critical")
 STEADY = 2
 """How many of the team, apart from its lead, are at work all the time."""
 
@@ -65,23 +54,23 @@ class Item:
     asset: str
     fault: int
     people: int
-    status: Status | None
+    status: kit.Status | None
     original: Item | None = None
     is_ours: bool = True
     """Whether the sweep is about it."""
-    row: TicketRow | None = None
+    row: kit.TicketRow | None = None
 
     @property
-    def ticket(self) -> TicketRow:
+    def ticket(self) -> kit.TicketRow:
         """The ticket, once it is written."""
         assert self.row is not None
         return self.row
 
-    def level(self, figures: PolicyParameters) -> Priority:
+    def level(self, figures: kit.Figures) -> kit.Priority:
         """Return the priority that the figures of a policy ask for."""
-        place = PRIORITIES.index(figures[f"{self.type}_priority"])
+        place = kit.PRIORITIES.index(figures[f"{self.type}_priority"])
         is_raised: bool = self.people >= figures["raise_from_people"]
-        return PRIORITIES[min(place + is_raised, len(PRIORITIES) - 1)]
+        return kit.PRIORITIES[min(place + is_raised, len(kit.PRIORITIES) - 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +85,14 @@ class Sweep:
     ground: RefusalGround | None
     team_id: str
     tag: str
-    scale: PolicyParameters
+    scale: kit.Figures
     items: tuple[Item, ...]
     lookalike: Item | None
     owners: Mapping[str, str]
     most_each: int | None
     ordered_by: str
     other_key: str
-    goals: tuple[TicketGoal, ...] = ()
+    goals: tuple[kit.TicketGoal, ...] = ()
 
     @property
     def in_scope(self) -> tuple[Item, ...]:
@@ -116,22 +105,21 @@ class Sweep:
         return tuple(item for item in self.in_scope if item.original is None)
 
 
-def add_sweep(
-    world: WorldBuilder, stream: Stream, words: Words, team_id: str, kinds: Collection[Kind], *, must_refuse: bool
-) -> Sweep:
+def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
     """Add the tickets of a sweep, the cards of their assets, and another sweep."""
-    variant, ground = stream.choice(list(Variant)), stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    variant, ground = stream.choice(list(Variant)), build.draw_ground(RefusalGround)
     lead_id = world.staff.lead(team_id).id
-    _keep_some_in_office(world, stream.child("office"), team_id)
-    scale: PolicyParameters = {f"{kind}_priority": stream.choice(PRIORITIES) for kind in TYPES}
+    _keep_some_in_office(build.child("office"), team_id)
+    scale: kit.Figures = {f"{kind}_priority": stream.choice(kit.PRIORITIES) for kind in TYPES}
     scale["raise_from_people"] = stream.integer(*RAISED_FROM)
     tag = stream.choice(words["tags"])
     drawer = _QueueDrawer(stream.child("queue"), words["assets"], scale["raise_from_people"])
-    items = drawer.items(kinds, is_few=ground is RefusalGround.TOO_FEW)
-    _add_tickets(world, stream.child("tickets"), words, items, team_id, tag)
+    items = drawer.items(build.kinds, is_few=ground is RefusalGround.TOO_FEW)
+    _add_tickets(build.child("tickets"), words, items, team_id, tag)
     for item in items:
-        _set_history(world, stream, item, scale, kinds=kinds)
-    _add_elsewhere(world, stream.child("elsewhere"), words, drawer.fault(), team_id, tag)
+        _set_history(build, item, scale)
+    _add_elsewhere(build.child("elsewhere"), words, drawer.fault(), team_id, tag)
     kept = [item for item in items if item.is_ours and item.original is None]
     others = [one.id for one in world.staff.active() if one.id not in (lead_id, world.agent_id)]
     return Sweep(
@@ -142,30 +130,30 @@ def add_sweep(
         scale=scale,
         items=tuple(items),
         lookalike=drawer.lookalike,
-        owners=_add_asset_cards(world, stream.child("owners"), items, kept) if variant is Variant.OWNERS else {},
-        most_each=_fair_share(world, stream, kept) if variant is Variant.SPREAD else None,
+        owners=_add_asset_cards(build.child("owners"), items, kept) if variant is Variant.OWNERS else {},
+        most_each=_fair_share(build, kept) if variant is Variant.SPREAD else None,
         ordered_by=stream.choice(others) if ground is RefusalGround.NOT_ORDERED else lead_id,
-        other_key=_add_other_sweep(world, stream.child("other"), words, team_id, tag, ground),
+        other_key=_add_other_sweep(build.child("other"), words, team_id, tag, ground),
     )
 
 
-def goals_of(world: WorldBuilder, sweep: Sweep, figures: PolicyParameters) -> tuple[TicketGoal, ...]:
+def goals_of(world: kit.WorldBuilder, sweep: Sweep, figures: kit.Figures) -> tuple[kit.TicketGoal, ...]:
     """Return the end of each ticket of the sweep; absences are settled."""
     goals = []
     for item in sweep.in_scope:
         if item.original is not None:
-            goals.append(TicketGoal(key=item.ticket.key, original=item.original.ticket.key))
+            goals.append(kit.TicketGoal(key=item.ticket.key, original=item.original.ticket.key))
             continue
         level, held = item.level(figures), item.ticket.assignee_id
         may = _may_take(world, sweep, item, level)
-        goals.append(TicketGoal(key=item.ticket.key, priority=level, assignee_ids=(held,) if held in may else may))
+        goals.append(kit.TicketGoal(key=item.ticket.key, priority=level, assignee_ids=(held,) if held in may else may))
     return tuple(goals)
 
 
 class _QueueDrawer:
     """Draws what the tickets are about."""
 
-    def __init__(self, stream: Stream, assets: list[list[str]], raised_from: int) -> None:
+    def __init__(self, stream: kit.Stream, assets: list[list[str]], raised_from: int) -> None:
         self._stream = stream
         self._raised_from = raised_from
         self._assets = assets
@@ -173,28 +161,28 @@ class _QueueDrawer:
         self._faults = iter(stream.distinct(1100, 9899, 40))
         self.lookalike: Item | None = None
 
-    def items(self, kinds: Collection[Kind], *, is_few: bool) -> list[Item]:
+    def items(self, kinds: Collection[kit.Kind], *, is_few: bool) -> list[Item]:
         """Draw the tickets in the order in which they came in; a double comes after its original."""
         stream = self._stream
         kept = [self.fault() for _ in range(stream.integer(*(FEWEST_TICKETS if is_few else ORIGINALS)))]
         doubled = stream.sample(kept, 1 if is_few else stream.integer(1, 2))
-        if Kind.SIMILAR_NAMES in kinds and not is_few:
+        if kit.Kind.SIMILAR_NAMES in kinds and not is_few:
             kept += self._lookalikes(kept[0])
         in_work, settled = self.fault(status="in_progress"), self.fault(status="resolved")
         settled.asset, settled.fault = kept[-1].asset, kept[-1].fault
         order = stream.shuffled([*kept, in_work])
-        for original in [*doubled, *([in_work] if Kind.DUPLICATE_TICKET in kinds and not is_few else [])]:
+        for original in [*doubled, *([in_work] if kit.Kind.DUPLICATE_TICKET in kinds and not is_few else [])]:
             place = stream.integer(order.index(original) + 1, len(order))
             order.insert(place, self._double(original))
         return [settled, *order]
 
-    def fault(self, *, status: Status | None = None) -> Item:
+    def fault(self, *, status: kit.Status | None = None) -> Item:
         """Draw a fault of an asset that nobody has named yet; it is the sweep's unless somebody works on it."""
         is_ours = status is None
         drawn = self._stream.choice((None, None, "open")) if is_ours else status
         return self._item(self._stream.choice(next(self._pairs)), next(self._faults), drawn, is_ours=is_ours)
 
-    def _item(self, asset: str, fault: int, status: Status | None, *, is_ours: bool = True) -> Item:
+    def _item(self, asset: str, fault: int, status: kit.Status | None, *, is_ours: bool = True) -> Item:
         stream = self._stream
         low, high = stream.choice([(2, self._raised_from - 1), (self._raised_from, 3 * self._raised_from)])
         people, kind = stream.integer(low, high), stream.choice(TYPES)
@@ -214,18 +202,20 @@ class _QueueDrawer:
         yield self._item(of.asset, next(self._faults), self._stream.choice((None, "open")))
 
 
-def _add_tickets(world: WorldBuilder, stream: Stream, words: Words, items: list[Item], team_id: str, tag: str) -> None:
-    slots = recent_key_slots(world, stream, team_id, len(items))
+def _add_tickets(build: kit.BuildContext, words: Words, items: list[Item], team_id: str, tag: str) -> None:
+    world, stream = build.world, build.stream
+    slots = kit.recent_key_slots(world, stream, team_id, len(items))
     for item, slot in zip(items, slots, strict=True):
-        item.row = _write(world, stream, words, item, slot, team_id=team_id, tag=tag)
+        item.row = _write(build, words, item, slot, team_id=team_id, tag=tag)
 
 
 def _write(
-    world: WorldBuilder, stream: Stream, words: Words, item: Item, slot: KeySlot, *, team_id: str, tag: str
-) -> TicketRow:
+    build: kit.BuildContext, words: Words, item: Item, slot: kit.KeySlot, *, team_id: str, tag: str
+) -> kit.TicketRow:
+    world, stream = build.world, build.stream
     reporters = world.present(slot.created_at.date())
     fill = {"asset": item.asset, "fault": item.fault, "people": item.people}
-    ticket = TicketRow(
+    ticket = kit.TicketRow(
         key=slot.key,
         type=item.type,
         title=stream.choice(words["item_titles"]).format(**fill),
@@ -238,48 +228,49 @@ def _write(
         tags=[tag],
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_time(working_days_from(world.today, stream.integer(*DUE_IN_WORKING_DAYS))),
+        due_at=kit.closing_time(build.working_day(*DUE_IN_WORKING_DAYS)),
     )
     world.ticketdesk.tickets.append(ticket)
     return ticket
 
 
-def _set_history(
-    world: WorldBuilder, stream: Stream, item: Item, scale: PolicyParameters, *, kinds: Collection[Kind]
-) -> None:
+def _set_history(build: kit.BuildContext, item: Item, scale: kit.Figures) -> None:
     """Give a ticket the priority and the assignee that it has so far, and the moves that led to its status."""
+    world, stream = build.world, build.stream
     ticket = item.ticket
     team = world.present(ticket.created_at.date(), team_id=ticket.team_id)
     if ticket.status is not None:
-        ticket.priority = stream.choice([None, draw_other_priority(stream, item.level(scale))])
+        ticket.priority = stream.choice([None, kit.draw_other_priority(stream, item.level(scale))])
         ticket.assignee_id = stream.choice([None, stream.choice(team).id])
         gone = [one for one in world.staff.people if not one.is_employed(world.today) and not one.roles]
         leaver = stream.choice([one for one in gone if one.team_id == ticket.team_id] or gone)
         is_old = ticket.created_at < world.last_evening
-        if Kind.DEPARTED_ASSIGNEE in kinds and stream.chance(0.5) and is_old:
+        if kit.Kind.DEPARTED_ASSIGNEE in build.kinds and stream.chance(0.5) and is_old:
             ticket.assignee_id = leaver.id
             world.postpone_departure(stream, leaver.id, world.last_evening)
     if not item.is_ours:
         ticket.assignee_id = stream.choice(team).id
-    add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
+    kit.add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
 
 
-def _add_elsewhere(world: WorldBuilder, stream: Stream, words: Words, item: Item, team_id: str, tag: str) -> None:
+def _add_elsewhere(build: kit.BuildContext, words: Words, item: Item, team_id: str, tag: str) -> None:
     """Add a ticket of another team with the same tag; it is none of the sweep's."""
+    world, stream = build.world, build.stream
     other = stream.choice([team.id for team in world.staff.teams if team.id not in (team_id, "executive-office")])
-    item.row = _write(world, stream, words, item, world.ticket_slots[other].pop(0), team_id=other, tag=tag)
-    add_history(world, stream, item.ticket, item.ticket.reporter_id)
+    item.row = _write(build, words, item, world.ticket_slots[other].pop(0), team_id=other, tag=tag)
+    kit.add_history(world, stream, item.ticket, item.ticket.reporter_id)
 
 
 def _add_other_sweep(
-    world: WorldBuilder, stream: Stream, words: Words, team_id: str, tag: str, ground: RefusalGround | None
+    build: kit.BuildContext, words: Words, team_id: str, tag: str, ground: RefusalGround | None
 ) -> str:
     """Add a sweep that a colleague has begun, of the same tickets where that is the ground; return its key."""
+    world, stream = build.world, build.stream
     if ground is not RefusalGround.TWICE:
         tag = stream.choice([one for one in words["tags"] if one != tag])
     slot, lead = world.ticket_slots[team_id].pop(0), world.staff.lead(team_id)
     worker = stream.choice([one for one in world.staff.active(team_id) if one.id != world.agent_id])
-    ticket = TicketRow(
+    ticket = kit.TicketRow(
         key=slot.key,
         type="task",
         title=stream.choice(words["titles"]).format(tag=tag),
@@ -294,20 +285,22 @@ def _add_other_sweep(
         updated_at=slot.created_at,
     )
     world.ticketdesk.tickets.append(ticket)
-    add_history(world, stream, ticket, worker.id)
+    kit.add_history(world, stream, ticket, worker.id)
     return ticket.key
 
 
-def _keep_some_in_office(world: WorldBuilder, stream: Stream, team_id: str) -> None:
+def _keep_some_in_office(build: kit.BuildContext, team_id: str) -> None:
     """Let the lead of a team and a few of it be at work all the time."""
+    world, stream = build.world, build.stream
     lead = world.staff.lead(team_id)
     others = [one.id for one in world.staff.active(team_id) if one.id != lead.id]
     for person_id in [lead.id, *stream.sample(others, STEADY)]:
         world.remove_absences(person_id)
 
 
-def _add_asset_cards(world: WorldBuilder, stream: Stream, items: list[Item], kept: list[Item]) -> dict[str, str]:
+def _add_asset_cards(build: kit.BuildContext, items: list[Item], kept: list[Item]) -> dict[str, str]:
     """File who owns each asset, one of whom cannot take a ticket; return the owners by asset."""
+    world, stream = build.world, build.stream
     team_id = kept[0].ticket.team_id
     team = [one.id for one in world.staff.active(team_id)]
     owners = {asset: stream.choice(team) for asset in dict.fromkeys(item.asset for item in items)}
@@ -318,22 +311,20 @@ def _add_asset_cards(world: WorldBuilder, stream: Stream, items: list[Item], kep
         assert unlucky.ticket.due_at is not None
         day = unlucky.ticket.due_at.date()
         first, last = day - timedelta(days=2), day + timedelta(days=3)
-        world.set_absence(owners[unlucky.asset], first_day=first, last_day=last, kind=AbsenceKind.VACATION)
+        world.set_absence(owners[unlucky.asset], first_day=first, last_day=last, kind=kit.AbsenceKind.VACATION)
     for asset in stream.shuffled(list(owners)):
-        file_record(
-            world,
-            stream,
+        build.file_record(
             "document",
             title=f"Asset card: {asset}",
             state="published",
-            day=working_days_from(world.today, -stream.integer(10, 55)),
+            day=build.working_day_ago(10, 55),
             fields={"document_type": "asset_card", "asset": asset},
             owner_id=owners[asset],
         )
     return owners
 
 
-def _may_take(world: WorldBuilder, sweep: Sweep, item: Item, level: Priority) -> tuple[str, ...]:
+def _may_take(world: kit.WorldBuilder, sweep: Sweep, item: Item, level: kit.Priority) -> tuple[str, ...]:
     able, lead_id = _available(world, item), world.staff.lead(sweep.team_id).id
     if sweep.variant is Variant.OWNERS:
         owner_id = sweep.owners[item.asset]
@@ -343,13 +334,14 @@ def _may_take(world: WorldBuilder, sweep: Sweep, item: Item, level: Priority) ->
     return able
 
 
-def _available(world: WorldBuilder, item: Item) -> tuple[str, ...]:
+def _available(world: kit.WorldBuilder, item: Item) -> tuple[str, ...]:
     assert item.ticket.due_at is not None
-    return available_assignees(world, item.ticket.team_id, item.ticket.due_at.date())
+    return kit.available_assignees(world, item.ticket.team_id, item.ticket.due_at.date())
 
 
-def _fair_share(world: WorldBuilder, stream: Stream, kept: list[Item]) -> int:
+def _fair_share(build: kit.BuildContext, kept: list[Item]) -> int:
     """Return how many tickets one person may get, so that those who are always there suffice."""
+    world, stream = build.world, build.stream
     steady = set.intersection(*(set(_available(world, item)) for item in kept))
     share = -(-len(kept) // len(steady))
     held = Counter(item.ticket.assignee_id for item in kept if item.ticket.assignee_id in _available(world, item))

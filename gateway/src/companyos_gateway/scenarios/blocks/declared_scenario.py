@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
@@ -36,10 +36,11 @@ from companyos_gateway.scenarios.blocks.approvers import (
     replace_approval_type,
     struck_people,
 )
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.metrics import struck_metric
 from companyos_gateway.scenarios.blocks.policy_versions import (
     PRIORITIES,
-    PolicyParameters,
+    Figures,
     add_policy_versions,
     draw_other_priority,
 )
@@ -51,7 +52,7 @@ from companyos_gateway.scenarios.blocks.ticket import (
     add_task_ticket,
     take_key_slot,
 )
-from companyos_gateway.scenarios.blocks.ticket_scenario import BuildContext, TicketScenario
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
 from companyos_gateway.world import finish_world
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, remove_requests
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
@@ -70,6 +71,9 @@ from companyos_shared.wire.company import Company, Role
 
 OTHER_TYPES = ("contract_renewal", "purchase_order", "access_grant")
 """Types that a delegation may cover besides the task's own."""
+
+Thresholds = Sequence[tuple[int | None, Role]]
+"""Amounts in cents up to which each role decides, in rising order; None is unlimited."""
 
 FactsT = TypeVar("FactsT")
 
@@ -115,11 +119,11 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     opt_in_kinds = OPT_IN_KINDS
 
     @abstractmethod
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> FactsT:
+    def draw(self, build: BuildContext) -> FactsT:
         """Draw what the ticket is about, add its records to the company, and return the facts."""
 
     @abstractmethod
-    def figures(self, facts: FactsT, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: FactsT, stream: Stream, priority: Priority, *, in_force: bool) -> Figures:
         """Draw the figures of a policy version under which the task has the priority.
 
         A version that is not in force decides the case differently.
@@ -133,7 +137,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     def slots(self, facts: FactsT) -> Mapping[str, str]:
         """Return the values of the slots in texts about the subject. `person` is added: somebody in the company."""
 
-    def answers(self, world: WorldBuilder, facts: FactsT) -> Mapping[str, AcceptedValue]:
+    def answers(self, build: BuildContext, facts: FactsT) -> Mapping[str, AcceptedValue]:
         """Return the values of the slots in the answers that approvers accept."""
         return self.slots(facts)
 
@@ -150,7 +154,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Return the possible titles of the ticket."""
         return [title.format(**self.slots(facts)) for title in self.texts()["titles"]]
 
-    def priority(self, facts: FactsT, figures: PolicyParameters, drawn: Priority) -> Priority:
+    def priority(self, facts: FactsT, figures: Figures, drawn: Priority) -> Priority:
         """Return the priority that the figures require. By default it is the one that they were drawn for."""
         return drawn
 
@@ -158,19 +162,11 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Return the possible titles of the policy, and its topic."""
         return self.texts()["policy"]["titles"], self.topic
 
-    def policy_body(self, facts: FactsT, figures: PolicyParameters) -> str:
+    def policy_body(self, facts: FactsT, figures: Figures) -> str:
         """Return the text of a policy version, with slots for its figures."""
         return str(self.texts()["policy"]["body"])
 
-    def complete(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: FactsT,
-        policy: PolicyRow,
-        slot: KeySlot,
-        kinds: Collection[Kind],
-    ) -> FactsT:
+    def complete(self, build: BuildContext, facts: FactsT, policy: PolicyRow, slot: KeySlot) -> FactsT:
         """Add what depends on the policy or on the ticket's key and day, such as metrics; return the facts with it."""
         return facts
 
@@ -178,9 +174,9 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Return the team of the ticket: that of the person whom the agent acts as."""
         return world.staff.person(world.agent_id).team_id
 
-    def take_slot(self, world: WorldBuilder, stream: Stream) -> KeySlot:
+    def take_slot(self, build: BuildContext) -> KeySlot:
         """Take the key and creation time of the ticket."""
-        return take_key_slot(world, stream, self.team_id(world))
+        return take_key_slot(build.world, build.stream, self.team_id(build.world))
 
     def reporter_id(self, facts: FactsT) -> str | None:
         """Return who opened the ticket; None for anybody."""
@@ -190,45 +186,43 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         """Return requests of further types that the policy introduces and this task does not need."""
         return ()
 
-    def thresholds(self, facts: FactsT, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
-        """Return the amounts in cents up to which each role decides, in rising order; None is unlimited."""
+    def thresholds(self, facts: FactsT, stream: Stream, request: Request) -> Thresholds:
+        """Return who decides up to which amount. By default the role of the request decides about all."""
         return [(None, request.role)]
 
-    def deputies(self, world: WorldBuilder, facts: FactsT, request: Request, kinds: Collection[Kind]) -> set[str]:
+    def deputies(self, build: BuildContext, facts: FactsT, request: Request) -> set[str]:
         """Return the people who may stand in for an approver, at least five."""
-        return leads_and_finance(world)
+        return leads_and_finance(build.world)
 
-    def add_events(
-        self, world: WorldBuilder, stream: Stream, facts: FactsT, ticket: TaskTicket, kinds: Collection[Kind]
-    ) -> None:
+    def add_events(self, build: BuildContext, facts: FactsT, ticket: TaskTicket) -> None:
         """Add comments on the ticket, scheduled events and further delegations."""
 
     def texts(self) -> dict[str, Any]:  # type: ignore[override]
         """Return texts.toml, which lies beside the scenario's module."""
         return load_texts(inspect.getfile(type(self)))
 
-    def add_task(self, context: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
+    def add_task(self, build: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
         """Build the task from its declaration."""
-        world, stream, kinds = context.world, context.stream, context.kinds
+        world, kinds = build.world, build.kinds
         own_types = self.texts().get("types", {})
         remove_requests(world, lambda request: request.type_key in own_types)
-        facts = self.draw(world, stream.child("facts"), kinds, must_refuse=context.must_refuse)
-        policy, priority = self._add_policy(world, stream.child("policy"), facts, kinds)
-        slot = self.take_slot(world, stream.child("key"))
-        facts = self.complete(world, stream.child("complete"), facts, policy, slot, kinds)
+        facts = self.draw(build.child("facts"))
+        policy, priority = self._add_policy(build.child("policy"), facts)
+        slot = self.take_slot(build.child("key"))
+        facts = self.complete(build.child("complete"), facts, policy, slot)
         declare = partial(self.solution, facts, policy, slot.key)
         solution = declare()
         requests = solution.outcome.requests
         struck = {Kind.SUPERSEDED_POLICY: policy.policy_id}
         if requests:
-            requests, chain = self._add_approvals(world, stream, facts, policy, requests, kinds)
+            requests, chain = self._add_approvals(build, facts, policy, requests)
             struck |= struck_people(chain, requests[-1].subject, requests[-1].role.value)
             struck[Kind.SIMILAR_NAMES] = requests[-1].subject
         for metric in solution.outcome.metrics:
             struck |= struck_metric(metric, metric.key)
-        plan = self._ticket_plan(world, facts, kinds, slot)
-        ticket = add_task_ticket(world, stream.child("ticket"), plan, priority=priority, kinds=kinds)
-        self.add_events(world, stream.child("events"), facts, ticket, kinds)
+        plan = self._ticket_plan(build, facts, slot)
+        ticket = add_task_ticket(world, build.stream.child("ticket"), plan, priority=priority, kinds=kinds)
+        self.add_events(build.child("events"), facts, ticket)
         finish_world(world)
         case = ScenarioCase(
             **ticket.case_fields(world, kinds, priority),
@@ -251,54 +245,44 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
         solution = case.declare()
         return replace(case, outcome=solution.outcome, refusal=solution.refusal)
 
-    def _add_policy(
-        self, world: WorldBuilder, stream: Stream, facts: FactsT, kinds: Collection[Kind]
-    ) -> tuple[PolicyRow, Priority]:
-        drawn = stream.choice(PRIORITIES)
-        figures = self.figures(facts, stream, drawn, in_force=True)
+    def _add_policy(self, build: BuildContext, facts: FactsT) -> tuple[PolicyRow, Priority]:
+        drawn = build.stream.choice(PRIORITIES)
+        figures = self.figures(facts, build.stream, drawn, in_force=True)
         titles, topic = self.policy_head(facts)
         priority = self.priority(facts, figures, drawn)
         policy = add_policy_versions(
-            world,
-            stream,
+            build.world,
+            build.stream,
             titles=titles,
             topic=topic,
             body=lambda parameters: self.policy_body(facts, parameters),
             in_force=figures,
             superseded=lambda own: self.figures(facts, own, draw_other_priority(own, priority), in_force=False),
-            kinds=kinds,
+            kinds=build.kinds,
         )
         return policy, priority
 
     def _add_approvals(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: FactsT,
-        policy: PolicyRow,
-        requests: tuple[Request, ...],
-        kinds: Collection[Kind],
+        self, build: BuildContext, facts: FactsT, policy: PolicyRow, requests: tuple[Request, ...]
     ) -> tuple[tuple[Request, ...], ApproverChain]:
         """Add the approval types, who decides and how they react; return the requests with their approvers."""
         for request in (*requests, *self.other_requests(requests[-1])):
-            self._add_type(world, stream.child("type", request.type_key), facts, policy, request)
-        requests, chain = self._add_approvers(world, stream.child("approvers"), facts, requests, kinds)
+            self._add_type(build.child("type", request.type_key), facts, policy, request)
+        requests, chain = self._add_approvers(build.child("approvers"), facts, requests)
         plan_reactions(
-            world,
-            stream.child("reactions"),
+            build.world,
+            build.stream.child("reactions"),
             type_key=requests[-1].type_key,
             subject=requests[-1].subject,
             words=self.texts()["decisions"],
-            kinds=kinds,
-            facts=self.answers(world, facts),
+            kinds=build.kinds,
+            facts=self.answers(build, facts),
         )
         return requests, chain
 
-    def _add_type(
-        self, world: WorldBuilder, stream: Stream, facts: FactsT, policy: PolicyRow, request: Request
-    ) -> None:
+    def _add_type(self, build: BuildContext, facts: FactsT, policy: PolicyRow, request: Request) -> None:
         words = self.texts()["types"][request.type_key]
-        thresholds = self.thresholds(facts, stream, request)
+        thresholds = self.thresholds(facts, build.stream, request)
         amounts = [name for name in request.fields if name.endswith("amount_cents")]
         fields = [
             FieldSpecRow(
@@ -320,19 +304,15 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             amount_field=amounts[0] if amounts and len(thresholds) > 1 else None,
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
-            administered_by=list(dict.fromkeys((self.team_id(world), *ADMINISTERING_TEAMS))),
+            administered_by=list(dict.fromkeys((self.team_id(build.world), *ADMINISTERING_TEAMS))),
         )
-        replace_approval_type(world, row, keep_requests=True)
+        replace_approval_type(build.world, row, keep_requests=True)
 
     def _add_approvers(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: FactsT,
-        requests: tuple[Request, ...],
-        kinds: Collection[Kind],
+        self, build: BuildContext, facts: FactsT, requests: tuple[Request, ...]
     ) -> tuple[tuple[Request, ...], ApproverChain]:
         """Add who decides; return the requests with their approvers."""
+        world, stream, kinds = build.world, build.stream, build.kinds
         *earlier, last = requests
         if earlier:
             (first,) = earlier
@@ -345,26 +325,25 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
                 kinds=kinds,
             )
             return (replace(first, approver_ids=(first_id,)), replace(last, approver_ids=chain.approver_ids)), chain
-        holders = sorted(last.holder_ids or (one.id for one in world.staff.holders(last.role)))
         spec = DecisionSpec(
             type_key=last.type_key,
             role=last.role,
-            holder_ids=holders,
+            holder_ids=sorted(last.holder_ids or (one.id for one in world.staff.holders(last.role))),
             amount_cents=last.amount_cents,
-            deputy_candidates=self.deputies(world, facts, last, kinds) - last.barred_ids,
+            deputy_candidates=self.deputies(build, facts, last) - last.barred_ids,
             other_types=[key for key in OTHER_TYPES if key != last.type_key][:2],
         )
         chain = add_approver_chain(world, stream, spec, kinds)
         return (replace(last, approver_ids=chain.approver_ids),), chain
 
-    def _ticket_plan(self, world: WorldBuilder, facts: FactsT, kinds: Collection[Kind], slot: KeySlot) -> TicketPlan:
-        slots, citations = self.slots(facts), self.citations(facts)
+    def _ticket_plan(self, build: BuildContext, facts: FactsT, slot: KeySlot) -> TicketPlan:
+        world, slots, citations = build.world, self.slots(facts), self.citations(facts)
 
         def fill(stream: Stream, text: str) -> str:
             return text.format(**slots, person=stream.choice(world.staff.active()).name)
 
         def describe(stream: Stream) -> str:
-            way = self.precise_citation if Kind.SIMILAR_NAMES in kinds else stream.choice(list(citations))
+            way = self.precise_citation if Kind.SIMILAR_NAMES in build.kinds else stream.choice(list(citations))
             return fill(stream, stream.choice(citations[way]))
 
         return TicketPlan(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_gateway.world.records import CURRENCY
 from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 
@@ -31,46 +31,6 @@ def add_document(
         starts_on=filed_at.date(),
         ends_on=None,
         fields=dict(fields),
-        created_at=filed_at,
-        updated_at=filed_at,
-    )
-    world.datahub.records.append(record)
-    return record
-
-
-MIN_AGE = timedelta(minutes=5)
-"""How long before the story starts the last record was filed."""
-
-
-def file_record(
-    world: WorldBuilder,
-    stream: Stream,
-    kind: str,
-    *,
-    title: str,
-    state: str,
-    day: date,
-    fields: dict[str, Any],
-    owner_id: str | None = None,
-    vendor_id: str | None = None,
-    amount_cents: int | None = None,
-    starts_on: date | None = None,
-    ends_on: date | None = None,
-) -> RecordRow:
-    """Add a record that was filed on that day, by the owner or somebody drawn, and return it."""
-    filed_at = min(draw_office_time(stream, day), world.started_at - MIN_AGE)
-    record = RecordRow(
-        id=world.ids.take(PREFIXES[kind]),
-        kind=kind,
-        title=title,
-        state=state,
-        owner_id=owner_id or stream.choice(world.staff.active()).id,
-        vendor_id=vendor_id,
-        amount_cents=amount_cents,
-        currency=None if amount_cents is None else CURRENCY,
-        starts_on=starts_on,
-        ends_on=ends_on,
-        fields=fields,
         created_at=filed_at,
         updated_at=filed_at,
     )

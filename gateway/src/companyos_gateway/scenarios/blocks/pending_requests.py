@@ -20,7 +20,7 @@ from companyos_gateway.world.seed_documents.approvalflow import (
 )
 from companyos_shared.streams import Stream
 
-EXPIRES_AFTER_MINUTES = 60 * 24 * 60
+PENDING_EXPIRES_AFTER_MINUTES = 60 * 24 * 60
 LONGEST_REPLY = timedelta(days=2)
 SLOW_MINUTES = 14_000
 """Office minutes for which nobody decides: longer than a task has time."""
@@ -57,7 +57,7 @@ def add_request(world: WorldBuilder, stream: Stream, request: PendingRequest) ->
         justification=request.justification,
         submitted_at=request.submitted_at,
         decided_at=None,
-        expires_at=request.submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
+        expires_at=request.submitted_at + timedelta(minutes=PENDING_EXPIRES_AFTER_MINUTES),
     )
     approvalflow.requests.append(row)
     if request.status in ("approved", "rejected", "info_requested"):

@@ -14,7 +14,8 @@ from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 
-PolicyParameters = dict[str, Any]
+Figures = dict[str, Any]
+"""The figures of a policy version by the name of their slot in its text."""
 
 PRIORITIES: tuple[Priority, ...] = ("low", "medium", "high", "critical")
 ANNOUNCED_DAYS = (45, 120)
@@ -30,9 +31,9 @@ def add_policy_versions(
     *,
     titles: Sequence[str],
     topic: str,
-    body: Callable[[PolicyParameters], str],
-    in_force: PolicyParameters,
-    superseded: Callable[[Stream], PolicyParameters],
+    body: Callable[[Figures], str],
+    in_force: Figures,
+    superseded: Callable[[Stream], Figures],
     kinds: Collection[Kind],
 ) -> PolicyRow:
     """Add a policy, with earlier and announced versions where those strike; return the version in force.
@@ -66,6 +67,14 @@ def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: 
         above.append(up)
         up += stream.integer(1, 9)
     return tuple(limit * step for limit in below + above)
+
+
+def priority_limits(
+    stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP, unit: str = "_cents"
+) -> Figures:
+    """Return the drawn limits as figures of a policy: `medium_from_cents`, `high_from_cents`, `critical_from_cents`."""
+    limits = draw_priority_limits(stream, amount, level, step=step)
+    return {f"{name}_from{unit}": limit for name, limit in zip(PRIORITIES[1:], limits, strict=True)}
 
 
 def priority_of_amount(amount: int, limits: Sequence[int], *, raised: bool = False) -> Priority:

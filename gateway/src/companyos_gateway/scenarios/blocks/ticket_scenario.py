@@ -13,9 +13,11 @@ from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.injection_checks import InjectedInstruction, InjectionChecks
 from companyos_gateway.scenarios.api import Instance, source_id
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
 from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.tools import USUAL_TOOLS
 from companyos_gateway.world import WorldBuilder, generate_world
 from companyos_gateway.world.absences import shorten_absences
 from companyos_shared.streams import Stream, digest
@@ -37,16 +39,6 @@ class BuiltTask(Generic[CaseT]):
     case: CaseT
     brief: str
     injections: tuple[Injection, ...]
-
-
-@dataclass(frozen=True)
-class BuildContext:
-    """Inputs of a task: the company that it is added to, streams for its draws, and the chaos kinds that strike it."""
-
-    world: WorldBuilder
-    stream: Stream
-    kinds: frozenset[Kind]
-    must_refuse: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +69,10 @@ class TicketScenario(ABC, Generic[CaseT]):
     applicable: ClassVar[tuple[Kind, ...]]
     """Kinds that may strike."""
     max_steps: ClassVar[int]
-    tools: ClassVar[tuple[str, ...]]
+    tools: ClassVar[tuple[str, ...]] = USUAL_TOOLS
+    """Tools that a task may need."""
     distractors: ClassVar[tuple[str, ...]] = ()
-    """Those of the tools that nobody needs; the seed draws which of them a task offers."""
+    """Tools that no task needs; the seed draws which of them a task offers."""
     held_out: frozenset[str] = frozenset()
     """Variants that only tasks of the test split have."""
     excluded_perturbations: ClassVar[frozenset[Kind]] = frozenset()
@@ -93,7 +86,7 @@ class TicketScenario(ABC, Generic[CaseT]):
         """Return the words of the scenario's texts.toml."""
 
     @abstractmethod
-    def add_task(self, context: BuildContext) -> tuple[CaseT, Mapping[Kind, str]]:
+    def add_task(self, build: BuildContext) -> tuple[CaseT, Mapping[Kind, str]]:
         """Put one task and the obstacles drawn for it into the company.
 
         Returns the facts of the task, and the entity that each kind struck unless that is the ticket.
@@ -154,10 +147,10 @@ class TicketScenario(ABC, Generic[CaseT]):
         )
 
     def offered_tools(self, seed: int) -> tuple[str, ...]:
-        """Return the tools of a task: all that may be needed, and at least half of the distractors."""
+        """Return the tools of a task: all that it may need, and at least half of the distractors."""
         stream, most = Stream(self.name, seed, "tools"), len(self.distractors)
         drawn = stream.sample(self.distractors, stream.integer((most + 1) // 2, most))
-        return tuple(tool for tool in self.tools if tool not in self.distractors or tool in drawn)
+        return (*self.tools, *(tool for tool in self.distractors if tool in drawn))
 
 
 METRIC_KINDS = (Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE)

@@ -1,4 +1,4 @@
-"""The tools that scenarios offer with their tasks, by what they are for."""
+"""Groups of tools that scenarios offer with their tasks."""
 
 from __future__ import annotations
 
@@ -40,3 +40,5 @@ APPROVAL_TOOLS = (
     "approvalflow_list_approvals",
     "approvalflow_provide_information",
 )
+
+USUAL_TOOLS = (*TICKET_TOOLS, *RECORD_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *APPROVAL_TOOLS)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_moments, draw_office_time, is_working_day, working_days_from
-from companyos_gateway.world.people import EXECUTIVE, FINANCE
-from companyos_gateway.world.records import CURRENCY
-from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, RequestRow
-from companyos_gateway.world.seed_documents.datahub import RecordRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 TYPE_KEY = "budget_transfer"
 STEP_CENTS = 10_000
@@ -60,9 +49,9 @@ class Transfer:
 
     variant: Variant
     ground: RefusalGround | None
-    giver: RecordRow
-    taker: RecordRow
-    lookalike: RecordRow | None
+    giver: kit.RecordRow
+    taker: kit.RecordRow
+    lookalike: kit.RecordRow | None
     reporter_id: str
     amount_cents: int
     limit_cents: int
@@ -72,9 +61,9 @@ class Transfer:
     others_parts: tuple[str, ...] = ()
 
     @property
-    def role(self) -> Role:
+    def role(self) -> kit.Role:
         """The role that decides."""
-        return Role.FINANCE_CONTROLLER if self.amount_cents <= self.limit_cents else Role.CFO
+        return kit.Role.FINANCE_CONTROLLER if self.amount_cents <= self.limit_cents else kit.Role.CFO
 
     @property
     def left_cents(self) -> int:
@@ -85,18 +74,19 @@ class Transfer:
 
 def texts() -> dict[str, Any]:
     """Return the texts of the scenario."""
-    return load_texts(__file__)
+    return kit.load_texts(__file__)
 
 
-def draw_round_amount(stream: Stream, low: int, high: int) -> int:
+def draw_round_amount(stream: kit.Stream, low: int, high: int) -> int:
     """Draw an amount of whole hundreds in [low, high]."""
     return STEP_CENTS * stream.integer(-(-low // STEP_CENTS), high // STEP_CENTS)
 
 
-def add_lines(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Transfer:
+def add_lines(build: kit.BuildContext) -> Transfer:
     """Add the lines, and draw what is to be moved between them."""
+    world, stream = build.world, build.stream
     variant, drawn = stream.choice(list(Variant)), stream.choice(list(RefusalGround))
-    ground = drawn if must_refuse else None
+    ground = drawn if build.must_refuse else None
     limit, reserve = draw_round_amount(stream, *CONTROLLER_LIMIT_CENTS), draw_round_amount(stream, *RESERVE_CENTS)
     is_large = variant is not Variant.WHOLE or stream.chance(0.5)
     low, high = LARGE_SHARES if is_large else SMALL_SHARES
@@ -109,16 +99,12 @@ def add_lines(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, m
     )
     if ground is not RefusalGround.TOO_LITTLE:
         free += draw_round_amount(stream, 0, 2_000_000)
-    giver = _line(world, stream, first, nature, free=free)
+    giver = _line(build, first, nature, free=free)
     taker = _line(
-        world,
-        stream,
-        second,
-        other if ground is RefusalGround.MIXED else nature,
-        free=draw_round_amount(stream, 0, 900_000),
+        build, second, other if ground is RefusalGround.MIXED else nature, free=draw_round_amount(stream, 0, 900_000)
     )
     lookalike = None
-    if Kind.SIMILAR_NAMES in kinds:
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
         fields = {**giver.fields, "cost_center": f"CC-{stream.integer(5000, 5999)}"}
         fields["spent_cents"] += stream.integer(1, 9) * STEP_CENTS
         lookalike = replace(giver, id=world.ids.take("BUD"), fields=fields)
@@ -138,16 +124,15 @@ def add_lines(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, m
     )
 
 
-def _line(world: WorldBuilder, stream: Stream, purpose: str, nature: str, *, free: int) -> RecordRow:
+def _line(build: kit.BuildContext, purpose: str, nature: str, *, free: int) -> kit.RecordRow:
+    world, stream = build.world, build.stream
     committed, spent = draw_round_amount(stream, 100_000, 3_000_000), draw_round_amount(stream, 100_000, 3_000_000)
-    owners = [one for one in world.staff.active() if one.team_id not in (FINANCE, EXECUTIVE)]
-    line = file_record(
-        world,
-        stream,
+    owners = [one for one in world.staff.active() if one.team_id not in (kit.FINANCE, kit.EXECUTIVE)]
+    line = build.file_record(
         "budget_line",
         title=f"Budget: {purpose}",
         state="active",
-        day=working_days_from(world.today, -stream.integer(10, 60)),
+        day=build.working_day_ago(10, 60),
         owner_id=stream.choice(owners).id,
         fields={
             "cost_center": f"CC-{stream.integer(1000, 4999)}",
@@ -158,7 +143,7 @@ def _line(world: WorldBuilder, stream: Stream, purpose: str, nature: str, *, fre
             "spent_cents": spent,
         },
     )
-    line.currency = CURRENCY
+    line.currency = kit.CURRENCY
     return line
 
 
@@ -166,34 +151,35 @@ def _line(world: WorldBuilder, stream: Stream, purpose: str, nature: str, *, fre
 class _TransferRequest:
     """One request for a transfer."""
 
-    giver: RecordRow
-    taker: RecordRow
+    giver: kit.RecordRow
+    taker: kit.RecordRow
     amount_cents: int
     by: str
     day: date
 
 
 def add_partial_requests(
-    world: WorldBuilder, stream: Stream, transfer: Transfer, *, window_days: int, ordered_on: date
+    build: kit.BuildContext, transfer: Transfer, *, window_days: int, ordered_on: date
 ) -> Transfer:
     """Add requests for parts of the amount and unrelated ones; return the transfer with its parts."""
-    colleagues = [one.id for one in world.staff.active(FINANCE) if not one.roles and one.id != world.agent_id]
+    world, stream = build.world, build.stream
+    colleagues = [one.id for one in world.staff.active(kit.FINANCE) if not one.roles and one.id != world.agent_id]
     days = _days(ordered_on, 1, window_days)
-    own: list[RequestRow] = []
-    others: list[RequestRow] = []
+    own: list[kit.RequestRow] = []
+    others: list[kit.RequestRow] = []
     for number, amount in enumerate(_amounts(stream, transfer)):
         is_own = transfer.variant is Variant.OWN_PARTS or (transfer.variant is Variant.BOTH and number % 2 == 0)
         by, day = world.agent_id if is_own else stream.choice(colleagues), stream.choice(days)
         part = _TransferRequest(giver=transfer.giver, taker=transfer.taker, amount_cents=amount, by=by, day=day)
-        (own if is_own else others).append(_add(world, stream, part))
-    for ask in _unrelated_requests(world, stream, transfer, colleagues, window_days=window_days, ordered_on=ordered_on):
-        _add(world, stream, ask)
+        (own if is_own else others).append(_add(build, part))
+    for ask in _unrelated_requests(build, transfer, colleagues, window_days=window_days, ordered_on=ordered_on):
+        _add(build, ask)
     _renumber(world)
     own_parts, others_parts = (tuple(row.id for row in rows) for rows in (own, others))
     return replace(transfer, own_parts=own_parts, others_parts=others_parts)
 
 
-def _amounts(stream: Stream, transfer: Transfer) -> list[int]:
+def _amounts(stream: kit.Stream, transfer: Transfer) -> list[int]:
     """Split the amount into parts, each of which stays below the limit."""
     if transfer.variant is Variant.WHOLE:
         return []
@@ -210,20 +196,15 @@ def _amounts(stream: Stream, transfer: Transfer) -> list[int]:
 
 
 def _unrelated_requests(
-    world: WorldBuilder,
-    stream: Stream,
-    transfer: Transfer,
-    colleagues: Sequence[str],
-    *,
-    window_days: int,
-    ordered_on: date,
+    build: kit.BuildContext, transfer: Transfer, colleagues: Sequence[str], *, window_days: int, ordered_on: date
 ) -> list[_TransferRequest]:
     """Return requests of others that are none of the transfer's: another line, the other way round, long ago."""
+    world, stream = build.world, build.stream
     giver, taker = transfer.giver, transfer.taker
     lines = [row for row in world.datahub.records if row.kind == "budget_line" and row.id not in (giver.id, taker.id)]
     recent, old = _days(ordered_on, 1, window_days), _days(ordered_on, window_days + 2, OLDEST_DAYS)
 
-    def ask(one: RecordRow, other: RecordRow, days: Sequence[date]) -> _TransferRequest:
+    def ask(one: kit.RecordRow, other: kit.RecordRow, days: Sequence[date]) -> _TransferRequest:
         amount, by = draw_round_amount(stream, 200_000, transfer.limit_cents), stream.choice(colleagues)
         return _TransferRequest(giver=one, taker=other, amount_cents=amount, by=by, day=stream.choice(days))
 
@@ -234,12 +215,13 @@ def _unrelated_requests(
     ]
 
 
-def _add(world: WorldBuilder, stream: Stream, ask: _TransferRequest) -> RequestRow:
+def _add(build: kit.BuildContext, ask: _TransferRequest) -> kit.RequestRow:
     """Add a request that waits for an answer of whoever made it."""
+    world, stream = build.world, build.stream
     words = texts()["requests"]
-    submitted_at = min(draw_office_time(stream, ask.day), world.last_evening - timedelta(hours=2))
-    controller = stream.choice(world.staff.holders(Role.FINANCE_CONTROLLER))
-    request = RequestRow(
+    submitted_at = min(kit.draw_office_time(stream, ask.day), world.last_evening - timedelta(hours=2))
+    controller = stream.choice(world.staff.holders(kit.Role.FINANCE_CONTROLLER))
+    request = kit.RequestRow(
         id="",
         type_key=TYPE_KEY,
         subject=f"{ask.giver.id}-{ask.taker.id}-{ask.amount_cents // STEP_CENTS}-{len(world.approvalflow.requests)}",
@@ -251,16 +233,16 @@ def _add(world: WorldBuilder, stream: Stream, ask: _TransferRequest) -> RequestR
         justification=stream.choice(words["justifications"]),
         submitted_at=submitted_at,
         decided_at=None,
-        expires_at=submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
+        expires_at=submitted_at + timedelta(minutes=kit.EXPIRES_AFTER_MINUTES),
     )
     world.approvalflow.requests.append(request)
     world.approvalflow.decisions.append(
-        DecisionRow(
+        kit.DecisionRow(
             id="",
             request_id="",
             kind="info_requested",
             by=controller.id,
-            at=draw_office_moments(stream, submitted_at, world.latest_after(submitted_at))[0],
+            at=kit.draw_office_moments(stream, submitted_at, world.latest_after(submitted_at))[0],
             reason_code="more_information",
             reason=stream.choice(words["questions"]),
         )
@@ -268,7 +250,7 @@ def _add(world: WorldBuilder, stream: Stream, ask: _TransferRequest) -> RequestR
     return request
 
 
-def _renumber(world: WorldBuilder) -> None:
+def _renumber(world: kit.WorldBuilder) -> None:
     """Number the new requests after those that were there, and their decisions with them."""
     rows, decisions = world.approvalflow.requests, [one for one in world.approvalflow.decisions if not one.id]
     new = [row for row in rows if not row.id]
@@ -282,4 +264,4 @@ def _renumber(world: WorldBuilder) -> None:
 def _days(before: date, least: int, most: int) -> list[date]:
     """Return the working days that lie so many days before a day."""
     days = [before - timedelta(days=count) for count in range(least, most + 1)]
-    return [day for day in days if is_working_day(day)]
+    return [day for day in days if kit.is_working_day(day)]

@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestWithdrawn
-from companyos_gateway.evaluation.facts import record_shown
-from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.evaluation.outcome import Outcome, Request
-from companyos_gateway.scenarios.blocks.declared_scenario import (
-    DeclaredScenario,
-    Solution,
-    policy_refs,
-    request_fields,
-)
-from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
-from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
-from companyos_gateway.scenarios.blocks.tools import (
-    APPROVAL_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-    TICKET_TOOLS,
-)
+from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.budget_transfer.documents import (
     STEP_CENTS,
     TYPE_KEY,
@@ -36,47 +15,31 @@ from companyos_gateway.scenarios.budget_transfer.documents import (
     add_partial_requests,
     draw_round_amount,
 )
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.people import FINANCE
-from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_gateway.world.seed_documents.ticketdesk import Priority
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
 
 PRIORITY_STEP_CENTS = 50_000
 WINDOW_DAYS = (5, 8)
 """Range of days within which requests for the same transfer are parts of it."""
 
 
-class BudgetTransfer(DeclaredScenario[Transfer]):
+class BudgetTransfer(kit.DeclaredScenario[Transfer]):
     """Move money between two budget lines in one piece: end its parts, have the whole approved, book both lines."""
 
-    name, team, topic, max_steps = "budget_transfer", FINANCE, "transfers", 150
+    name, team, topic, max_steps = "budget_transfer", kit.FINANCE, "transfers", 150
     tags, duplicate_tags, precise_citation = ("budget", "transfer"), ("budget",), "title"
     held_out = frozenset({Variant.BOTH.value})
-    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-    applicable = buildable_kinds(exclude=(*METRIC_KINDS, Kind.EXPIRED_CERTIFICATE))
+    always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
+    applicable = kit.buildable_kinds(exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE))
     distractors = (
         "datahub_report_data_issue",
         "ticketdesk_create_ticket",
         "approvalflow_create_delegation",
         "approvalflow_escalate_approval",
     )
-    tools = (
-        *TICKET_TOOLS,
-        *RECORD_TOOLS,
-        *PEOPLE_TOOLS,
-        *POLICY_TOOLS,
-        *APPROVAL_TOOLS,
-        "approvalflow_withdraw_approval",
-        "approvalflow_cancel_approval",
-        *distractors,
-    )
+    tools = (*kit.USUAL_TOOLS, "approvalflow_withdraw_approval", "approvalflow_cancel_approval")
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Transfer:
+    def draw(self, build: kit.BuildContext) -> Transfer:
         """Add the two lines, and one that looks like the source line."""
-        return add_lines(world, stream, kinds, must_refuse=must_refuse)
+        return add_lines(build)
 
     def slots(self, facts: Transfer) -> Mapping[str, str]:
         """Name the lines and the amount."""
@@ -92,7 +55,7 @@ class BudgetTransfer(DeclaredScenario[Transfer]):
             "amount": f"{facts.amount_cents // 100:,}",
         }
 
-    def answers(self, world: WorldBuilder, facts: Transfer) -> Mapping[str, AcceptedValue]:
+    def answers(self, build: kit.BuildContext, facts: Transfer) -> Mapping[str, kit.AcceptedValue]:
         """Name the cost center of the target line and the budget of the source line."""
         budget_cents = facts.giver.fields["budget_cents"]
         return {
@@ -110,67 +73,59 @@ class BudgetTransfer(DeclaredScenario[Transfer]):
         """Return who ordered the transfer: the owner of the source line, or somebody who may not."""
         return facts.reporter_id
 
-    def figures(self, facts: Transfer, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Transfer, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities, the reserve and the window; another version decides otherwise about both."""
-        medium, high, critical = draw_priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS)
         reserve, left = facts.reserve_cents, facts.left_cents
         if not in_force and facts.ground is RefusalGround.TOO_LITTLE:
             reserve = draw_round_amount(stream, 0, left)
         elif not in_force:
             reserve = left + draw_round_amount(stream, STEP_CENTS, 900_000)
         return {
-            "medium_from_cents": medium,
-            "high_from_cents": high,
-            "critical_from_cents": critical,
+            **kit.priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS),
             "reserve_cents": reserve,
             "window_days": stream.integer(*WINDOW_DAYS) if in_force else stream.choice([1, 14]),
         }
 
-    def take_slot(self, world: WorldBuilder, stream: Stream) -> KeySlot:
+    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
         """Take a key of the last days, so that earlier requests have not expired."""
-        world.ticket_slots[FINANCE] += recent_key_slots(world, stream, FINANCE, 2)
-        return super().take_slot(world, stream)
+        world, stream = build.world, build.stream
+        world.ticket_slots[kit.FINANCE] += kit.recent_key_slots(world, stream, kit.FINANCE, 2)
+        return super().take_slot(build)
 
-    def complete(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: Transfer,
-        policy: PolicyRow,
-        slot: KeySlot,
-        kinds: Collection[Kind],
-    ) -> Transfer:
+    def complete(self, build: kit.BuildContext, facts: Transfer, policy: kit.PolicyRow, slot: kit.KeySlot) -> Transfer:
         """Add earlier requests, some of which are parts of the transfer."""
         window_days = policy.parameters["window_days"]
-        return add_partial_requests(world, stream, facts, window_days=window_days, ordered_on=slot.created_at.date())
+        return add_partial_requests(build, facts, window_days=window_days, ordered_on=slot.created_at.date())
 
-    def thresholds(self, facts: Transfer, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+    def thresholds(self, facts: Transfer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Let a finance controller decide up to the limit, and the CFO above."""
-        return [(facts.limit_cents, Role.FINANCE_CONTROLLER), (None, Role.CFO)]
+        return [(facts.limit_cents, kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
-    def solution(self, facts: Transfer, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Transfer, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """End the parts; then book the whole amount after its approval, or refuse."""
         giver, taker, amount = facts.giver, facts.taker, facts.amount_cents
-        refs = policy_refs(policy)
-        withdrawn = [RequestWithdrawn(one) for one in facts.own_parts]
-        reason = Refusal(RefusalGround.MIXED.value, refs)
-        parts = EntityGoals("parts_ended", [*withdrawn, *(RequestCancelled(one, reason) for one in facts.others_parts)])
-        request = Request(
+        refs = kit.policy_refs(policy)
+        withdrawn = [kit.RequestWithdrawn(one) for one in facts.own_parts]
+        reason = kit.Refusal(RefusalGround.MIXED.value, refs)
+        parts = kit.EntityGoals(
+            "parts_ended", [*withdrawn, *(kit.RequestCancelled(one, reason) for one in facts.others_parts)]
+        )
+        request = kit.Request(
             type_key=TYPE_KEY,
             subject=ticket_key,
             role=facts.role,
             amount_cents=amount,
-            fields=request_fields(from_line=giver.id, to_line=taker.id, amount_cents=amount),
+            fields=kit.request_fields(from_line=giver.id, to_line=taker.id, amount_cents=amount),
         )
         booked = {giver.id: giver.fields["budget_cents"] - amount, taker.id: taker.fields["budget_cents"] + amount}
-        outcome = Outcome(
+        outcome = kit.Outcome(
             requests=(request,),
             prepared=(parts,) if parts.goals else (),
             goals=tuple(
-                RecordGoal(record_id=line, fields={"budget_cents": budget}, do_fields_need_approval=True)
+                kit.RecordGoal(record_id=line, fields={"budget_cents": budget}, do_fields_need_approval=True)
                 for line, budget in booked.items()
             ),
-            facts=tuple(map(record_shown, booked if facts.ground is RefusalGround.MIXED else [giver.id])),
+            facts=tuple(map(kit.record_shown, booked if facts.ground is RefusalGround.MIXED else [giver.id])),
             subjects=(giver.id, taker.id),
         )
         references = {
@@ -178,11 +133,11 @@ class BudgetTransfer(DeclaredScenario[Transfer]):
             RefusalGround.MIXED: refs,
             RefusalGround.NOT_THE_OWNER: (facts.reporter_id,),
         }
-        return Solution(
+        return kit.Solution(
             variant=facts.variant,
             outcome=outcome,
-            refusal=Refusal(facts.ground.value, references[facts.ground]) if facts.ground else None,
-            struck={Kind.SIMILAR_NAMES: (facts.lookalike or giver).id},
+            refusal=kit.Refusal(facts.ground.value, references[facts.ground]) if facts.ground else None,
+            struck={kit.Kind.SIMILAR_NAMES: (facts.lookalike or giver).id},
         )
 
 

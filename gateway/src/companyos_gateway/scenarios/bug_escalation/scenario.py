@@ -6,42 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS
-from companyos_gateway.evaluation.cases import MetricSpec, Refusal
-from companyos_gateway.evaluation.metric_checks import MetricChecks
-from companyos_gateway.evaluation.outcome import MetricTime, MetricValue, Outcome, Request
-from companyos_gateway.scenarios.blocks.declared_scenario import (
-    DeclaredScenario,
-    Solution,
-    policy_refs,
-    request_fields,
-)
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.metrics import (
-    MetricPlan,
-    MetricSources,
-    add_task_metric,
-    choose_sources,
-    draw_other_value,
-)
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
-from companyos_gateway.scenarios.blocks.ticket_scenario import buildable_kinds
-from companyos_gateway.scenarios.blocks.tools import (
-    APPROVAL_TOOLS,
-    METRIC_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    TICKET_TOOLS,
-)
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_gateway.world.seed_documents.ticketdesk import Priority
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 TYPE_KEY, METRIC_KEY, REASON_CODE = "bug_escalation", "error_rate", "requirement_not_met"
 LIMITS = (5, 8)
@@ -73,21 +38,21 @@ class Failure:
     limit: int
     must_refuse: bool
     runbook_id: str | None
-    metric: MetricSpec | None = None
-    other_metric: MetricSpec | None = None
+    metric: kit.MetricSpec | None = None
+    other_metric: kit.MetricSpec | None = None
 
 
-class BugEscalation(DeclaredScenario[Failure]):
+class BugEscalation(kit.DeclaredScenario[Failure]):
     """Escalate a bug by the policy: clear its way, an engineer on it, a fresh error rate, the CTO's yes, into work."""
 
     name, team, topic, max_steps = "bug_escalation", "platform", "incidents", 130
     tags, duplicate_tags = ("bug", "production"), ("bug",)
     ticket_type, ticket_statuses, end_status, precise_citation = "bug", ("open",), "in_progress", "plain"
     held_out = frozenset({Variant.CHAIN.value})
-    always = (Kind.BLOCKED_TICKET, Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
-    opt_in_kinds = OPT_IN_KINDS - {Kind.PUT_ON_HOLD}
-    applicable = buildable_kinds(
-        exclude=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES, Kind.LIMIT_TOO_LOW), opt_in=OPT_IN_KINDS
+    always = (kit.Kind.BLOCKED_TICKET, kit.Kind.MISSING_ASSIGNEE, kit.Kind.STALE_METRIC)
+    opt_in_kinds = kit.OPT_IN_KINDS - {kit.Kind.PUT_ON_HOLD}
+    applicable = kit.buildable_kinds(
+        exclude=(kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.SIMILAR_NAMES, kit.Kind.LIMIT_TOO_LOW), opt_in=kit.OPT_IN_KINDS
     )
     distractors = (
         "datahub_update_record",
@@ -98,30 +63,30 @@ class BugEscalation(DeclaredScenario[Failure]):
         "approvalflow_withdraw_approval",
     )
     tools = (
-        *TICKET_TOOLS,
-        *METRIC_TOOLS,
+        *kit.TICKET_TOOLS,
+        *kit.METRIC_TOOLS,
         "datahub_search_records",
         "datahub_get_record",
-        *PEOPLE_TOOLS,
-        *POLICY_TOOLS,
-        *APPROVAL_TOOLS,
-        *distractors,
+        *kit.PEOPLE_TOOLS,
+        *kit.POLICY_TOOLS,
+        *kit.APPROVAL_TOOLS,
     )
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Failure:
+    def draw(self, build: kit.BuildContext) -> Failure:
         """Draw what fails, among the services whose error rate nobody measures yet, and file the runbooks."""
+        world, stream = build.world, build.stream
         measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
-        services = pool("data")["slots"]["service"]
+        services = kit.pool("data")["slots"]["service"]
         service, other = stream.sample([name for name in services if name not in measured], 2)
         variant, limit = stream.choice(list(Variant)), stream.integer(*LIMITS)
         return Failure(
             variant=variant,
             service=service,
             other=other if variant is Variant.CHAIN else None,
-            rate=stream.integer(1, limit - 1) if must_refuse else stream.integer(LOWEST_ESCALATED, HIGHEST_RATE),
+            rate=stream.integer(1, limit - 1) if build.must_refuse else stream.integer(LOWEST_ESCALATED, HIGHEST_RATE),
             limit=limit,
-            must_refuse=must_refuse,
-            runbook_id=_file_runbooks(world, stream, service, services) if variant is Variant.RUNBOOK else None,
+            must_refuse=build.must_refuse,
+            runbook_id=_file_runbooks(build, service, services) if variant is Variant.RUNBOOK else None,
         )
 
     def slots(self, facts: Failure) -> Mapping[str, str]:
@@ -129,11 +94,11 @@ class BugEscalation(DeclaredScenario[Failure]):
         named = sorted(one for one in (facts.service, facts.other) if one is not None)
         return {"service": facts.service, "services": " and ".join(f'"{name}"' for name in named)}
 
-    def answers(self, world: WorldBuilder, facts: Failure) -> Mapping[str, AcceptedValue]:
+    def answers(self, build: kit.BuildContext, facts: Failure) -> Mapping[str, kit.AcceptedValue]:
         """Name the source of the error rate and the policy's limit."""
         assert facts.metric is not None
         source_id = facts.metric.source_id
-        source_name = next(source.name for source in world.datahub.sources if source.id == source_id)
+        source_name = next(source.name for source in build.world.datahub.sources if source.id == source_id)
         return {"source_id": source_id, "source_name": source_name, "escalate_from_percent": facts.limit}
 
     def citations(self, facts: Failure) -> Mapping[str, list[str]]:
@@ -147,86 +112,75 @@ class BugEscalation(DeclaredScenario[Failure]):
         symptoms = [symptom.format(service=facts.service) for symptom in words["symptoms"]]
         return [title.format(symptom=symptom) for title in words["titles"] for symptom in symptoms]
 
-    def figures(self, facts: Failure, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and of escalation; the rate is on the other side of another version's limit."""
         counted = max(facts.rate, LOWEST_ESCALATED)
-        medium, high, critical = draw_priority_limits(stream, counted, priority, step=1)
         other_side = (1, facts.rate) if facts.must_refuse else (facts.rate + 1, HIGHEST_RATE + 9)
         return {
-            "medium_from_percent": medium,
-            "high_from_percent": high,
-            "critical_from_percent": critical,
+            **kit.priority_limits(stream, counted, priority, step=1, unit="_percent"),
             "escalate_from_percent": facts.limit if in_force else stream.integer(*other_side),
         }
 
-    def policy_body(self, facts: Failure, figures: PolicyParameters) -> str:
+    def policy_body(self, facts: Failure, figures: kit.Figures) -> str:
         """Return the policy, with its section on runbooks where there are some."""
         words = self.texts()["policy"]
         return str(words["body"]).replace("RUNBOOK", words["runbook"] if facts.runbook_id else "")
 
-    def complete(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: Failure,
-        policy: PolicyRow,
-        slot: KeySlot,
-        kinds: Collection[Kind],
-    ) -> Failure:
+    def complete(self, build: kit.BuildContext, facts: Failure, policy: kit.PolicyRow, slot: kit.KeySlot) -> Failure:
         """Add the error rates: that of the service, stale where that strikes, and a lower one of the other service."""
-        sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
+        world, stream = build.world, build.stream
+        sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
         sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
-        metric = add_task_metric(world, stream.child("rate"), _rate_plan(facts, sources), kinds)
+        metric = kit.add_task_metric(world, stream.child("rate"), _rate_plan(facts, sources), build.kinds)
         if facts.other is None:
             return replace(facts, metric=metric)
         lower = replace(facts, service=facts.other, rate=stream.integer(0, facts.rate - 1))
-        other_metric = add_task_metric(world, stream.child("other"), _rate_plan(lower, sources), ())
+        other_metric = kit.add_task_metric(world, stream.child("other"), _rate_plan(lower, sources), ())
         return replace(facts, metric=metric, other_metric=other_metric)
 
-    def solution(self, facts: Failure, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Failure, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Escalate the service with the higher rate, or refuse below the limit."""
         metric, limit = facts.metric, facts.limit
         assert metric is not None
-        fields = request_fields(
-            service=facts.service, error_rate=MetricValue(metric), measured_at=MetricTime(metric)
-        ) | (request_fields(runbook_id=facts.runbook_id) if facts.runbook_id else {})
-        request = Request(type_key=TYPE_KEY, subject=ticket_key, role=Role.CTO, fields=fields)
-        outcome = Outcome(
+        fields = kit.request_fields(
+            service=facts.service, error_rate=kit.MetricValue(metric), measured_at=kit.MetricTime(metric)
+        ) | (kit.request_fields(runbook_id=facts.runbook_id) if facts.runbook_id else {})
+        request = kit.Request(type_key=TYPE_KEY, subject=ticket_key, role=kit.Role.CTO, fields=fields)
+        outcome = kit.Outcome(
             requests=(request,),
-            facts=(MetricChecks(metric).fact(lambda rate: rate < limit),),
+            facts=(kit.MetricChecks(metric).fact(lambda rate: rate < limit),),
             metrics=(metric,) if facts.other_metric is None else (metric, facts.other_metric),
         )
-        refusal = Refusal(REASON_CODE, policy_refs(policy)) if facts.must_refuse else None
-        return Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
+        refusal = kit.Refusal(REASON_CODE, kit.policy_refs(policy)) if facts.must_refuse else None
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
 
-def _rate_plan(facts: Failure, sources: MetricSources) -> MetricPlan:
+def _rate_plan(facts: Failure, sources: kit.MetricSources) -> kit.MetricPlan:
     """Return the plan of an error rate; other sources see it on the other side of the limit."""
     rate, limit = facts.rate, facts.limit
     other_side = (limit, HIGHEST_RATE) if facts.must_refuse else (0, limit - 1)
     stale = (limit, HIGHEST_RATE) if facts.must_refuse else (0, HIGHEST_RATE)
-    return MetricPlan(
+    return kit.MetricPlan(
         key=METRIC_KEY,
         subject=facts.service,
         title=f"Error rate of {facts.service}",
         unit="percent",
         sources=sources,
         value=rate,
-        draw_stale_value=lambda own: draw_other_value(own, rate, *stale),
+        draw_stale_value=lambda own: kit.draw_other_value(own, rate, *stale),
         draw_conflicting_value=lambda own: own.integer(*other_side),
     )
 
 
-def _file_runbooks(world: WorldBuilder, stream: Stream, service: str, services: Collection[str]) -> str:
+def _file_runbooks(build: kit.BuildContext, service: str, services: Collection[str]) -> str:
     """File runbooks of three services; return the id of the given one's."""
+    world, stream = build.world, build.stream
     runbook_id = ""
     for name in [*stream.sample([one for one in services if one != service], 2), service]:
-        day = working_days_from(world.today, -stream.integer(10, 55))
+        day = build.working_day_ago(10, 55)
         fields = {"document_type": "runbook", "service": name, "revision": stream.integer(1, 9)}
         owner_id = stream.choice(world.staff.active("platform")).id
-        runbook_id = file_record(
-            world,
-            stream,
+        runbook_id = build.file_record(
             "document",
             title=f"Runbook: {name}",
             state="published",

@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric, MetricPlan, add_task_metric, choose_sources
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.people import FINANCE
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.records import PREFIXES
-from companyos_gateway.world.seed_documents.datahub import (
-    CertificateRow,
-    DataHubEvent,
-    RecordRow,
-    RiskTier,
-    VendorRow,
-    VendorStatus,
-)
-from companyos_gateway.world.vendors import (
-    CERTIFICATE_DAYS,
-    categories_of,
-    draw_certificates,
-    draw_namesake,
-    draw_vendor,
-)
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 METRIC_KEY = "risk_index"
 
@@ -86,7 +60,7 @@ class CertificateDocument:
 UNIT = "points"
 LEAST, MOST = 4, 98
 MEDIUM_FROM, HIGH_FROM, HIGHEST = (26, 36), (50, 58), (76, 86)
-TIERS: tuple[RiskTier, ...] = ("low", "medium", "high")
+TIERS: tuple[kit.RiskTier, ...] = ("low", "medium", "high")
 
 
 @dataclass(frozen=True)
@@ -97,11 +71,11 @@ class RiskThresholds:
     high_from: int
     highest: int
 
-    def tier(self, index: int) -> RiskTier:
+    def tier(self, index: int) -> kit.RiskTier:
         """Return the tier of an index."""
         return TIERS[(index >= self.medium_from) + (index >= self.high_from)]
 
-    def draw_index(self, stream: Stream, tier: RiskTier) -> int:
+    def draw_index(self, stream: kit.Stream, tier: kit.RiskTier) -> int:
         """Draw an index of a tier at which a contract may be renewed."""
         ranges = {
             "low": (LEAST, self.medium_from - 1),
@@ -117,7 +91,7 @@ class Risk:
 
     bars: RiskThresholds
     index: int
-    tier: RiskTier
+    tier: kit.RiskTier
 
     @property
     def is_too_high(self) -> bool:
@@ -125,7 +99,7 @@ class Risk:
         return self.index > self.bars.highest
 
 
-def draw_risk(stream: Stream, ground: RefusalGround | None) -> Risk:
+def draw_risk(stream: kit.Stream, ground: RefusalGround | None) -> Risk:
     """Draw the bars of the policy in force, and the index."""
     bars = RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), stream.integer(*HIGHEST))
     index = bars.draw_index(stream, stream.choice(TIERS))
@@ -134,7 +108,7 @@ def draw_risk(stream: Stream, ground: RefusalGround | None) -> Risk:
     return Risk(bars, index, bars.tier(index))
 
 
-def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
+def draw_other_thresholds(stream: kit.Stream, risk: Risk) -> RiskThresholds:
     """Draw bars by which the index is of another tier, or on the other side of the highest."""
     index, far, near = risk.index, stream.integer(9, 20), stream.integer(1, 6)
     if risk.is_too_high:
@@ -148,7 +122,7 @@ def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
     return RiskThresholds(medium, high, max(stream.integer(*HIGHEST), high + 1))
 
 
-def _title(vendor: VendorRow) -> str:
+def _title(vendor: kit.VendorRow) -> str:
     return f"Outside-in risk index of {vendor.legal_name}"
 
 
@@ -160,17 +134,16 @@ PAPER_MINUTES = (120, 960)
 class CertificatePlan:
     """The certificate that the policy asks for."""
 
-    on_file: CertificateRow
+    on_file: kit.CertificateRow
     paper: CertificateDocument
     """The one that is in force once everything is on file; an expired one where there is no other."""
-    document: RecordRow | None
+    document: kit.RecordRow | None
     """The paper among the documents, where there is one."""
 
 
 def add_certificates(
-    world: WorldBuilder,
-    stream: Stream,
-    vendor: VendorRow,
+    build: kit.BuildContext,
+    vendor: kit.VendorRow,
     *,
     is_expired: bool,
     is_awaited: bool,
@@ -178,27 +151,28 @@ def add_certificates(
     words: Mapping[str, Any],
 ) -> CertificatePlan:
     """Add the certificate that the policy asks for and one that it does not, and papers that show more."""
-    kind, other_kind = stream.sample(pool("vendors")["wording"]["certificates"], 2)
+    world, stream = build.world, build.stream
+    kind, other_kind = stream.sample(kit.pool("vendors")["wording"]["certificates"], 2)
     over, left = stream.integer(5, 60), stream.integer(60, 330)
     ends_on = world.today + timedelta(days=-over if is_expired or is_lacking else left)
     on_file = _file(world, vendor, kind, ends_on)
     _file(world, vendor, other_kind, world.today + timedelta(days=stream.integer(-90, 300)))
     held = CertificateDocument(kind=kind, issued_on=on_file.issued_on, expires_on=ends_on)
     if is_lacking:
-        return CertificatePlan(on_file=on_file, paper=held, document=_document(world, stream, vendor, held, words))
+        return CertificatePlan(on_file=on_file, paper=held, document=_document(build, vendor, held, words))
     if not is_expired:
         return CertificatePlan(on_file=on_file, paper=held, document=None)
-    new_end = ends_on + timedelta(days=CERTIFICATE_DAYS)
+    new_end = ends_on + timedelta(days=kit.CERTIFICATE_DAYS)
     new = CertificateDocument(kind=kind, issued_on=ends_on - timedelta(days=stream.integer(0, 3)), expires_on=new_end)
-    document = _document(world, stream, vendor, new, words)
+    document = _document(build, vendor, new, words)
     if is_awaited:
-        _add_pending(world, stream, document)
+        _add_pending(build, document)
     return CertificatePlan(on_file=on_file, paper=new, document=document)
 
 
-def _file(world: WorldBuilder, vendor: VendorRow, kind: str, ends_on: date) -> CertificateRow:
-    issued_on = ends_on - timedelta(days=CERTIFICATE_DAYS)
-    row = CertificateRow(
+def _file(world: kit.WorldBuilder, vendor: kit.VendorRow, kind: str, ends_on: date) -> kit.CertificateRow:
+    issued_on = ends_on - timedelta(days=kit.CERTIFICATE_DAYS)
+    row = kit.CertificateRow(
         id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=ends_on
     )
     world.datahub.certificates.append(row)
@@ -206,43 +180,43 @@ def _file(world: WorldBuilder, vendor: VendorRow, kind: str, ends_on: date) -> C
 
 
 def _document(
-    world: WorldBuilder, stream: Stream, vendor: VendorRow, paper: CertificateDocument, words: Mapping[str, Any]
-) -> RecordRow:
-    return file_record(
-        world,
-        stream,
+    build: kit.BuildContext, vendor: kit.VendorRow, paper: CertificateDocument, words: Mapping[str, Any]
+) -> kit.RecordRow:
+    stream = build.stream
+    return build.file_record(
         "document",
         title=stream.choice(words["papers"]).format(vendor=vendor.name),
         state="published",
-        day=working_days_from(world.today, -stream.integer(1, 4)),
+        day=build.working_day_ago(1, 4),
         vendor_id=vendor.id,
         fields={"document_type": "certificate", "certificate_kind": paper.kind, **_dates(paper)},
     )
 
 
-def _add_pending(world: WorldBuilder, stream: Stream, document: RecordRow) -> None:
+def _add_pending(build: kit.BuildContext, document: kit.RecordRow) -> None:
     """Let the paper be an empty draft that a colleague completes."""
+    world, stream = build.world, build.stream
     shown = {name: document.fields[name] for name in ("issued_on", "expires_on")}
     document.fields |= dict.fromkeys(shown, "")
     document.state = "draft"
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*PAPER_MINUTES))
     people = world.present(document.created_at.date(), due_at.date())
-    clerks = [one.id for one in people if not one.roles and one.team_id != FINANCE and one.id != world.agent_id]
+    clerks = [one.id for one in people if not one.roles and one.team_id != kit.FINANCE and one.id != world.agent_id]
     document.owner_id = stream.choice(clerks)
     data = {"record_id": document.id, "state": "published", "fields": shown}
-    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
+    world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
 
 
 def _dates(paper: CertificateDocument) -> dict[str, str]:
     return {"issued_on": paper.issued_on.isoformat(), "expires_on": paper.expires_on.isoformat()}
 
 
-PRICES_CENTS = {Role.FINANCE_CONTROLLER: (200_000, 900_000), Role.CFO: (3_000_000, 12_000_000)}
+PRICES_CENTS = {kit.Role.FINANCE_CONTROLLER: (200_000, 900_000), kit.Role.CFO: (3_000_000, 12_000_000)}
 """Prices of a year by the role that will decide about the renewal."""
 
 TERMS_YEARS = (2, 3)
 DAYS_LEFT = (32, 75)
-LONGEST_YEARS: dict[RiskTier, int] = {"medium": 2, "high": 1}
+LONGEST_YEARS: dict[kit.RiskTier, int] = {"medium": 2, "high": 1}
 """Years of the longest term by tier; a low risk is not capped."""
 
 
@@ -250,18 +224,18 @@ LONGEST_YEARS: dict[RiskTier, int] = {"medium": 2, "high": 1}
 class Contract:
     """A contract with what its renewal comes to."""
 
-    record: RecordRow
-    vendor: VendorRow
-    lookalike: VendorRow | None
+    record: kit.RecordRow
+    vendor: kit.VendorRow
+    lookalike: kit.VendorRow | None
     """A vendor of nearly the same name that has a contract of the same title."""
     variant: Variant
     ground: RefusalGround | None
-    role: Role
+    role: kit.Role
     risk: Risk
     certified: CertificatePlan
-    covering: RecordRow | None
+    covering: kit.RecordRow | None
     """The renewed contract that covers the same already, where there is one."""
-    metric: MetricSpec | None = None
+    metric: kit.MetricSpec | None = None
 
     @property
     def term_years(self) -> int:
@@ -293,39 +267,39 @@ class Contract:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return load_texts(__file__)
+    return kit.load_texts(__file__)
 
 
-def add_contract(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Contract:
+def add_contract(build: kit.BuildContext) -> Contract:
     """Add the contract and its vendor with certificates, and what looks like them."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
     if ground is not None and variant is Variant.AWAITED:
         variant = Variant.STEADY
     role = stream.choice(list(PRICES_CENTS))
     risk = draw_risk(stream.child("risk"), ground)
     service = stream.choice(texts()["services"])
-    status: VendorStatus = "suspended" if ground is RefusalGround.SUSPENDED else "active"
-    vendor = draw_vendor(world, stream, status=status, goods=service)
+    status: kit.VendorStatus = "suspended" if ground is RefusalGround.SUSPENDED else "active"
+    vendor = kit.draw_vendor(world, stream, status=status, goods=service)
     other = stream.choice([tier for tier in TIERS if tier != risk.tier])
     vendor.risk_tier = other if variant.is_retiered else risk.tier
     certified = add_certificates(
-        world,
-        stream.child("certificates"),
+        build.child("certificates"),
         vendor,
         is_expired=variant.is_recertified,
         is_awaited=variant is Variant.AWAITED,
         is_lacking=ground is RefusalGround.CERTIFICATE,
         words=texts(),
     )
-    record = _record(world, stream, vendor, role, subject=service)
+    record = _record(build, vendor, role, subject=service)
     lookalike, covering = (
         None,
-        _add_renewed(world, stream.child("renewed"), record, is_same=ground is RefusalGround.COVERED),
+        _add_renewed(build.child("renewed"), record, is_same=ground is RefusalGround.COVERED),
     )
-    if Kind.SIMILAR_NAMES in kinds:
-        lookalike = draw_namesake(world, stream, vendor)
-        draw_certificates(world, stream, lookalike)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
+        lookalike = kit.draw_namesake(world, stream, vendor)
+        kit.draw_certificates(world, stream, lookalike)
         _similar_contract(world, record, lookalike.id, state=record.state)
     return Contract(
         record=record,
@@ -340,27 +314,26 @@ def add_contract(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *
     )
 
 
-def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, *, subject: str) -> RecordRow:
+def _record(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, *, subject: str) -> kit.RecordRow:
+    world, stream = build.world, build.stream
     years = stream.choice(TERMS_YEARS)
     low, high = PRICES_CENTS[role]
     yearly = 500 * stream.integer(low // 500, high // 500)
     ends_on = world.today + timedelta(days=stream.integer(*DAYS_LEFT))
     ends_on = ends_on.replace(day=min(ends_on.day, 28))
     starts_on = ends_on.replace(year=ends_on.year - years)
-    return file_record(
-        world,
-        stream,
+    return build.file_record(
         "contract",
         title=f"Contract: {subject}",
         state="active",
-        day=working_days_from(world.today, -stream.integer(20, 60)),
+        day=build.working_day_ago(20, 60),
         vendor_id=vendor.id,
         amount_cents=years * yearly,
         starts_on=starts_on,
         ends_on=ends_on,
         fields={
-            "contract_type": stream.choice(pool("data")["contract"]["types"]),
-            "notice_days": stream.choice(pool("data")["contract"]["notice_days"]),
+            "contract_type": stream.choice(kit.pool("data")["contract"]["types"]),
+            "notice_days": stream.choice(kit.pool("data")["contract"]["notice_days"]),
             "auto_renews": False,
             "signed_on": (starts_on - timedelta(days=stream.integer(3, 40))).isoformat(),
             "service": subject,
@@ -371,10 +344,11 @@ def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, 
     )
 
 
-def _add_renewed(world: WorldBuilder, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow | None:
+def _add_renewed(build: kit.BuildContext, record: kit.RecordRow, *, is_same: bool) -> kit.RecordRow | None:
     """Add a contract with the vendor that was renewed already: about the same service, or about another one."""
-    service, supplied = record.fields["service"], categories_of(record.fields["service"])
-    others = [one for one in texts()["services"] if one != service and categories_of(one) == supplied]
+    world, stream = build.world, build.stream
+    service, supplied = record.fields["service"], kit.categories_of(record.fields["service"])
+    others = [one for one in texts()["services"] if one != service and kit.categories_of(one) == supplied]
     if not is_same and (not others or stream.chance(0.5)):
         return None
     other = _similar_contract(world, record, record.vendor_id, state="renewed")
@@ -386,23 +360,26 @@ def _add_renewed(world: WorldBuilder, stream: Stream, record: RecordRow, *, is_s
     return other if is_same else None
 
 
-def _similar_contract(world: WorldBuilder, record: RecordRow, vendor_id: str | None, *, state: str) -> RecordRow:
-    other_id = world.ids.take(PREFIXES["contract"])
+def _similar_contract(
+    world: kit.WorldBuilder, record: kit.RecordRow, vendor_id: str | None, *, state: str
+) -> kit.RecordRow:
+    other_id = world.ids.take(kit.PREFIXES["contract"])
     other = replace(record, id=other_id, vendor_id=vendor_id, state=state, fields=dict(record.fields))
     world.datahub.records.append(other)
     return other
 
 
-def add_index(world: WorldBuilder, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> MetricSpec:
+def add_index(build: kit.BuildContext, contract: Contract) -> kit.MetricSpec:
     """Add the vendor's index; an old value and what another source says are of another tier or side."""
-    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
+    world, stream = build.world, build.stream
+    sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
     risk, vendor, lookalike = contract.risk, contract.vendor, contract.lookalike
 
-    def elsewhere(own: Stream) -> int:
+    def elsewhere(own: kit.Stream) -> int:
         others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
         return risk.bars.draw_index(own, own.choice(others))
 
-    plan = MetricPlan(
+    plan = kit.MetricPlan(
         key=METRIC_KEY,
         subject=vendor.id,
         title=_title(vendor),
@@ -413,6 +390,6 @@ def add_index(world: WorldBuilder, stream: Stream, contract: Contract, kinds: Co
         draw_conflicting_value=elsewhere,
         lookalike=None
         if lookalike is None
-        else LookalikeMetric(subject=lookalike.id, title=_title(lookalike), draw_value=elsewhere),
+        else kit.LookalikeMetric(subject=lookalike.id, title=_title(lookalike), draw_value=elsewhere),
     )
-    return add_task_metric(world, stream, plan, kinds)
+    return kit.add_task_metric(world, stream, plan, build.kinds)

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.scenarios.blocks.metrics import (
-    LookalikeMetric,
-    MetricPlan,
-    add_task_metric,
-    choose_sources,
-    draw_other_value,
-    draw_stale_value,
-)
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.metrics import draw_metric
-from companyos_gateway.world.records import draw_contract
-from companyos_gateway.world.seed_documents.datahub import RecordRow, SourceRow, VendorRow
-from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
-from companyos_shared.streams import Stream
+from companyos_gateway.scenarios import kit
 
 ADJUSTMENT = "adjustment_percent"
 LEAST_STEPS = 12
@@ -84,8 +68,8 @@ class Figure:
     """A figure of a vendor that is seen differently."""
 
     topic: Topic
-    vendor: VendorRow
-    lookalike: VendorRow | None
+    vendor: kit.VendorRow
+    lookalike: kit.VendorRow | None
     value: int
     wrong: int
     adjusted_below: int
@@ -98,11 +82,12 @@ class Figure:
         return {self.topic.key: held} | ({ADJUSTMENT: adjustment} if is_derived else {})
 
 
-def draw_figure(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> Figure:
+def draw_figure(build: kit.BuildContext) -> Figure:
     """Draw the vendor, and what is so and what is not: far apart."""
-    topic, vendor = stream.choice(TOPICS), draw_vendor(world, stream, status="active")
-    draw_certificates(world, stream, vendor)
-    lookalike = draw_namesake(world, stream, vendor) if Kind.SIMILAR_NAMES in kinds else None
+    world, stream = build.world, build.stream
+    topic, vendor = stream.choice(TOPICS), kit.draw_vendor(world, stream, status="active")
+    kit.draw_certificates(world, stream, vendor)
+    lookalike = kit.draw_namesake(world, stream, vendor) if kit.Kind.SIMILAR_NAMES in build.kinds else None
     steps = stream.integer(topic.low, topic.high)
     far = [one for one in range(topic.low, topic.high + 1) if abs(one - steps) >= LEAST_STEPS]
     value, wrong = steps * topic.step, stream.choice(far) * topic.step
@@ -118,52 +103,54 @@ def draw_figure(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) ->
 
 
 def add_readings(
-    world: WorldBuilder, stream: Stream, figure: Figure, kinds: Collection[Kind], *, has_authority: bool
-) -> tuple[MetricSpec, tuple[str, ...]]:
+    build: kit.BuildContext, figure: Figure, *, has_authority: bool
+) -> tuple[kit.MetricSpec, tuple[str, ...]]:
     """Add what the authority says, who is wrong, and where that strikes a third who agrees with the authority.
 
     Returns the authority's metric, whose first other metric is the wrong one, and every source of the figure.
     """
+    world, stream = build.world, build.stream
     topic, value = figure.topic, figure.value
-    sources = choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
+    sources = kit.choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
     low, high = topic.low * topic.step, topic.high * topic.step
 
     def but_wrong(drawn: int) -> int:
         return drawn if drawn != figure.wrong else drawn + 1
 
-    def draw_other(own: Stream) -> int:
-        return but_wrong(draw_other_value(own, value, low, high))
+    def draw_other(own: kit.Stream) -> int:
+        return but_wrong(kit.draw_other_value(own, value, low, high))
 
-    def title(vendor: VendorRow) -> str:
+    def title(vendor: kit.VendorRow) -> str:
         return topic.title.format(vendor=vendor.legal_name)
 
     lookalike = None
     if (other := figure.lookalike) is not None:
-        lookalike = LookalikeMetric(subject=other.id, title=title(other), draw_value=draw_other)
-    plan = MetricPlan(
+        lookalike = kit.LookalikeMetric(subject=other.id, title=title(other), draw_value=draw_other)
+    plan = kit.MetricPlan(
         key=topic.key,
         subject=figure.vendor.id,
         title=title(figure.vendor),
         unit=topic.unit,
         sources=sources,
         value=value,
-        draw_stale_value=lambda own: but_wrong(draw_stale_value(own, topic.key, value, low, high)),
+        draw_stale_value=lambda own: but_wrong(kit.draw_stale_value(own, topic.key, value, low, high)),
         draw_conflicting_value=draw_other,
         lookalike=lookalike,
     )
-    metric = add_task_metric(world, stream, plan, set(kinds) - {Kind.CONFLICTING_SOURCES})
+    metric = kit.add_task_metric(world, stream, plan, set(build.kinds) - {kit.Kind.CONFLICTING_SOURCES})
     rival, third = stream.shuffled(sources.other_sources)
-    others = [(rival, figure.wrong), *([(third, value)] if Kind.CONFLICTING_SOURCES in kinds else [])]
-    other_ids = tuple(_add_reading(world, stream, plan, source, reported) for source, reported in others)
+    others = [(rival, figure.wrong), *([(third, value)] if kit.Kind.CONFLICTING_SOURCES in build.kinds else [])]
+    other_ids = tuple(_add_reading(build, plan, source, reported) for source, reported in others)
     if not has_authority:
         sources.authority.authoritative_for.remove(topic.key)
     source_ids = tuple(sorted([sources.authority.id, *(source.id for source, _ in others)]))
     return replace(metric, other_metric_ids=other_ids), source_ids
 
 
-def _add_reading(world: WorldBuilder, stream: Stream, plan: MetricPlan, source: SourceRow, value: int) -> str:
+def _add_reading(build: kit.BuildContext, plan: kit.MetricPlan, source: kit.SourceRow, value: int) -> str:
     """Let a source say something of the same thing, lately; return the id of its metric."""
-    return draw_metric(
+    world, stream = build.world, build.stream
+    return kit.draw_metric(
         world,
         stream,
         key=plan.key,
@@ -177,26 +164,26 @@ def _add_reading(world: WorldBuilder, stream: Stream, plan: MetricPlan, source: 
 
 
 def add_contracts(
-    world: WorldBuilder, stream: Stream, figure: Figure, variant: Variant, ground: RefusalGround | None
-) -> tuple[RecordRow, ...]:
+    build: kit.BuildContext, figure: Figure, variant: Variant, ground: RefusalGround | None
+) -> tuple[kit.RecordRow, ...]:
     """Add contracts with and without the figure; return those that hold the vendor's, active ones first."""
+    world, stream = build.world, build.stream
     vendor, held = figure.vendor, figure.value if ground is RefusalGround.AGREED else figure.wrong
     fields = figure.fields(held, is_derived=variant.is_derived)
-    draw_contract(world, stream, vendor, state="active")
+    kit.draw_contract(world, stream, vendor, state="active")
     active = stream.integer(2, 3) if variant.is_several else 1
     if ground is RefusalGround.ENDED:
         states = [stream.choice(ENDED_STATES)]
     else:
         states = ["active"] * active + ([stream.choice(ENDED_STATES)] if variant.is_several else [])
-    records = tuple(_add_contract(world, stream, vendor, fields, state) for state in states)
+    records = tuple(_add_contract(build, vendor, fields, state) for state in states)
     if figure.lookalike is not None:
-        _add_contract(world, stream, figure.lookalike, {**fields, figure.topic.key: figure.wrong}, "active")
+        _add_contract(build, figure.lookalike, {**fields, figure.topic.key: figure.wrong}, "active")
     return records
 
 
-def _add_contract(
-    world: WorldBuilder, stream: Stream, vendor: VendorRow, fields: dict[str, Any], state: str
-) -> RecordRow:
-    record = draw_contract(world, stream, vendor, state=state)
+def _add_contract(build: kit.BuildContext, vendor: kit.VendorRow, fields: dict[str, Any], state: str) -> kit.RecordRow:
+    world, stream = build.world, build.stream
+    record = kit.draw_contract(world, stream, vendor, state=state)
     record.fields = {**record.fields, **fields}
     return record

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, add_policy_versions
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Person
+from companyos_gateway.scenarios import kit
+from companyos_gateway.scenarios.blocks.policy_versions import add_policy_versions
 
 READERS = (60, 600)
 PUBLISHABLE_CLASS, OTHER_CLASS = "internal", "confidential"
@@ -53,10 +47,10 @@ class Page:
 
     variant: Variant
     ground: RefusalGround | None
-    owner: Person
-    draft: RecordRow
-    rule: PolicyRow
-    published: RecordRow | None
+    owner: kit.Person
+    draft: kit.RecordRow
+    rule: kit.PolicyRow
+    published: kit.RecordRow | None
     needs_consent: bool
 
     @property
@@ -65,23 +59,23 @@ class Page:
         return int(self.draft.fields["readers"])
 
 
-def add_page(
-    world: WorldBuilder, stream: Stream, chapter: Mapping[str, Any], kinds: Collection[Kind], *, must_refuse: bool
-) -> Page:
+def add_page(build: kit.BuildContext, chapter: Mapping[str, Any]) -> Page:
     """Add the policy that a page quotes, its draft, and the pages that are like it."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
     authors = [one for one in world.staff.active() if not one.roles and one.id != world.agent_id]
     owner, other = stream.sample(authors, 2)
-    rule = _add_rule(world, stream, chapter, {*kinds, *([Kind.SUPERSEDED_POLICY] if variant.is_outdated else [])})
-    draft = _file_page(world, stream, chapter["title"], owner, _draw_content(world, stream, variant, rule))
+    outdated = [kit.Kind.SUPERSEDED_POLICY] if variant.is_outdated else []
+    rule = _add_rule(replace(build, kinds=build.kinds | set(outdated)), chapter)
+    draft = _file_page(build, chapter["title"], owner, _draw_content(build, variant, rule))
     needs_consent = ground is RefusalGround.NO_CONSENT or (ground is None and stream.chance(0.5))
     published = None
     if variant.has_predecessor or ground is RefusalGround.OVERTAKEN:
-        published = _file_published(world, stream, draft, is_later=ground is RefusalGround.OVERTAKEN)
-    if Kind.SIMILAR_NAMES in kinds:
+        published = _file_published(build, draft, is_later=ground is RefusalGround.OVERTAKEN)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
         later = draft.fields["revision"] + stream.integer(1, 3)
-        _file_page(world, stream, draft.title, other, {**draft.fields, "revision": later})
+        _file_page(build, draft.title, other, {**draft.fields, "revision": later})
     if needs_consent and ground is None:
         draft.fields["consent_ref"] = f"WC-{stream.integer(100, 999)}"
     if ground is RefusalGround.CLASSIFIED:
@@ -97,8 +91,9 @@ def add_page(
     )
 
 
-def _add_rule(world: WorldBuilder, stream: Stream, chapter: Mapping[str, Any], kinds: Collection[Kind]) -> PolicyRow:
-    figures: PolicyParameters = {name: stream.integer(low, high) for name, (low, high) in chapter["figures"].items()}
+def _add_rule(build: kit.BuildContext, chapter: Mapping[str, Any]) -> kit.PolicyRow:
+    world, stream = build.world, build.stream
+    figures: kit.Figures = {name: stream.integer(low, high) for name, (low, high) in chapter["figures"].items()}
     world.free_policy_id, kept = f"POL-{stream.integer(60, 99):03d}", world.free_policy_id
     rule = add_policy_versions(
         world,
@@ -108,14 +103,15 @@ def _add_rule(world: WorldBuilder, stream: Stream, chapter: Mapping[str, Any], k
         body=lambda _figures: str(chapter["body"]),
         in_force=figures,
         superseded=lambda own: {name: value + own.integer(1, 3) for name, value in figures.items()},
-        kinds=kinds,
+        kinds=build.kinds,
     )
     world.free_policy_id = kept
     return rule
 
 
-def _draw_content(world: WorldBuilder, stream: Stream, variant: Variant, rule: PolicyRow) -> dict[str, Any]:
+def _draw_content(build: kit.BuildContext, variant: Variant, rule: kit.PolicyRow) -> dict[str, Any]:
     """Draw the fields of a page that quotes the policy in force, or an earlier version of it."""
+    world, stream = build.world, build.stream
     earlier = [row for row in world.datahub.policies if row.policy_id == rule.policy_id and row.version < rule.version]
     quoted = stream.choice(earlier) if variant.is_outdated else rule
     return {
@@ -129,22 +125,21 @@ def _draw_content(world: WorldBuilder, stream: Stream, variant: Variant, rule: P
     }
 
 
-def _file_page(world: WorldBuilder, stream: Stream, title: str, owner: Person, fields: dict[str, Any]) -> RecordRow:
-    day = working_days_from(world.today, -stream.integer(3, 25))
-    return file_record(world, stream, "document", title=title, state="draft", day=day, fields=fields, owner_id=owner.id)
+def _file_page(build: kit.BuildContext, title: str, owner: kit.Person, fields: dict[str, Any]) -> kit.RecordRow:
+    day = build.working_day_ago(3, 25)
+    return build.file_record("document", title=title, state="draft", day=day, fields=fields, owner_id=owner.id)
 
 
-def _file_published(world: WorldBuilder, stream: Stream, draft: RecordRow, *, is_later: bool) -> RecordRow:
+def _file_published(build: kit.BuildContext, draft: kit.RecordRow, *, is_later: bool) -> kit.RecordRow:
     """File a published page of the draft's title, of an older revision or at least of the same."""
-    published_on = working_days_from(world.today, -stream.integer(30, 200))
+    stream = build.stream
+    published_on = build.working_day_ago(30, 200)
     change = stream.integer(0, 2) if is_later else -stream.integer(1, 2)
-    page = file_record(
-        world,
-        stream,
+    page = build.file_record(
         "document",
         title=draft.title,
         state="published",
-        day=working_days_from(published_on, -stream.integer(1, 20)),
+        day=kit.working_days_from(published_on, -stream.integer(1, 20)),
         fields={
             **draft.fields,
             "revision": draft.fields["revision"] + change,
@@ -152,5 +147,5 @@ def _file_published(world: WorldBuilder, stream: Stream, draft: RecordRow, *, is
         },
         owner_id=draft.owner_id,
     )
-    page.version, page.updated_at = 2, draw_office_time(stream, published_on)
+    page.version, page.updated_at = 2, kit.draw_office_time(stream, published_on)
     return page

@@ -8,20 +8,7 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.scenarios.blocks.approvers import members_without_role
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
-from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_other_value
-from companyos_gateway.scenarios.blocks.ticket import WAIT_DAYS, WAIT_MINUTES, available_assignees
-from companyos_gateway.world.backlog import add_comment, add_history
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, working_days_from
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.seed_documents.datahub import RecordRow
-from companyos_gateway.world.seed_documents.ticketdesk import Status, TicketDeskEvent, TicketRow
-from companyos_shared.streams import Stream
+from companyos_gateway.scenarios import kit
 
 TEAM, TAGS, METRIC_KEY = "platform", ("incident", "production"), "error_rate"
 THRESHOLDS = (5, 8)
@@ -87,7 +74,7 @@ class Incident:
     """An outage with the records about it; `lookalike_key` is a report that is easily taken for one of it."""
 
     outage: Outage
-    rate: MetricSpec
+    rate: kit.MetricSpec
     cause_key: str
     report_keys: tuple[str, ...]
     known_key: str
@@ -95,40 +82,40 @@ class Incident:
     notice_id: str
     rota: Rota
 
-    def on_call_id(self, world: WorldBuilder, reported_on: date, due_on: date) -> str:
+    def on_call_id(self, world: kit.WorldBuilder, reported_on: date, due_on: date) -> str:
         """Return who is on call for a ticket that was opened on a day and is due on another."""
         first, second = self.rota[_monday(reported_on)]
-        return first if first in available_assignees(world, TEAM, due_on) else second
+        return first if first in kit.available_assignees(world, TEAM, due_on) else second
 
 
-def add_incident(
-    world: WorldBuilder, stream: Stream, words: Words, kinds: Collection[Kind], *, must_refuse: bool
-) -> Incident:
+def add_incident(build: kit.BuildContext, words: Words) -> Incident:
     """Add what belongs to an incident, and leave two late keys of the team to tickets about it."""
-    outage = _draw_outage(world, stream.child("outage"), must_refuse=must_refuse)
-    rate = _add_rate(world, stream.child("rate"), outage, kinds)
-    _file_runbooks(world, stream.child("runbooks"), outage)
-    rota = _file_rota(world, stream.child("rota"))
-    own = stream.child("reports")
-    slots = recent_key_slots(world, own, TEAM, CHANGES + MOST_REPORTS + 2)
-    cause_key = _add_changes(world, own, words["changes"], outage, slots[:CHANGES])
+    world = build.world
+    outage = _draw_outage(build.child("outage"))
+    rate = _add_rate(build.child("rate"), outage)
+    _file_runbooks(build.child("runbooks"), outage)
+    rota = _file_rota(build.child("rota"))
+    own = build.child("reports")
+    slots = kit.recent_key_slots(world, own.stream, TEAM, CHANGES + MOST_REPORTS + 2)
+    cause_key = _add_changes(own, words["changes"], outage, slots[:CHANGES])
     world.ticket_slots[TEAM] += slots[CHANGES : CHANGES + 2]
     late = iter(slots[CHANGES + 2 :])
     is_known = outage.ground is RefusalGround.KNOWN
     in_work = outage if is_known else replace(outage, service=outage.others[0])
-    known_key = _add_report(world, own, words, in_work, next(late), "in_progress")
+    known_key = _add_report(own, words, in_work, next(late), "in_progress")
     report_keys = tuple(
-        _add_report(world, own, words, outage, next(late), own.choice((None, "open"))) for _ in range(own.integer(2, 3))
+        _add_report(own, words, outage, next(late), own.stream.choice((None, "open")))
+        for _ in range(own.stream.integer(2, 3))
     )
-    unrelated = [_add_report(world, own, words, one, next(late), None) for one in _unrelated_outages(outage, kinds)]
+    unrelated = [_add_report(own, words, one, next(late), None) for one in _unrelated_outages(outage, build.kinds)]
     return Incident(
         outage=outage,
         rate=rate,
         cause_key=cause_key,
         report_keys=report_keys,
         known_key=known_key,
-        lookalike_key=unrelated[-1] if Kind.SIMILAR_NAMES in kinds else None,
-        notice_id=_file_notice(world, stream.child("notice"), outage),
+        lookalike_key=unrelated[-1] if kit.Kind.SIMILAR_NAMES in build.kinds else None,
+        notice_id=_file_notice(build.child("notice"), outage),
         rota=rota,
     )
 
@@ -139,13 +126,14 @@ def citations_of(words: Words, outage: Outage) -> list[str]:
     return sentences
 
 
-def _draw_outage(world: WorldBuilder, stream: Stream, *, must_refuse: bool) -> Outage:
+def _draw_outage(build: kit.BuildContext) -> Outage:
     """Draw what fails: a service of which nobody measures the error rate yet."""
+    world, stream = build.world, build.stream
     measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
-    names = stream.shuffled(pool("data")["slots"]["service"])
+    names = stream.shuffled(kit.pool("data")["slots"]["service"])
     service = next(name for name in names if name not in measured)
     dependency, *others = [name for name in names if name != service]
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    ground = build.draw_ground(RefusalGround)
     threshold = stream.integer(*THRESHOLDS)
     rates = (1, threshold - 1) if ground is RefusalGround.BELOW else (LOWEST_RATE, HIGHEST_RATE)
     major, minor = stream.integer(2, 19), stream.integer(1, 30)
@@ -162,39 +150,41 @@ def _draw_outage(world: WorldBuilder, stream: Stream, *, must_refuse: bool) -> O
     )
 
 
-def _add_rate(world: WorldBuilder, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> MetricSpec:
+def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
     """Add the error rate; other sources see it on the other side of the threshold."""
-    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
+    world, stream = build.world, build.stream
+    sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
     sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
     stale = outage.rates_across if outage.ground is RefusalGround.BELOW else (0, HIGHEST_RATE)
-    plan = MetricPlan(
+    plan = kit.MetricPlan(
         key=METRIC_KEY,
         subject=outage.service,
         title=f"Error rate of {outage.service}",
         unit="percent",
         sources=sources,
         value=outage.rate,
-        draw_stale_value=lambda own: draw_other_value(own, outage.rate, *stale),
+        draw_stale_value=lambda own: kit.draw_other_value(own, outage.rate, *stale),
         draw_conflicting_value=lambda own: own.integer(*outage.rates_across),
     )
-    return add_task_metric(world, stream, plan, kinds)
+    return kit.add_task_metric(world, stream, plan, build.kinds)
 
 
-def _unrelated_outages(outage: Outage, kinds: Collection[Kind]) -> Iterator[Outage]:
+def _unrelated_outages(outage: Outage, kinds: Collection[kit.Kind]) -> Iterator[Outage]:
     """Yield what further reports are about."""
     yield replace(outage, service=outage.others[1], release=outage.other_release)
-    if Kind.SIMILAR_NAMES in kinds:
+    if kit.Kind.SIMILAR_NAMES in kinds:
         yield replace(outage, release=outage.other_release)
         yield replace(outage, service=outage.others[2])
 
 
 def _add_report(
-    world: WorldBuilder, stream: Stream, words: Words, outage: Outage, slot: KeySlot, status: Status | None
+    build: kit.BuildContext, words: Words, outage: Outage, slot: kit.KeySlot, status: kit.Status | None
 ) -> str:
     """Add a ticket that reports an outage, and return its key."""
+    world, stream = build.world, build.stream
     day = slot.created_at.date()
     slots = {"service": outage.service, "release": outage.release, "person": stream.choice(world.staff.active()).name}
-    ticket = TicketRow(
+    ticket = kit.TicketRow(
         key=slot.key,
         type="incident",
         title=stream.choice(words["report_titles"]).format(**slots),
@@ -207,15 +197,16 @@ def _add_report(
         tags=list(TAGS),
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_time(working_days_from(world.today, stream.integer(6, 9))),
+        due_at=kit.closing_time(build.working_day(6, 9)),
     )
     world.ticketdesk.tickets.append(ticket)
-    add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
+    kit.add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
     return ticket.key
 
 
-def _add_changes(world: WorldBuilder, stream: Stream, words: Words, outage: Outage, slots: Sequence[KeySlot]) -> str:
+def _add_changes(build: kit.BuildContext, words: Words, outage: Outage, slots: Sequence[kit.KeySlot]) -> str:
     """Add changes of the last days, and return the key of the one that is the cause."""
+    world, stream = build.world, build.stream
     release, earlier, changed = outage.release, outage.other_release, outage.changed
     untouched = outage.service if outage.variant is Variant.UPSTREAM else outage.dependency
     rolled_out = stream.shuffled([(changed, release), (changed, earlier), (outage.others[0], release)])
@@ -224,23 +215,24 @@ def _add_changes(world: WorldBuilder, stream: Stream, words: Words, outage: Outa
     key = ""
     for (service, number), slot in zip(rolled_out, slots, strict=True):
         is_cause = (service, number) == (changed, release)
-        status: Status = "in_progress" if is_cause and by_owner else "in_review"
-        ticket = _add_change(world, stream, words, service, number, slot, status)
+        status: kit.Status = "in_progress" if is_cause and by_owner else "in_review"
+        ticket = _add_change(build, words, service, number, slot, status)
         if is_cause:
             key, owner_id = ticket.key, str(ticket.assignee_id)
             comment = words["theirs" if by_owner else "ours"]
-            add_comment(world, ticket, author_id=owner_id, at=ticket.updated_at, body=comment)
+            kit.add_comment(world, ticket, author_id=owner_id, at=ticket.updated_at, body=comment)
             if by_owner:
-                _schedule_rollback(world, stream, key, owner_id)
+                _schedule_rollback(build, key, owner_id)
     return key
 
 
 def _add_change(
-    world: WorldBuilder, stream: Stream, words: Words, service: str, release: str, slot: KeySlot, status: Status
-) -> TicketRow:
+    build: kit.BuildContext, words: Words, service: str, release: str, slot: kit.KeySlot, status: kit.Status
+) -> kit.TicketRow:
+    world, stream = build.world, build.stream
     slots = {"service": service, "release": release}
-    team = world.present(slot.created_at.date(), world.today + WAIT_DAYS, team_id=TEAM)
-    ticket = TicketRow(
+    team = world.present(slot.created_at.date(), world.today + kit.WAIT_DAYS, team_id=TEAM)
+    ticket = kit.TicketRow(
         key=slot.key,
         type="change",
         title=stream.choice(words["titles"]).format(**slots),
@@ -255,46 +247,51 @@ def _add_change(
         updated_at=slot.created_at,
     )
     world.ticketdesk.tickets.append(ticket)
-    add_history(world, stream, ticket, str(ticket.assignee_id))
+    kit.add_history(world, stream, ticket, str(ticket.assignee_id))
     return ticket
 
 
-def _schedule_rollback(world: WorldBuilder, stream: Stream, key: str, owner_id: str) -> None:
-    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*WAIT_MINUTES))
+def _schedule_rollback(build: kit.BuildContext, key: str, owner_id: str) -> None:
+    world, stream = build.world, build.stream
+    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*kit.WAIT_MINUTES))
     data = {"id": "transition-by-owner", "ticket_key": key, "by": owner_id, "to_status": "resolved"}
-    world.ticketdesk.scheduled_events.append(TicketDeskEvent(due_at=due_at, kind="transition", data=data))
+    world.ticketdesk.scheduled_events.append(kit.TicketDeskEvent(due_at=due_at, kind="transition", data=data))
 
 
-def _file_runbooks(world: WorldBuilder, stream: Stream, outage: Outage) -> None:
+def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
     """File the runbooks of the services, which name what each depends on."""
+    world, stream = build.world, build.stream
     service, dependency, others = outage.service, outage.dependency, outage.others
     depends_on = {service: dependency, dependency: others[2], others[0]: others[1]}
     for name in stream.shuffled([service, dependency, *others]):
         fields = {"document_type": "runbook", "service": name, "depends_on": depends_on.get(name, "nothing")}
-        _file(world, stream, f"Runbook: {name}", fields, before=world.today)
+        _file(build, f"Runbook: {name}", fields, before=world.today)
 
 
-def _file_rota(world: WorldBuilder, stream: Stream) -> Rota:
+def _file_rota(build: kit.BuildContext) -> Rota:
     """File who is on call in each week around the start; whoever is named second is at work."""
-    rota = {_monday(world.today) + number * WEEK: _draw_pair(world, stream) for number in range(-2, 3)}
+    world = build.world
+    rota = {_monday(world.today) + number * WEEK: _draw_pair(build) for number in range(-2, 3)}
     for first_day, (first, second) in rota.items():
         left_on = world.staff.person(first).employed_to or world.today
         fields = {"document_type": "rota", "first": first, "second": second}
         title = f"Platform Engineering on-call rota, week of {first_day}"
-        _file(world, stream, title, fields, min(first_day, left_on, world.today), (first_day, WEEK.days - 1))
+        _file(build, title, fields, min(first_day, left_on, world.today), (first_day, WEEK.days - 1))
         world.remove_absences(second)
     return rota
 
 
-def _draw_pair(world: WorldBuilder, stream: Stream) -> tuple[str, str]:
+def _draw_pair(build: kit.BuildContext) -> tuple[str, str]:
     """Draw who is first and second; the first may have left since."""
-    first, second = stream.sample(sorted(members_without_role(world, TEAM)), 2)
+    world, stream = build.world, build.stream
+    first, second = stream.sample(sorted(kit.members_without_role(world, TEAM)), 2)
     gone = world.staff.departed(TEAM)
     return (gone[0].id if gone and stream.chance(HAS_LEFT) else first), second
 
 
-def _file_notice(world: WorldBuilder, stream: Stream, outage: Outage) -> str:
+def _file_notice(build: kit.BuildContext, outage: Outage) -> str:
     """File a notice of maintenance: of the service and now where that is the ground, else of another or long ago."""
+    world, stream = build.world, build.stream
     is_now = outage.ground is RefusalGround.MAINTENANCE
     is_other = not is_now and stream.chance(0.5)
     service = outage.others[0] if is_other else outage.service
@@ -302,25 +299,19 @@ def _file_notice(world: WorldBuilder, stream: Stream, outage: Outage) -> str:
     first_day = world.today - timedelta(days=days_ago)
     fields = {"document_type": "maintenance_notice", "service": service}
     title = f"Maintenance notice: {service}"
-    return _file(world, stream, title, fields, first_day, (first_day, stream.integer(14, 20))).id
+    return _file(build, title, fields, first_day, (first_day, stream.integer(14, 20))).id
 
 
 def _file(
-    world: WorldBuilder,
-    stream: Stream,
-    title: str,
-    fields: dict[str, Any],
-    before: date,
-    period: tuple[date, int] | None = None,
-) -> RecordRow:
+    build: kit.BuildContext, title: str, fields: dict[str, Any], before: date, period: tuple[date, int] | None = None
+) -> kit.RecordRow:
     """File a document of the team some days before a day; `period` is its first day and the days after that."""
-    return file_record(
-        world,
-        stream,
+    world, stream = build.world, build.stream
+    return build.file_record(
         "document",
         title=title,
         state="published",
-        day=working_days_from(before, -stream.integer(10, 55)),
+        day=kit.working_days_from(before, -stream.integer(10, 55)),
         fields=fields,
         owner_id=stream.choice(world.staff.active(TEAM)).id,
         starts_on=period[0] if period else None,

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
-from companyos_gateway.world.vendors import draw_certificates, draw_vendor
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 DAYS_LEFT = (32, 60)
 """Range of the days left of a licence that may be renewed: more than its ticket has time."""
@@ -24,7 +14,7 @@ DAYS_LEFT = (32, 60)
 LONGEST_DAYS = 300
 TERMS = (365, 730, 1095)
 CAPS = (180, 270, 360)
-PRICES_CENTS = {Role.PROCUREMENT_LEAD: (9_000, 30_000), Role.CFO: (120_000, 400_000)}
+PRICES_CENTS = {kit.Role.PROCUREMENT_LEAD: (9_000, 30_000), kit.Role.CFO: (120_000, 400_000)}
 """Range of the price of a seat, by the role that decides about the renewal."""
 
 SEATS = (40, 120)
@@ -61,18 +51,18 @@ class RefusalGround(StrEnum):
 class Licence:
     """A licence with what its renewal comes to."""
 
-    record: RecordRow
-    vendor: VendorRow
+    record: kit.RecordRow
+    vendor: kit.VendorRow
     variant: Variant
     ground: RefusalGround | None
-    role: Role
+    role: kit.Role
     days_left: int
     longest_term_days: int | None
-    covering: RecordRow | None
+    covering: kit.RecordRow | None
     """The renewed record that covers the same already."""
-    lookalike: RecordRow | None
+    lookalike: kit.RecordRow | None
     """A licence of the same product from another vendor."""
-    metric: MetricSpec | None = None
+    metric: kit.MetricSpec | None = None
 
     @property
     def seats(self) -> int:
@@ -93,24 +83,25 @@ class Licence:
         return self.record.ends_on + timedelta(days=min(term, self.longest_term_days or term))
 
 
-def add_licence(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Licence:
+def add_licence(build: kit.BuildContext) -> Licence:
     """Add the licence, its vendor and the records that resemble it."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
     role = stream.choice(list(PRICES_CENTS))
     is_suspended = ground is RefusalGround.SUSPENDED
-    vendor = draw_vendor(world, stream, status="suspended" if is_suspended else "active", goods="licence")
-    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
+    vendor = kit.draw_vendor(world, stream, status="suspended" if is_suspended else "active", goods="licence")
+    kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
     is_early = ground is RefusalGround.TOO_EARLY
     days_left = stream.integer(*((DAYS_LEFT[1] + 40, LONGEST_DAYS) if is_early else DAYS_LEFT))
-    record = _add_record(world, stream, vendor, role, days_left)
+    record = _add_record(build, vendor, role, days_left)
     covering = lookalike = None
     if ground is RefusalGround.COVERED:
         covering = _add_similar(world, record, vendor.id, state="renewed")
         covering.ends_on = world.today + timedelta(days=days_left + 365)
-    if Kind.SIMILAR_NAMES in kinds:
-        other = draw_vendor(world, stream, status="active", goods="licence")
-        draw_certificates(world, stream, other)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
+        other = kit.draw_vendor(world, stream, status="active", goods="licence")
+        kit.draw_certificates(world, stream, other)
         lookalike = _add_similar(world, record, other.id, state=record.state)
         lookalike.fields["seats_used"] = stream.integer(10, 30)
     return Licence(
@@ -126,20 +117,19 @@ def add_licence(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *,
     )
 
 
-def _add_record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, days_left: int) -> RecordRow:
-    product = stream.choice(pool("data")["slots"]["licence"])
+def _add_record(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, days_left: int) -> kit.RecordRow:
+    world, stream = build.world, build.stream
+    product = stream.choice(kit.pool("data")["slots"]["licence"])
     edition = stream.choice(["team", "business", "enterprise"])
     term, seats = stream.choice(TERMS), stream.integer(*SEATS)
     low, high = PRICES_CENTS[role]
     ends_on = world.today + timedelta(days=days_left)
     starts_on = ends_on - timedelta(days=term)
-    return file_record(
-        world,
-        stream,
+    return build.file_record(
         "licence",
         title=f"Licence: {product}, {edition} edition",
         state="expiring",
-        day=working_days_from(starts_on, -stream.integer(1, 10)),
+        day=kit.working_days_from(starts_on, -stream.integer(1, 10)),
         fields={
             "product": product,
             "seats": seats,
@@ -154,7 +144,7 @@ def _add_record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Ro
     )
 
 
-def _add_similar(world: WorldBuilder, record: RecordRow, vendor_id: str, *, state: str) -> RecordRow:
+def _add_similar(world: kit.WorldBuilder, record: kit.RecordRow, vendor_id: str, *, state: str) -> kit.RecordRow:
     other = replace(record, id=world.ids.take("LIC"), vendor_id=vendor_id, state=state, fields=dict(record.fields))
     world.datahub.records.append(other)
     return other

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, add_policy_versions
+from companyos_gateway.scenarios.blocks.policy_versions import Figures, add_policy_versions
 from companyos_gateway.scenarios.metrics_report.documents import Topic, texts
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
@@ -34,13 +34,13 @@ def add_policy(world: WorldBuilder, stream: Stream, topic: Topic, kinds: Collect
     """Add the policy; earlier versions ask for other units and give up sooner."""
     words = texts()["policy"]
     amount, share = stream.choice(list(AMOUNT_UNITS)), stream.choice(list(SHARE_UNITS))
-    in_force: PolicyParameters = {
+    in_force: Figures = {
         "amount_unit": amount,
         "share_unit": share,
         "most_failures": stream.integer(*FAILURES),
     }
 
-    def superseded(own: Stream) -> PolicyParameters:
+    def superseded(own: Stream) -> Figures:
         return {
             "amount_unit": own.choice([one for one in AMOUNT_UNITS if one != amount]),
             "share_unit": own.choice([one for one in SHARE_UNITS if one != share]),

@@ -10,10 +10,10 @@ from companyos_gateway.chaos.drift import synonyms
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.scenarios.api import Instance
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
 from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
 from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    BuildContext,
     TicketScenario,
 )
 from companyos_gateway.scenarios.blocks.tools import METRIC_TOOLS, POLICY_TOOLS
@@ -71,7 +71,6 @@ class MetricsReport(TicketScenario[Case]):
         "datahub_get_vendor",
         *POLICY_TOOLS,
         "datahub_report_data_issue",
-        *DISTRACTORS,
     )
     distractors = DISTRACTORS
     held_out = frozenset({Variant.COUNT.value})

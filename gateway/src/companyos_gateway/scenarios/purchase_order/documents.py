@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.people import FINANCE
-from companyos_gateway.world.records import PREFIXES
-from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
-from companyos_gateway.world.vendors import categories_of, draw_certificates, draw_namesake, draw_vendor
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 PRICES_CENTS = {
-    Role.PROCUREMENT_LEAD: (4_000, 10_000),
-    Role.FINANCE_CONTROLLER: (20_000, 60_000),
-    Role.CFO: (100_000, 300_000),
+    kit.Role.PROCUREMENT_LEAD: (4_000, 10_000),
+    kit.Role.FINANCE_CONTROLLER: (20_000, 60_000),
+    kit.Role.CFO: (100_000, 300_000),
 }
 """Unit prices by the role that will decide about the invoice; multiples of a thousand, so that shares are exact."""
 
@@ -57,7 +46,7 @@ class RefusalGround(StrEnum):
 class Amounts:
     """Quantities in pieces and prices in cents."""
 
-    role: Role
+    role: kit.Role
     order_price: int
     invoice_price: int
     price_tolerance: int
@@ -111,7 +100,7 @@ class Amounts:
         return self.billed - self.available
 
 
-def draw_amounts(stream: Stream, variant: Variant, ground: RefusalGround | None) -> Amounts:
+def draw_amounts(stream: kit.Stream, variant: Variant, ground: RefusalGround | None) -> Amounts:
     """Draw figures that agree within the tolerances, but for what the ground is about."""
     role = stream.choice(list(PRICES_CENTS))
     low, high = PRICES_CENTS[role]
@@ -139,7 +128,7 @@ def draw_amounts(stream: Stream, variant: Variant, ground: RefusalGround | None)
     )
 
 
-def _pieces_above(stream: Stream, variant: Variant, ground: RefusalGround | None, allowed: int) -> int:
+def _pieces_above(stream: kit.Stream, variant: Variant, ground: RefusalGround | None, allowed: int) -> int:
     how = stream.weighted([("even", 5), ("above", 3), ("below", 2)])
     above, below, over = stream.integer(1, allowed), stream.integer(1, 10), stream.integer(3, 20)
     if ground is RefusalGround.QUANTITY:
@@ -149,7 +138,7 @@ def _pieces_above(stream: Stream, variant: Variant, ground: RefusalGround | None
     return above if how == "above" and variant is not Variant.CREDITED else 0
 
 
-def _permille_above(stream: Stream, ground: RefusalGround | None, allowed: int) -> int:
+def _permille_above(stream: kit.Stream, ground: RefusalGround | None, allowed: int) -> int:
     how = stream.weighted([("even", 4), ("above", 4), ("below", 2)])
     above, below, over = stream.integer(1, allowed), stream.integer(1, 40), stream.integer(3, 80)
     if ground is RefusalGround.PRICE:
@@ -185,13 +174,13 @@ class Purchase:
     ticket_on: date
     """The day before which the purchase is filed."""
     item: str
-    vendor: VendorRow
+    vendor: kit.VendorRow
     """The vendor of the order."""
-    sender: VendorRow
+    sender: kit.VendorRow
     """The vendor that has sent the invoice."""
-    order: RecordRow
-    invoice: RecordRow
-    receipts: tuple[RecordRow, ...] = ()
+    order: kit.RecordRow
+    invoice: kit.RecordRow
+    receipts: tuple[kit.RecordRow, ...] = ()
     """The receipts that count: accepted ones, and those that will be."""
     paid_id: str | None = None
     """The paid invoice with the same number, if there is one."""
@@ -202,24 +191,23 @@ class Purchase:
         return str(self.invoice.fields["invoice_number"])
 
 
-def add_purchase(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Purchase:
+def add_purchase(build: kit.BuildContext) -> Purchase:
     """Add order, receipts and invoice, and what looks like them."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
     if ground is not None and variant in (Variant.INSPECTED, Variant.CREDITED):
         variant = Variant.PARTS
     if ground is RefusalGround.DUPLICATE:
         variant = Variant.WHOLE
     amounts = draw_amounts(stream.child("amounts"), variant, ground)
-    item = stream.choice(load_texts(__file__)["items"])
-    vendor = draw_vendor(world, stream, status="active", goods=item)
-    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
-    sender = draw_namesake(world, stream, vendor) if ground is RefusalGround.VENDOR else vendor
-    ticket_on = world.ticket_slots[FINANCE][-2].created_at.date()
-    order = _order(world, stream, vendor, amounts, item, day=_draw_day(stream, ticket_on, ORDER_DAYS))
-    invoice = _invoice(
-        world, stream, sender, order, amounts=amounts, item=item, day=_draw_day(stream, ticket_on, INVOICE_DAYS)
-    )
+    item = stream.choice(kit.load_texts(__file__)["items"])
+    vendor = kit.draw_vendor(world, stream, status="active", goods=item)
+    kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
+    sender = kit.draw_namesake(world, stream, vendor) if ground is RefusalGround.VENDOR else vendor
+    ticket_on = world.ticket_slots[kit.FINANCE][-2].created_at.date()
+    order = _order(build, vendor, amounts, item, day=_draw_day(stream, ticket_on, ORDER_DAYS))
+    invoice = _invoice(build, sender, order, amounts=amounts, item=item, day=_draw_day(stream, ticket_on, INVOICE_DAYS))
     purchase = Purchase(
         variant=variant,
         ground=ground,
@@ -231,23 +219,22 @@ def add_purchase(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *
         order=order,
         invoice=invoice,
     )
-    receipts = _add_receipts(world, stream.child("receipts"), purchase)
-    paid = _add_other_invoices(world, stream.child("invoices"), purchase)
+    receipts = _add_receipts(build.child("receipts"), purchase)
+    paid = _add_other_invoices(build.child("invoices"), purchase)
     if variant is Variant.CREDITED:
-        _file_credit(world, stream, purchase)
-    if Kind.SIMILAR_NAMES in kinds:
-        _add_namesake(world, stream.child("namesake"), purchase)
+        _file_credit(build, purchase)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
+        _add_namesake(build.child("namesake"), purchase)
     return replace(purchase, receipts=receipts, paid_id=paid.id if paid else None)
 
 
-def _draw_day(stream: Stream, ticket_on: date, days: tuple[int, int]) -> date:
+def _draw_day(stream: kit.Stream, ticket_on: date, days: tuple[int, int]) -> date:
     """Draw a working day that many working days before the ticket."""
-    return working_days_from(ticket_on, -stream.integer(*days))
+    return kit.working_days_from(ticket_on, -stream.integer(*days))
 
 
-def _order(
-    world: WorldBuilder, stream: Stream, vendor: VendorRow, amounts: Amounts, item: str, *, day: date
-) -> RecordRow:
+def _order(build: kit.BuildContext, vendor: kit.VendorRow, amounts: Amounts, item: str, *, day: date) -> kit.RecordRow:
+    world, stream = build.world, build.stream
     fields = {
         "item": item,
         "quantity": amounts.ordered,
@@ -256,9 +243,7 @@ def _order(
         "requester_id": stream.choice(world.staff.active()).id,
     }
     amount_cents = amounts.ordered * amounts.order_price
-    return file_record(
-        world,
-        stream,
+    return build.file_record(
         "purchase_order",
         title=f"Purchase order: {item}",
         state="received",
@@ -271,28 +256,19 @@ def _order(
 
 
 def _invoice(
-    world: WorldBuilder,
-    stream: Stream,
-    sender: VendorRow,
-    order: RecordRow,
-    *,
-    amounts: Amounts,
-    item: str,
-    day: date,
-) -> RecordRow:
+    build: kit.BuildContext, sender: kit.VendorRow, order: kit.RecordRow, *, amounts: Amounts, item: str, day: date
+) -> kit.RecordRow:
     quantity, price = amounts.invoiced, amounts.invoice_price
     fields = {
-        "invoice_number": f"R{stream.integer(10_000, 99_999)}",
+        "invoice_number": f"R{build.stream.integer(10_000, 99_999)}",
         "purchase_order_id": order.id,
         "quantity": quantity,
         "unit_price_cents": price,
         "credited_quantity": 0,
         "credited_cents": 0,
-        "due_on": working_days_from(day, stream.integer(20, 30)).isoformat(),
+        "due_on": kit.working_days_from(day, build.stream.integer(20, 30)).isoformat(),
     }
-    return file_record(
-        world,
-        stream,
+    return build.file_record(
         "invoice",
         title=f"Invoice: {item}",
         state="received",
@@ -304,9 +280,10 @@ def _invoice(
     )
 
 
-def _add_receipts(world: WorldBuilder, stream: Stream, purchase: Purchase) -> tuple[RecordRow, ...]:
+def _add_receipts(build: kit.BuildContext, purchase: Purchase) -> tuple[kit.RecordRow, ...]:
     """Add the receipts that count, and one that does not where goods were sent back; return those that count."""
-    receipts: list[RecordRow] = []
+    stream = build.stream
+    receipts: list[kit.RecordRow] = []
     amounts, variant = purchase.amounts, purchase.variant
     parts = [amounts.received]
     if variant is Variant.INSTALMENT:
@@ -321,56 +298,45 @@ def _add_receipts(world: WorldBuilder, stream: Stream, purchase: Purchase) -> tu
             state, days = "recorded", OPEN_RECEIPT_DAYS
         elif is_paid and place == 1:
             days = EARLIER_RECEIPT_DAYS
-        receipts.append(_receipt(world, stream, purchase, quantity, state, days))
+        receipts.append(_receipt(build, purchase, quantity, state, days))
     if purchase.ground is RefusalGround.QUANTITY or stream.chance(REJECTED_SHARE):
         short = amounts.billed - amounts.available
         quantity = short if purchase.ground is RefusalGround.QUANTITY else stream.integer(3, 30)
-        _receipt(world, stream, purchase, quantity, "rejected", RECEIPT_DAYS)
+        _receipt(build, purchase, quantity, "rejected", RECEIPT_DAYS)
     return tuple(receipts)
 
 
 def _receipt(
-    world: WorldBuilder,
-    stream: Stream,
-    purchase: Purchase,
-    quantity: int,
-    state: str,
-    days: tuple[int, int],
-) -> RecordRow:
+    build: kit.BuildContext, purchase: Purchase, quantity: int, state: str, days: tuple[int, int]
+) -> kit.RecordRow:
     """Add a goods receipt; the colleague who receives goods owns it."""
+    world, stream = build.world, build.stream
     day = _draw_day(stream, purchase.ticket_on, days)
     fields = {"purchase_order_id": purchase.order.id, "quantity": quantity, "received_on": day.isoformat()}
     title, vendor_id = f"Goods receipt: {purchase.item}", purchase.vendor.id
-    receipt = file_record(
-        world, stream, "goods_receipt", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields
-    )
+    receipt = build.file_record("goods_receipt", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields)
     receipt.owner_id = stream.choice(world.staff.active("workplace")).id
     return receipt
 
 
-def _add_other_invoices(world: WorldBuilder, stream: Stream, purchase: Purchase) -> RecordRow | None:
+def _add_other_invoices(build: kit.BuildContext, purchase: Purchase) -> kit.RecordRow | None:
     """Add what was billed before on the order or one that was rejected; return the same invoice if it was paid."""
     amounts, paid = purchase.amounts, None
     if purchase.variant is Variant.INSTALMENT:
-        _similar_invoice(world, stream, purchase, state="paid", quantity=amounts.invoiced_before)
+        _similar_invoice(build, purchase, state="paid", quantity=amounts.invoiced_before)
     if purchase.ground is RefusalGround.DUPLICATE:
         number = purchase.number
-        paid = _similar_invoice(world, stream, purchase, state="paid", quantity=amounts.billed, number=number)
-    if stream.chance(VOID_SHARE):
-        _similar_invoice(world, stream, purchase, state="rejected", quantity=amounts.billed + stream.integer(1, 9))
+        paid = _similar_invoice(build, purchase, state="paid", quantity=amounts.billed, number=number)
+    if build.stream.chance(VOID_SHARE):
+        _similar_invoice(build, purchase, state="rejected", quantity=amounts.billed + build.stream.integer(1, 9))
     return paid
 
 
 def _similar_invoice(
-    world: WorldBuilder,
-    stream: Stream,
-    purchase: Purchase,
-    *,
-    state: str,
-    quantity: int,
-    number: str | None = None,
-) -> RecordRow:
+    build: kit.BuildContext, purchase: Purchase, *, state: str, quantity: int, number: str | None = None
+) -> kit.RecordRow:
     """Add an invoice on the same order in another state."""
+    world, stream = build.world, build.stream
     price: int = purchase.invoice.fields["unit_price_cents"]
     fields = {
         **purchase.invoice.fields,
@@ -378,26 +344,27 @@ def _similar_invoice(
         "quantity": quantity,
     }
     day = _draw_day(stream, purchase.ticket_on, EARLIER_INVOICE_DAYS)
-    fields["due_on"] = working_days_from(day, stream.integer(20, 30)).isoformat()
+    fields["due_on"] = kit.working_days_from(day, stream.integer(20, 30)).isoformat()
     other = replace(
         purchase.invoice,
-        id=world.ids.take(PREFIXES["invoice"]),
+        id=world.ids.take(kit.PREFIXES["invoice"]),
         state=state,
         amount_cents=quantity * price,
         starts_on=day,
         fields=fields,
-        created_at=draw_office_time(stream, day),
+        created_at=kit.draw_office_time(stream, day),
         version=3,
     )
     world.datahub.records.append(other)
     return other
 
 
-def _file_credit(world: WorldBuilder, stream: Stream, purchase: Purchase) -> None:
+def _file_credit(build: kit.BuildContext, purchase: Purchase) -> None:
     """File the credit note among the purchase."""
+    stream = build.stream
     amounts = purchase.amounts
-    title = stream.choice(load_texts(__file__)["credits"]).format(number=purchase.number)
-    day = working_days_from(world.today, -stream.integer(1, 2))
+    title = stream.choice(kit.load_texts(__file__)["credits"]).format(number=purchase.number)
+    day = build.working_day_ago(1, 2)
     fields = {
         "document_type": "credit_note",
         "invoice_id": purchase.invoice.id,
@@ -405,21 +372,26 @@ def _file_credit(world: WorldBuilder, stream: Stream, purchase: Purchase) -> Non
         "total_cents": amounts.credited_cents,
     }
     vendor_id = purchase.sender.id
-    file_record(world, stream, "document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
+    build.file_record("document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
 
 
-def _add_namesake(world: WorldBuilder, stream: Stream, purchase: Purchase) -> None:
+def _add_namesake(build: kit.BuildContext, purchase: Purchase) -> None:
     """Add an invoice of the same number and title that a vendor of nearly the same name has sent."""
-    other = draw_namesake(world, stream, purchase.vendor)
-    draw_certificates(world, stream, other)
-    items = [item for item in load_texts(__file__)["items"] if categories_of(item) == categories_of(purchase.item)]
+    world, stream = build.world, build.stream
+    other = kit.draw_namesake(world, stream, purchase.vendor)
+    kit.draw_certificates(world, stream, other)
+    items = [
+        item
+        for item in kit.load_texts(__file__)["items"]
+        if kit.categories_of(item) == kit.categories_of(purchase.item)
+    ]
     day = purchase.order.created_at.date()
-    order = _order(world, stream, other, purchase.amounts, stream.choice(items), day=day)
+    order = _order(build, other, purchase.amounts, stream.choice(items), day=day)
     quantity = stream.integer(5, 30)
     fields = {**purchase.invoice.fields, "purchase_order_id": order.id, "quantity": quantity}
     lookalike = replace(
         purchase.invoice,
-        id=world.ids.take(PREFIXES["invoice"]),
+        id=world.ids.take(kit.PREFIXES["invoice"]),
         vendor_id=other.id,
         amount_cents=quantity * purchase.amounts.invoice_price,
         fields=fields,

@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.evaluation.facts import record_shown
-from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.evaluation.outcome import OnceRecorded, Outcome, RecordStopped, RecordSum, Request
-from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution, request_fields
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
-from companyos_gateway.scenarios.blocks.ticket import TaskTicket
-from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
-from companyos_gateway.scenarios.blocks.tools import (
-    APPROVAL_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-    TICKET_TOOLS,
-)
+from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.purchase_order.documents import Purchase, RefusalGround, Variant, add_purchase
-from companyos_gateway.world.backlog import add_later_comment
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.people import FINANCE
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue
-from companyos_gateway.world.seed_documents.datahub import DataHubEvent, PolicyRow
-from companyos_gateway.world.seed_documents.ticketdesk import Priority
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
 
 TYPE_KEY = "invoice_release"
-STEPS_CENTS = {Role.PROCUREMENT_LEAD: 10_000, Role.FINANCE_CONTROLLER: 50_000, Role.CFO: 200_000}
+STEPS_CENTS = {kit.Role.PROCUREMENT_LEAD: 10_000, kit.Role.FINANCE_CONTROLLER: 50_000, kit.Role.CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
 INSPECTION_MINUTES = (120, 960)
 """Office minutes until a recorded receipt is accepted."""
 
 
-class PurchaseOrder(DeclaredScenario[Purchase]):
+class PurchaseOrder(kit.DeclaredScenario[Purchase]):
     """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
 
-    name, team, topic, max_steps = "purchase_order", FINANCE, "purchasing", 130
+    name, team, topic, max_steps = "purchase_order", kit.FINANCE, "purchasing", 130
     tags, duplicate_tags, precise_citation = ("invoices",), ("invoices", "payables"), "vendor"
     held_out = frozenset({Variant.CREDITED.value})
-    always = (Kind.MISSING_PRIORITY,)
+    always = (kit.Kind.MISSING_PRIORITY,)
     opt_in_kinds = frozenset()
-    applicable = buildable_kinds(exclude=METRIC_KINDS)
+    applicable = kit.buildable_kinds(exclude=kit.METRIC_KINDS)
     distractors = (
         "datahub_update_vendor",
         "datahub_report_data_issue",
@@ -56,19 +32,11 @@ class PurchaseOrder(DeclaredScenario[Purchase]):
         "approvalflow_create_delegation",
         "approvalflow_withdraw_approval",
     )
-    tools = (
-        *TICKET_TOOLS,
-        *RECORD_TOOLS,
-        "datahub_get_vendor",
-        *PEOPLE_TOOLS,
-        *POLICY_TOOLS,
-        *APPROVAL_TOOLS,
-        *distractors,
-    )
+    tools = (*kit.USUAL_TOOLS, "datahub_get_vendor")
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Purchase:
+    def draw(self, build: kit.BuildContext) -> Purchase:
         """Add the documents of the purchase."""
-        return add_purchase(world, stream, kinds, must_refuse=must_refuse)
+        return add_purchase(build)
 
     def slots(self, facts: Purchase) -> Mapping[str, str]:
         """Name the invoice and its sender."""
@@ -80,10 +48,10 @@ class PurchaseOrder(DeclaredScenario[Purchase]):
             "vendor_id": facts.sender.id,
         }
 
-    def answers(self, world: WorldBuilder, facts: Purchase) -> Mapping[str, AcceptedValue]:
+    def answers(self, build: kit.BuildContext, facts: Purchase) -> Mapping[str, kit.AcceptedValue]:
         """Name the number of the invoice, the price of the order and the certificate that expires first."""
         price, vendor_id = facts.amounts.order_price, facts.vendor.id
-        certificates = [row for row in world.datahub.certificates if row.vendor_id == vendor_id]
+        certificates = [row for row in build.world.datahub.certificates if row.vendor_id == vendor_id]
         return {
             "number": facts.number,
             "unit_price_cents": price,
@@ -91,75 +59,77 @@ class PurchaseOrder(DeclaredScenario[Purchase]):
             "certificate": min(certificates, key=lambda row: row.expires_on).kind,
         }
 
-    def figures(self, facts: Purchase, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Purchase, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and the tolerances; those of another version judge the invoice otherwise."""
         amounts = facts.amounts
-        medium, high, critical = draw_priority_limits(
-            stream, amounts.amount_cents, priority, step=STEPS_CENTS[amounts.role]
-        )
         price, quantity = amounts.price_tolerance, amounts.quantity_tolerance
         if not in_force:
             price = _opposite_tolerance(stream, amounts.permille_above / 10, price)
             quantity = _opposite_tolerance(stream, 100 * amounts.pieces_above / amounts.available, quantity)
         return {
-            "medium_from_cents": medium,
-            "high_from_cents": high,
-            "critical_from_cents": critical,
+            **kit.priority_limits(stream, amounts.amount_cents, priority, step=STEPS_CENTS[amounts.role]),
             "price_tolerance_percent": price,
             "quantity_tolerance_percent": quantity,
         }
 
-    def thresholds(self, facts: Purchase, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+    def thresholds(self, facts: Purchase, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Draw limits for the payable amount; with what is credited, it would exceed that of the role that decides."""
         paid, credited = facts.amounts.amount_cents, facts.amounts.credited_cents
-        above = rounded_amount(stream, paid, paid + credited - 500 if credited else paid * 2)
-        under = rounded_amount(stream, paid // 2, paid - 500)
+        above = kit.rounded_amount(stream, paid, paid + credited - 500 if credited else paid * 2)
+        under = kit.rounded_amount(stream, paid // 2, paid - 500)
         limits = {
-            Role.PROCUREMENT_LEAD: (above, above * stream.integer(3, 6)),
-            Role.FINANCE_CONTROLLER: (under, above),
-            Role.CFO: (max(500, under // stream.integer(4, 8) // 500 * 500), under),
+            kit.Role.PROCUREMENT_LEAD: (above, above * stream.integer(3, 6)),
+            kit.Role.FINANCE_CONTROLLER: (under, above),
+            kit.Role.CFO: (max(500, under // stream.integer(4, 8) // 500 * 500), under),
         }
         lead_limit, controller_limit = limits[facts.amounts.role]
-        return [(lead_limit, Role.PROCUREMENT_LEAD), (controller_limit, Role.FINANCE_CONTROLLER), (None, Role.CFO)]
+        return [
+            (lead_limit, kit.Role.PROCUREMENT_LEAD),
+            (controller_limit, kit.Role.FINANCE_CONTROLLER),
+            (None, kit.Role.CFO),
+        ]
 
-    def solution(self, facts: Purchase, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Purchase, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Release the payable amount once it is known, or stop the invoice."""
         amounts, ground, invoice, order = facts.amounts, facts.ground, facts.invoice.id, facts.order.id
         receipts, credit = tuple(receipt.id for receipt in facts.receipts), amounts.credit_fields
-        request = Request(
+        request = kit.Request(
             type_key=TYPE_KEY,
             subject=invoice,
             role=amounts.role,
             amount_cents=amounts.amount_cents,
-            fields=request_fields(
+            fields=kit.request_fields(
                 invoice_id=invoice,
                 order_id=order,
-                amount_cents=OnceRecorded(amounts.amount_cents, invoice, credit) if credit else amounts.amount_cents,
-                received_quantity=RecordSum(receipts, "quantity", "accepted"),
+                amount_cents=kit.OnceRecorded(amounts.amount_cents, invoice, credit)
+                if credit
+                else amounts.amount_cents,
+                received_quantity=kit.RecordSum(receipts, "quantity", "accepted"),
                 invoiced_before=amounts.invoiced_before,
                 price_difference_cents=amounts.invoice_price - amounts.order_price,
             ),
         )
-        released = RecordGoal(record_id=invoice, state="approved", fields=credit)
-        closed = [RecordGoal(record_id=order, state="closed")] if amounts.closes_order else []
-        stopped = RecordGoal(record_id=invoice, state="on_hold", fields={"hold_reason": ground.value if ground else ""})
+        released = kit.RecordGoal(record_id=invoice, state="approved", fields=credit)
+        closed = [kit.RecordGoal(record_id=order, state="closed")] if amounts.closes_order else []
+        stopped = kit.RecordGoal(
+            record_id=invoice, state="on_hold", fields={"hold_reason": ground.value if ground else ""}
+        )
         compared = [order, *(receipts if ground is RefusalGround.QUANTITY else ())]
         if facts.paid_id is not None:
-            stopped, compared = RecordGoal(record_id=invoice, state="rejected"), [facts.paid_id]
-        outcome = Outcome(
+            stopped, compared = kit.RecordGoal(record_id=invoice, state="rejected"), [facts.paid_id]
+        outcome = kit.Outcome(
             requests=(request,),
             goals=(released, *closed),
-            act=RecordStopped(stopped) if ground else None,
-            facts=tuple(map(record_shown, [invoice, *compared])),
+            act=kit.RecordStopped(stopped) if ground else None,
+            facts=tuple(map(kit.record_shown, [invoice, *compared])),
             subjects=(invoice, order),
         )
-        struck = {Kind.EXPIRED_CERTIFICATE: facts.vendor.id}
-        return Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts), struck=struck)
+        struck = {kit.Kind.EXPIRED_CERTIFICATE: facts.vendor.id}
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts), struck=struck)
 
-    def add_events(
-        self, world: WorldBuilder, stream: Stream, facts: Purchase, ticket: TaskTicket, kinds: Collection[Kind]
-    ) -> None:
+    def add_events(self, build: kit.BuildContext, facts: Purchase, ticket: kit.TaskTicket) -> None:
         """Let a colleague announce an inspection, and accept the receipt later."""
+        world, stream = build.world, build.stream
         if facts.variant is not Variant.INSPECTED:
             return
         due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
@@ -167,28 +137,28 @@ class PurchaseOrder(DeclaredScenario[Purchase]):
         receipt, inspector = facts.receipts[-1], stream.choice(people)
         receipt.owner_id = inspector.id
         data = {"record_id": receipt.id, "state": "accepted"}
-        world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
+        world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
         body = stream.choice(self.texts()["inspections"])
-        add_later_comment(world, stream, ticket.ticket, author_id=inspector.id, body=body)
+        kit.add_later_comment(world, stream, ticket.ticket, author_id=inspector.id, body=body)
 
 
-def _opposite_tolerance(stream: Stream, found: float, tolerance: int) -> int:
+def _opposite_tolerance(stream: kit.Stream, found: float, tolerance: int) -> int:
     """Draw a tolerance in percent that judges what was found otherwise, where one does."""
     if found > tolerance:
         return int(found) + stream.integer(1, 6)
     return stream.integer(0, max(0, -(-int(found * 10) // 10) - 1)) if found > 0 else stream.integer(1, 12)
 
 
-def _refusal(facts: Purchase) -> Refusal | None:
+def _refusal(facts: Purchase) -> kit.Refusal | None:
     match facts.ground:
         case None:
             return None
         case RefusalGround.DUPLICATE:
             assert facts.paid_id is not None
-            return Refusal("duplicate", (facts.paid_id,))
+            return kit.Refusal("duplicate", (facts.paid_id,))
         case RefusalGround.VENDOR:
-            return Refusal("policy_violation", (facts.sender.id,))
-    return Refusal("requirement_not_met", (facts.order.id,))
+            return kit.Refusal("policy_violation", (facts.sender.id,))
+    return kit.Refusal("requirement_not_met", (facts.order.id,))
 
 
 SCENARIO = PurchaseOrder()

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_stale_value
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.datahub import RecordRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 METRIC_KEY = "budget_used"
 SLA_MINUTES = 4320
 """What the authority on budgets promises: a person can decide meanwhile."""
 
-PRICES_CENTS = {Role.FINANCE_CONTROLLER: (2_000, 7_000), Role.CFO: (60_000, 90_000)}
+PRICES_CENTS = {kit.Role.FINANCE_CONTROLLER: (2_000, 7_000), kit.Role.CFO: (60_000, 90_000)}
 """Prices of a piece by the role that will decide, in steps of a thousand cents."""
 
 LINE_DAYS, ORDER_DAYS, RECEIPT_DAYS, INVOICE_DAYS = (60, 70), (28, 50), (12, 24), (2, 10)
@@ -75,21 +65,20 @@ class Quarter:
 class Settled:
     """A record that has to be settled, and the right end of it."""
 
-    record: RecordRow
-    goal: RecordGoal
+    record: kit.RecordRow
+    goal: kit.RecordGoal
 
 
 class Documents:
     """Files the documents of a cost center. Each method returns those that have to be settled; the others stay."""
 
-    def __init__(
-        self, world: WorldBuilder, stream: Stream, quarter: Quarter, role: Role, words: dict[str, Any]
-    ) -> None:
-        self.world, self.stream, self.quarter, self.role, self.words = world, stream, quarter, role, words
-        taken = {str(row.fields.get("cost_center")) for row in world.datahub.records}
-        self.cost_center = stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
+    def __init__(self, build: kit.BuildContext, quarter: Quarter, role: kit.Role, words: dict[str, Any]) -> None:
+        self.build, self.quarter, self.role, self.words = build, quarter, role, words
+        self.world, self.stream = build.world, build.stream
+        taken = {str(row.fields.get("cost_center")) for row in self.world.datahub.records}
+        self.cost_center = self.stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
 
-    def budget_line(self) -> RecordRow:
+    def budget_line(self) -> kit.RecordRow:
         """File the budget line."""
         fields = {"fiscal_year": self.quarter.year, "committed_cents": 0, "spent_cents": 0}
         title, budget = f"Budget {self.quarter}: {self.cost_center}", 100_000 * self.stream.integer(400, 900)
@@ -101,7 +90,7 @@ class Documents:
         wrong = stream.sample(range(count), stream.integer(1, 2))
         return tuple(self._invoice(tolerance, is_wrong=place in wrong) for place in range(count))
 
-    def void_invoice(self) -> RecordRow:
+    def void_invoice(self) -> kit.RecordRow:
         """File an invoice on an order that was cancelled."""
         order = self._order("cancelled")
         return self._file_invoice(order, order.fields["unit_price_cents"])
@@ -143,20 +132,20 @@ class Documents:
         invoice = self._file_invoice(order, order.fields["unit_price_cents"] * (100 + percent) // 100)
         return _settled(invoice, "on_hold", {"hold_reason": how}) if how else _settled(invoice, "approved")
 
-    def _file_invoice(self, order: RecordRow, price: int) -> RecordRow:
+    def _file_invoice(self, order: kit.RecordRow, price: int) -> kit.RecordRow:
         day, quantity = self._draw_day(INVOICE_DAYS), order.fields["quantity"]
         fields = {
             "invoice_number": f"R{self.stream.integer(10_000, 99_999)}",
             "purchase_order_id": order.id,
             "quantity": quantity,
             "unit_price_cents": price,
-            "due_on": working_days_from(day, self.stream.integer(20, 30)).isoformat(),
+            "due_on": kit.working_days_from(day, self.stream.integer(20, 30)).isoformat(),
             "hold_reason": "",
         }
         title = f"Invoice {fields['invoice_number']}"
         return self._file("invoice", title, "received", day, fields, amount_cents=quantity * price)
 
-    def _order(self, state: str) -> RecordRow:
+    def _order(self, state: str) -> kit.RecordRow:
         stream, (low, high) = self.stream, PRICES_CENTS[self.role]
         item, quantity = stream.choice(self.words["items"]), stream.integer(40, 90)
         price = 1000 * stream.integer(low // 1000, high // 1000)
@@ -165,11 +154,11 @@ class Documents:
         title, amount = f"Purchase order: {item}", quantity * price
         return self._file("purchase_order", title, state, ORDER_DAYS, fields, amount_cents=amount)
 
-    def _receipt(self, order: RecordRow, *, missing: int) -> None:
+    def _receipt(self, order: kit.RecordRow, *, missing: int) -> None:
         day, quantity = self._draw_day(RECEIPT_DAYS), order.fields["quantity"] - missing
         fields = {"purchase_order_id": order.id, "quantity": quantity, "received_on": day.isoformat()}
         title = f"Goods receipt: {order.fields['item']}"
-        file_record(self.world, self.stream, "goods_receipt", title=title, state="accepted", day=day, fields=fields)
+        self.build.file_record("goods_receipt", title=title, state="accepted", day=day, fields=fields)
 
     def _expense(self, limit: int, how: str) -> Settled:
         purpose, (low, high) = self.stream.choice(self.words["purposes"]), (2_000, limit)
@@ -180,22 +169,22 @@ class Documents:
             "receipt_attached": how != "receipt",
             "attendees": 1,
         }
-        amount = rounded_amount(self.stream, *((limit + 500, limit * 2) if how == "limit" else (low, high)))
+        amount = kit.rounded_amount(self.stream, *((limit + 500, limit * 2) if how == "limit" else (low, high)))
         title = f"Expense: {purpose}"
         expense = self._file("expense", title, "submitted", EXPENSE_DAYS, fields, amount_cents=amount)
         return _settled(expense, "on_hold" if how else "approved")
 
     def _draw_day(self, days: tuple[int, int]) -> date:
         """Draw a working day that many working days before the end of the quarter."""
-        return working_days_from(self.quarter.last_day, -self.stream.integer(*days))
+        return kit.working_days_from(self.quarter.last_day, -self.stream.integer(*days))
 
     def _file(
         self, kind: str, title: str, state: str, days: tuple[int, int] | date, fields: dict[str, Any], **columns: Any
-    ) -> RecordRow:
+    ) -> kit.RecordRow:
         """File a record on the cost center, on a day or that many working days before the end of the quarter."""
         day = days if isinstance(days, date) else self._draw_day(days)
         fields = {**fields, "cost_center": self.cost_center}
-        return file_record(self.world, self.stream, kind, title=title, state=state, day=day, fields=fields, **columns)
+        return self.build.file_record(kind, title=title, state=state, day=day, fields=fields, **columns)
 
 
 OTHER_DOCUMENTS: Mapping[Variant, Callable[[Documents, int], tuple[Settled, ...]]] = {
@@ -205,27 +194,26 @@ OTHER_DOCUMENTS: Mapping[Variant, Callable[[Documents, int], tuple[Settled, ...]
 }
 
 
-def add_budget_used(
-    world: WorldBuilder, stream: Stream, line: RecordRow, kinds: Collection[Kind], *, is_over: bool
-) -> MetricSpec:
+def add_budget_used(build: kit.BuildContext, line: kit.RecordRow, *, is_over: bool) -> kit.MetricSpec:
     """Add how much of the budget is used; others see it on the other side of the whole."""
+    world, stream = build.world, build.stream
     whole = (line.amount_cents or 0) // 100
-    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("delivery_score", "risk_index"))
+    sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("delivery_score", "risk_index"))
     sources.authority.freshness_sla_minutes = SLA_MINUTES
     within, beyond = (whole // 2, whole - 1), (whole + 1, whole * 3 // 2)
     value = stream.integer(*(beyond if is_over else within))
-    plan = MetricPlan(
+    plan = kit.MetricPlan(
         key=METRIC_KEY,
         subject=line.id,
         title=line.title.replace("Budget", "Budget used,", 1),
         unit="EUR",
         sources=sources,
         value=value,
-        draw_stale_value=lambda own: draw_stale_value(own, METRIC_KEY, value, *within),
+        draw_stale_value=lambda own: kit.draw_stale_value(own, METRIC_KEY, value, *within),
         draw_conflicting_value=lambda own: own.integer(*(within if is_over else beyond)),
     )
-    return add_task_metric(world, stream, plan, kinds)
+    return kit.add_task_metric(world, stream, plan, build.kinds)
 
 
-def _settled(record: RecordRow, state: str, fields: Mapping[str, Any] | None = None) -> Settled:
-    return Settled(record, RecordGoal(record_id=record.id, state=state, fields=fields or {}))
+def _settled(record: kit.RecordRow, state: str, fields: Mapping[str, Any] | None = None) -> Settled:
+    return Settled(record, kit.RecordGoal(record_id=record.id, state=state, fields=fields or {}))

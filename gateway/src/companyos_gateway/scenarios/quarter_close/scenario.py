@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import MetricSpec, Refusal
-from companyos_gateway.evaluation.entity_goals import EntityGoal, EntityGoals, RecordInState
-from companyos_gateway.evaluation.facts import Fact, record_shown, ticket_status_shown
-from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.evaluation.metric_checks import MetricChecks
-from companyos_gateway.evaluation.outcome import MetricTime, MetricValue, OnceSettled, Outcome, Request
-from companyos_gateway.evaluation.part_resolved import PartResolved
-from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Solution, request_fields
-from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, draw_priority_limits
-from companyos_gateway.scenarios.blocks.ticket_scenario import buildable_kinds
-from companyos_gateway.scenarios.blocks.tools import (
-    APPROVAL_TOOLS,
-    METRIC_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-    TICKET_TOOLS,
-)
+from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.quarter_close.documents import (
     OTHER_DOCUMENTS,
     PRICES_CENTS,
@@ -34,15 +16,8 @@ from companyos_gateway.scenarios.quarter_close.documents import (
     Variant,
     add_budget_used,
 )
-from companyos_gateway.world.backlog import add_comment, add_history
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
-from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, TicketRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
 
-STEPS_CENTS = {Role.FINANCE_CONTROLLER: 20_000, Role.CFO: 400_000}
+STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 20_000, kit.Role.CFO: 400_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
 CONTROLLER_LIMIT_CENTS = (3_700_000, 4_400_000)
@@ -55,18 +30,18 @@ class Close:
 
     variant: Variant
     ground: RefusalGround | None
-    role: Role
+    role: kit.Role
     cost_center: str
     quarter: Quarter
     tolerance: int
     expense_limit: int
-    line: RecordRow
+    line: kit.RecordRow
     invoices: tuple[Settled, ...]
     others: tuple[Settled, ...]
     """The other documents that have to be settled."""
-    void: RecordRow | None
+    void: kit.RecordRow | None
     """The invoice on an order that was cancelled, where there is one."""
-    metric: MetricSpec
+    metric: kit.MetricSpec
     budget: float
     """The budget of the quarter, in the unit of the metric."""
     part_keys: tuple[str, ...] = ()
@@ -85,15 +60,15 @@ class Close:
         return self.line.amount_cents or 0
 
 
-class QuarterClose(DeclaredScenario[Close]):
+class QuarterClose(kit.DeclaredScenario[Close]):
     """Close a cost center's quarter: settle papers, resolve the parts, have true totals approved, close the line."""
 
     name, team, topic, max_steps = "quarter_close", "finance", "closing", 240
     tags, duplicate_tags = ("close",), ("close",)
     held_out = frozenset({Variant.ORDERS.value})
-    always = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
-    opt_in_kinds = frozenset[Kind]()
-    applicable = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES))
+    always = (kit.Kind.MISSING_PRIORITY, kit.Kind.STALE_METRIC)
+    opt_in_kinds = frozenset[kit.Kind]()
+    applicable = kit.buildable_kinds(exclude=(kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.SIMILAR_NAMES))
     distractors = (
         "datahub_report_data_issue",
         "datahub_update_vendor",
@@ -101,23 +76,16 @@ class QuarterClose(DeclaredScenario[Close]):
         "approvalflow_create_delegation",
         "approvalflow_withdraw_approval",
     )
-    tools = (
-        *TICKET_TOOLS,
-        *METRIC_TOOLS,
-        *RECORD_TOOLS,
-        *PEOPLE_TOOLS,
-        *POLICY_TOOLS,
-        *APPROVAL_TOOLS,
-        *distractors,
-    )
+    tools = (*kit.USUAL_TOOLS, *kit.METRIC_TOOLS)
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Close:
+    def draw(self, build: kit.BuildContext) -> Close:
         """File the documents of a cost center."""
-        ground = stream.choice(list(RefusalGround)) if must_refuse else None
+        world, stream = build.world, build.stream
+        ground = build.draw_ground(RefusalGround)
         variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
-        tolerance, expense_limit = stream.integer(2, 5), rounded_amount(stream, 30_000, 60_000)
+        tolerance, expense_limit = stream.integer(2, 5), kit.rounded_amount(stream, 30_000, 60_000)
         quarter = Quarter.ended_before(world.ticket_slots[self.team][0].created_at.date())
-        documents = Documents(world, stream.child("documents"), quarter, role, self.texts())
+        documents = Documents(build.child("documents"), quarter, role, self.texts())
         line, is_over = documents.budget_line(), ground is RefusalGround.OVERSPENT
         return Close(
             variant=variant,
@@ -132,7 +100,7 @@ class QuarterClose(DeclaredScenario[Close]):
             others=OTHER_DOCUMENTS[variant](documents, expense_limit),
             void=documents.void_invoice() if ground is RefusalGround.CANCELLED_ORDER else None,
             budget=(line.amount_cents or 0) / 100,
-            metric=add_budget_used(world, stream.child("metric"), line, kinds, is_over=is_over),
+            metric=add_budget_used(build.child("metric"), line, is_over=is_over),
         )
 
     def slots(self, facts: Close) -> Mapping[str, str]:
@@ -144,37 +112,28 @@ class QuarterClose(DeclaredScenario[Close]):
             "budget": f"{facts.budget:.2f}",
         }
 
-    def figures(self, facts: Close, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Close, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version tolerates more."""
         step = STEPS_CENTS[facts.role]
-        medium, high, critical = draw_priority_limits(stream, facts.approved_cents, priority, step=step)
         return {
             "tolerance_percent": facts.tolerance + (0 if in_force else stream.integer(5, 9)),
             "expense_limit_cents": facts.expense_limit,
-            "medium_from_cents": medium,
-            "high_from_cents": high,
-            "critical_from_cents": critical,
+            **kit.priority_limits(stream, facts.approved_cents, priority, step=step),
         }
 
-    def policy_body(self, facts: Close, figures: PolicyParameters) -> str:
+    def policy_body(self, facts: Close, figures: kit.Figures) -> str:
         """Return the text with the section on the documents beside the invoices."""
         words = self.texts()["policy"]
         return str(words["body"]).replace("DOCUMENTS", words[facts.variant.value])
 
-    def take_slot(self, world: WorldBuilder, stream: Stream) -> KeySlot:
+    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
         """Take a key that leaves two newer ones, for the tickets that refer to this one."""
+        world, stream = build.world, build.stream
         return world.ticket_slots[self.team].pop(-stream.integer(3, 4))
 
-    def complete(
-        self,
-        world: WorldBuilder,
-        stream: Stream,
-        facts: Close,
-        policy: PolicyRow,
-        slot: KeySlot,
-        kinds: Collection[Kind],
-    ) -> Close:
+    def complete(self, build: kit.BuildContext, facts: Close, policy: kit.PolicyRow, slot: kit.KeySlot) -> Close:
         """Add the tickets of the parts, and another ticket for the same close."""
+        world, stream = build.world, build.stream
         words, is_closed_before = self.texts(), facts.ground is RefusalGround.CLOSED_BEFORE
         names = ["invoices", facts.variant.value][: 1 if is_closed_before else 2]
         keys = []
@@ -187,53 +146,58 @@ class QuarterClose(DeclaredScenario[Close]):
             return replace(facts, part_keys=tuple(keys))
         title, text = stream.choice(words["titles"]), stream.choice(words["others"])
         other = self._add_ticket(world, stream.child("other"), facts, title, text, slot.key)
-        add_comment(world, other, author_id=other.assignee_id or "", at=other.updated_at, body=words["other_comment"])
+        kit.add_comment(
+            world, other, author_id=other.assignee_id or "", at=other.updated_at, body=words["other_comment"]
+        )
         return replace(facts, other_key=other.key)
 
-    def thresholds(self, facts: Close, stream: Stream, request: Request) -> Sequence[tuple[int | None, Role]]:
+    def thresholds(self, facts: Close, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Draw the limit of finance controllers."""
-        return [(rounded_amount(stream, *CONTROLLER_LIMIT_CENTS), Role.FINANCE_CONTROLLER), (None, Role.CFO)]
+        return [
+            (kit.rounded_amount(stream, *CONTROLLER_LIMIT_CENTS), kit.Role.FINANCE_CONTROLLER),
+            (None, kit.Role.CFO),
+        ]
 
-    def solution(self, facts: Close, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Close, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Settle the documents, resolve the parts, get the totals approved and close the line, or refuse."""
         line, metric = facts.line, facts.metric
-        invoices = EntityGoals("invoices_settled", [RecordInState(one.goal) for one in facts.invoices])
-        others = EntityGoals("documents_settled", [RecordInState(one.goal) for one in facts.others])
-        parts: list[EntityGoal] = [
-            PartResolved(key, part.goals) for key, part in zip(facts.part_keys, (invoices, others), strict=False)
+        invoices = kit.EntityGoals("invoices_settled", [kit.RecordInState(one.goal) for one in facts.invoices])
+        others = kit.EntityGoals("documents_settled", [kit.RecordInState(one.goal) for one in facts.others])
+        parts: list[kit.EntityGoal] = [
+            kit.PartResolved(key, part.goals) for key, part in zip(facts.part_keys, (invoices, others), strict=False)
         ]
-        request = Request(
+        request = kit.Request(
             type_key=self.name,
             subject=line.id,
             role=facts.role,
             amount_cents=facts.approved_cents,
-            fields=request_fields(
+            fields=kit.request_fields(
                 budget_line_id=line.id,
-                amount_cents=OnceSettled(facts.approved_cents, invoices),
-                invoices_held=OnceSettled(sum(one.goal.state == "on_hold" for one in facts.invoices), invoices),
-                budget_used=MetricValue(metric),
-                measured_at=MetricTime(metric),
+                amount_cents=kit.OnceSettled(facts.approved_cents, invoices),
+                invoices_held=kit.OnceSettled(sum(one.goal.state == "on_hold" for one in facts.invoices), invoices),
+                budget_used=kit.MetricValue(metric),
+                measured_at=kit.MetricTime(metric),
             ),
         )
         spent = {"spent_cents": round(metric.value * 100)}
-        outcome = Outcome(
+        outcome = kit.Outcome(
             requests=(request,),
-            prepared=() if facts.ground else (invoices, others, EntityGoals("parts_resolved", parts)),
-            goals=(RecordGoal(record_id=line.id, state="closed", fields=spent),),
+            prepared=() if facts.ground else (invoices, others, kit.EntityGoals("parts_resolved", parts)),
+            goals=(kit.RecordGoal(record_id=line.id, state="closed", fields=spent),),
             facts=_facts_against(facts),
             declined="quarter_declined",
             metrics=(metric,),
             subjects=(line.id,),
         )
-        return Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts))
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts))
 
     def _add_ticket(
-        self, world: WorldBuilder, stream: Stream, facts: Close, title: str, text: str, task_key: str
-    ) -> TicketRow:
+        self, world: kit.WorldBuilder, stream: kit.Stream, facts: Close, title: str, text: str, task_key: str
+    ) -> kit.TicketRow:
         """Add a ticket that colleagues have started."""
         slot = world.ticket_slots[self.team].pop()
         people = [one.id for one in world.staff.active(self.team) if one.id != world.agent_id]
-        ticket = TicketRow(
+        ticket = kit.TicketRow(
             key=slot.key,
             type="task",
             title=title.format(**self.slots(facts)),
@@ -248,13 +212,13 @@ class QuarterClose(DeclaredScenario[Close]):
             updated_at=slot.created_at,
         )
         world.ticketdesk.tickets.append(ticket)
-        add_history(world, stream, ticket, ticket.reporter_id)
+        kit.add_history(world, stream, ticket, ticket.reporter_id)
         return ticket
 
 
-def _add_block(world: WorldBuilder, part: TicketRow, slot: KeySlot) -> None:
+def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) -> None:
     """Let the ticket of a part block the task's."""
-    link = LinkRow(
+    link = kit.LinkRow(
         id="",
         kind="blocks",
         from_key=part.key,
@@ -265,22 +229,22 @@ def _add_block(world: WorldBuilder, part: TicketRow, slot: KeySlot) -> None:
     world.ticketdesk.links.append(link)
 
 
-def _facts_against(facts: Close) -> tuple[Fact, ...]:
+def _facts_against(facts: Close) -> tuple[kit.Fact, ...]:
     """Return the facts on which a refusal rests."""
     if facts.ground is RefusalGround.OVERSPENT:
-        is_over = MetricChecks(facts.metric).fact(lambda used: used > facts.budget)
-        return record_shown(facts.line.id), is_over
+        is_over = kit.MetricChecks(facts.metric).fact(lambda used: used > facts.budget)
+        return kit.record_shown(facts.line.id), is_over
     if facts.void is not None:
-        return tuple(record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
-    return (ticket_status_shown(facts.other_key),)
+        return tuple(kit.record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
+    return (kit.ticket_status_shown(facts.other_key),)
 
 
-def _refusal(facts: Close) -> Refusal | None:
+def _refusal(facts: Close) -> kit.Refusal | None:
     if facts.ground is None:
         return None
     if facts.void is not None:
-        return Refusal(facts.ground.value, (facts.void.id,))
-    return Refusal(facts.ground.value, (facts.other_key or facts.line.id,))
+        return kit.Refusal(facts.ground.value, (facts.void.id,))
+    return kit.Refusal(facts.ground.value, (facts.other_key or facts.line.id,))
 
 
 SCENARIO = QuarterClose()

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import closing_time, draw_office_moments, draw_office_time, working_days_from
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.records import rounded_amount
-from companyos_gateway.world.seed_documents.datahub import BankChangeRow, RecordRow, VendorRow
-from companyos_gateway.world.vendors import draw_certificates, draw_iban, draw_namesake, draw_vendor
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Role
+from companyos_gateway.scenarios import kit
 
 OLD_DAYS = (90, 300)
 """How many days ago usual changes of bank details were."""
@@ -26,7 +15,7 @@ OLD_DAYS = (90, 300)
 SOON_DAYS = (40, 50)
 """How many days ago one was after which another comes too soon: before the letter about the other."""
 
-AMOUNTS = {Role.FINANCE_CONTROLLER: (60_000, 300_000), Role.CFO: (2_000_000, 9_000_000)}
+AMOUNTS = {kit.Role.FINANCE_CONTROLLER: (60_000, 300_000), kit.Role.CFO: (2_000_000, 9_000_000)}
 """Amounts in cents of one open invoice, by the role that will decide about the change."""
 
 WAITED_DAYS = (10, 14)
@@ -60,14 +49,14 @@ class Letter:
 
     variant: Variant
     ground: RefusalGround | None
-    role: Role
-    vendor: VendorRow
-    document: RecordRow
+    role: kit.Role
+    vendor: kit.VendorRow
+    document: kit.RecordRow
     last_change_days: int | None
     """How many days ago the bank details were last changed."""
-    former: BankChangeRow | None
+    former: kit.BankChangeRow | None
     """The earlier change that replaced the requested account, if there is one."""
-    note: RecordRow | None = None
+    note: kit.RecordRow | None = None
     """The note of the call, if there is one."""
     open_cents: tuple[int, ...] = ()
     """The amounts of the vendor's open invoices."""
@@ -88,57 +77,60 @@ class Letter:
         return sum(self.open_cents)
 
 
-def add_letter(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Letter:
+def add_letter(build: kit.BuildContext) -> Letter:
     """Add the vendor, the request, the call about it and the vendor's open invoices, and what looks like them."""
-    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    world, stream = build.world, build.stream
+    ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
     variant = variant if ground is None else Variant.CALLED
     role = stream.choice(list(AMOUNTS))
-    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
-    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
-    last_days, former = _add_history(world, stream.child("history"), vendor, variant, ground)
+    vendor = kit.draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
+    last_days, former = _add_history(build.child("history"), vendor, variant, ground)
     new_iban = former.old_iban if former is not None else None
     letter = Letter(
         variant=variant,
         ground=ground,
         role=role,
         vendor=vendor,
-        document=_add_document(world, stream.child("letter"), vendor, variant, ground, new_iban=new_iban),
+        document=_add_document(build.child("letter"), vendor, variant, ground, new_iban=new_iban),
         last_change_days=last_days,
         former=former,
     )
     is_called = former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER)
-    note = _add_note(world, stream.child("note"), letter) if is_called else None
-    open_cents = _add_invoices(world, stream.child("invoices"), role, vendor)
-    if Kind.SIMILAR_NAMES in kinds:
-        _add_namesake(world, stream.child("namesake"), letter)
+    note = _add_note(build.child("note"), letter) if is_called else None
+    open_cents = _add_invoices(build.child("invoices"), role, vendor)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
+        _add_namesake(build.child("namesake"), letter)
     return replace(letter, note=note, open_cents=open_cents)
 
 
 def _add_history(
-    world: WorldBuilder, stream: Stream, vendor: VendorRow, variant: Variant, ground: RefusalGround | None
-) -> tuple[int | None, BankChangeRow | None]:
+    build: kit.BuildContext, vendor: kit.VendorRow, variant: Variant, ground: RefusalGround | None
+) -> tuple[int | None, kit.BankChangeRow | None]:
     """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
+    stream = build.stream
     old, soon = stream.integer(*OLD_DAYS), stream.integer(*SOON_DAYS)
     has_one, has_two = stream.chance(0.6), stream.chance(0.4)
     last_days = soon if ground is RefusalGround.TOO_SOON else old
     if not (has_one or variant is Variant.FORMER or ground is RefusalGround.TOO_SOON):
         return None, None
-    before = draw_iban(stream, vendor.country)
+    before = kit.draw_iban(stream, vendor.country)
     changes = [(before, vendor.bank_iban, last_days)]
     if has_two:
-        changes.insert(0, (draw_iban(stream, vendor.country), before, last_days + stream.integer(*OLD_DAYS)))
-    rows = [_bank_change(world, stream, vendor, *change) for change in changes]
+        changes.insert(0, (kit.draw_iban(stream, vendor.country), before, last_days + stream.integer(*OLD_DAYS)))
+    rows = [_bank_change(build, vendor, *change) for change in changes]
     former = stream.choice(rows)
     return last_days, former if variant is Variant.FORMER else None
 
 
 def _bank_change(
-    world: WorldBuilder, stream: Stream, vendor: VendorRow, old_iban: str, new_iban: str, days_ago: int
-) -> BankChangeRow:
-    wording: dict[str, Any] = pool("vendors")["wording"]
-    changed_at = draw_office_time(stream, world.today - timedelta(days=days_ago))
-    row = BankChangeRow(
+    build: kit.BuildContext, vendor: kit.VendorRow, old_iban: str, new_iban: str, days_ago: int
+) -> kit.BankChangeRow:
+    world, stream = build.world, build.stream
+    wording: dict[str, Any] = kit.pool("vendors")["wording"]
+    changed_at = kit.draw_office_time(stream, world.today - timedelta(days=days_ago))
+    row = kit.BankChangeRow(
         id=world.ids.take("BC"),
         vendor_id=vendor.id,
         changed_at=changed_at,
@@ -152,22 +144,22 @@ def _bank_change(
 
 
 def _add_document(
-    world: WorldBuilder,
-    stream: Stream,
-    vendor: VendorRow,
+    build: kit.BuildContext,
+    vendor: kit.VendorRow,
     variant: Variant,
     ground: RefusalGround | None,
     *,
     new_iban: str | None,
-) -> RecordRow:
+) -> kit.RecordRow:
+    world, stream = build.world, build.stream
     days_ago = 1 if variant is Variant.COOLING else stream.integer(*WAITED_DAYS)
-    received_on = working_days_from(world.today, -days_ago)
+    received_on = kit.working_days_from(world.today, -days_ago)
     country = vendor.country
     if ground is RefusalGround.COUNTRY:
-        country = stream.choice([one["code"] for one in pool("vendors")["country"] if one["code"] != country])
+        country = stream.choice([one["code"] for one in kit.pool("vendors")["country"] if one["code"] != country])
     fields = {
         "document_type": "bank_change_request",
-        "new_iban": new_iban or draw_iban(stream, country),
+        "new_iban": new_iban or kit.draw_iban(stream, country),
         "account_holder": vendor.legal_name,
         "requested_by": vendor.contact_name,
         "sent_from": vendor.contact_email,
@@ -176,11 +168,9 @@ def _add_document(
     if ground is RefusalGround.SENDER:
         fields["sent_from"] = _similar_vendor(stream, vendor.contact_email)
     if ground is RefusalGround.HOLDER:
-        fields["account_holder"] = stream.choice(load_texts(__file__)["unknown_holders"])
-    title = stream.choice(load_texts(__file__)["letters"]).format(vendor=vendor.name)
-    return file_record(
-        world,
-        stream,
+        fields["account_holder"] = stream.choice(kit.load_texts(__file__)["unknown_holders"])
+    title = stream.choice(kit.load_texts(__file__)["letters"]).format(vendor=vendor.name)
+    return build.file_record(
         "document",
         title=title,
         state="in_review",
@@ -190,15 +180,16 @@ def _add_document(
     )
 
 
-def _similar_vendor(stream: Stream, address: str) -> str:
+def _similar_vendor(stream: kit.Stream, address: str) -> str:
     name, _, domain = address.partition("@")
     return f"{name}@{domain.replace('.example', stream.choice(['-billing.example', '.example.net', '-group.example']))}"
 
 
-def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
+def _add_note(build: kit.BuildContext, letter: Letter) -> kit.RecordRow:
+    world, stream = build.world, build.stream
     is_open = letter.variant is Variant.CALL_COMES
-    since = max(letter.document.created_at, closing_time(working_days_from(world.today, -2)))
-    [noted_at] = draw_office_moments(stream, since, world.last_evening)
+    since = max(letter.document.created_at, kit.closing_time(kit.working_days_from(world.today, -2)))
+    [noted_at] = kit.draw_office_moments(stream, since, world.last_evening)
     fields: dict[str, Any] = {
         "document_type": "call_note",
         "request_id": letter.document.id,
@@ -213,11 +204,11 @@ def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
         fields["confirmed"] = False
     if letter.ground is RefusalGround.WRONG_NUMBER:
         fields["number_from"] = "change request"
-    title = stream.choice(load_texts(__file__)["notes"]).format(vendor=letter.vendor.name)
+    title = stream.choice(kit.load_texts(__file__)["notes"]).format(vendor=letter.vendor.name)
     state = "draft" if is_open else "published"
     vendor_id = letter.vendor.id
-    note = file_record(
-        world, stream, "document", title=title, state=state, day=noted_at.date(), vendor_id=vendor_id, fields=fields
+    note = build.file_record(
+        "document", title=title, state=state, day=noted_at.date(), vendor_id=vendor_id, fields=fields
     )
     note.created_at = note.updated_at = noted_at
     return note
@@ -228,24 +219,24 @@ def confirmation(letter: Letter, day: date) -> dict[str, Any]:
     return {"spoke_to": letter.vendor.contact_name, "confirmed": True, "called_on": day.isoformat()}
 
 
-def _add_invoices(world: WorldBuilder, stream: Stream, role: Role, vendor: VendorRow) -> tuple[int, ...]:
+def _add_invoices(build: kit.BuildContext, role: kit.Role, vendor: kit.VendorRow) -> tuple[int, ...]:
     """Add open invoices of the vendor, and settled ones that do not count; return the amounts of the open ones."""
+    stream = build.stream
     open_states = [stream.choice(["received", "approved"]) for _ in range(stream.integer(2, 4))]
     settled = stream.sample(["paid", "rejected", "on_hold", "paid"], stream.integer(1, 3))
-    amounts = [rounded_amount(stream, *AMOUNTS[role]) for _ in (*open_states, *settled)]
+    amounts = [kit.rounded_amount(stream, *AMOUNTS[role]) for _ in (*open_states, *settled)]
     for state, amount_cents in zip((*open_states, *settled), amounts, strict=True):
-        _invoice(world, stream, vendor, state, amount_cents)
+        _invoice(build, vendor, state, amount_cents)
     return tuple(amounts[: len(open_states)])
 
 
-def _invoice(world: WorldBuilder, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> None:
-    day = working_days_from(world.today, -stream.integer(2, 25))
-    due_on = working_days_from(world.today, stream.integer(5, 30))
-    file_record(
-        world,
-        stream,
+def _invoice(build: kit.BuildContext, vendor: kit.VendorRow, state: str, amount_cents: int) -> None:
+    stream = build.stream
+    day = build.working_day_ago(2, 25)
+    due_on = build.working_day(5, 30)
+    build.file_record(
         "invoice",
-        title=stream.choice(load_texts(__file__)["invoices"]),
+        title=stream.choice(kit.load_texts(__file__)["invoices"]),
         state=state,
         day=day,
         vendor_id=vendor.id,
@@ -255,9 +246,10 @@ def _invoice(world: WorldBuilder, stream: Stream, vendor: VendorRow, state: str,
     )
 
 
-def _add_namesake(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
+def _add_namesake(build: kit.BuildContext, letter: Letter) -> None:
     """Add a vendor of nearly the same name that has written about its bank details as well."""
-    other = draw_namesake(world, stream, letter.vendor)
-    draw_certificates(world, stream, other)
-    _add_document(world, stream, other, Variant.CALLED, None, new_iban=None)
-    _invoice(world, stream, other, "received", rounded_amount(stream, 50_000, 900_000))
+    world, stream = build.world, build.stream
+    other = kit.draw_namesake(world, stream, letter.vendor)
+    kit.draw_certificates(world, stream, other)
+    _add_document(build, other, Variant.CALLED, None, new_iban=None)
+    _invoice(build, other, "received", kit.rounded_amount(stream, 50_000, 900_000))

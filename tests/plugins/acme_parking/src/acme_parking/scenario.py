@@ -8,11 +8,12 @@ from importlib.resources import files
 
 from companyos.contract import FinishOutcome
 from companyos_gateway.chaos import FaultPlan, profile_for
-from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, Mismatch, TaskRubric
-from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy, changed_keys
+from companyos_gateway.evaluation import FinishDeclaration, Milestone
+from companyos_gateway.evaluation.change_policy import ChangePolicy, changed_keys
+from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.world import finish_world, generate_world
-from companyos_shared.streams import Stream, digest
+from companyos_shared.streams import digest
 
 BRIEFS = tomllib.loads((files(__package__) / "texts.toml").read_text(encoding="utf-8"))["briefs"]
 
@@ -25,7 +26,7 @@ class ParkingPermit:
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and chaos level."""
-        stream = Stream(self.name, seed)
+        stream = kit.Stream(self.name, seed)
         world = generate_world(stream.child("world"))
         person = stream.child("person").choice(world.staff.active())
         permit_id = world.ids.take("PRM")
@@ -52,23 +53,23 @@ class ParkingPermit:
         )
 
 
-def rubric(permit_id: str) -> TaskRubric:
+def rubric(permit_id: str) -> kit.TaskRubric:
     """Return the rubric: the permit is issued, and nothing else has changed."""
 
-    def is_issued(evidence: Evidence) -> bool:
+    def is_issued(evidence: kit.Evidence) -> bool:
         row = evidence.row("parking", "permits", permit_id)
         return row is not None and row["status"] == "issued"
 
-    def find_mismatch(evidence: Evidence) -> Mismatch | None:
-        return None if is_issued(evidence) else Mismatch(f"parking.permits[{permit_id}]", "issued", "not issued")
+    def find_mismatch(evidence: kit.Evidence) -> kit.Mismatch | None:
+        return None if is_issued(evidence) else kit.Mismatch(f"parking.permits[{permit_id}]", "issued", "not issued")
 
-    def check_declaration(_evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+    def check_declaration(_evidence: kit.Evidence, finish: FinishDeclaration | None) -> kit.Mismatch | None:
         is_correct = finish is None or finish.outcome is FinishOutcome.DONE
-        return None if is_correct else Mismatch("finish", "outcome: done", "another outcome")
+        return None if is_correct else kit.Mismatch("finish", "outcome: done", "another outcome")
 
-    changes = ChangePolicy([Allowance("parking", "permits", changed_keys([permit_id]), frozenset({"status"}))])
-    return TaskRubric(
-        checks=[Check("issued", False, find_mismatch), changes.check()],
+    changes = ChangePolicy([kit.Allowance("parking", "permits", changed_keys([permit_id]), frozenset({"status"}))])
+    return kit.TaskRubric(
+        checks=[kit.Check("issued", False, find_mismatch), changes.check()],
         milestones=[Milestone("issued", 2.0, is_issued)],
         declaration=check_declaration,
         damage=changes.damage,

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.evaluation.facts import record_shown
-from companyos_gateway.evaluation.goals import RecordGoal
-from companyos_gateway.evaluation.outcome import Outcome, Request
-from companyos_gateway.scenarios.blocks import tools
-from companyos_gateway.scenarios.blocks.declared_scenario import (
-    DeclaredScenario,
-    Solution,
-    policy_refs,
-    request_fields,
-)
-from companyos_gateway.scenarios.blocks.documents import file_record
-from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters
-from companyos_gateway.scenarios.blocks.ticket_scenario import METRIC_KINDS, buildable_kinds
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
-from companyos_gateway.world.seed_documents.ticketdesk import Priority
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Person, Role
+from companyos_gateway.scenarios import kit
 
 TYPE_KEY = "parking_permit"
 PURPOSES = ("shift work", "carpool", "field work")
@@ -57,9 +37,9 @@ class Permit:
     """The facts of an instance. `renewed` is the permit that the requested one replaces."""
 
     variant: Variant
-    person: Person
-    record: RecordRow
-    renewed: RecordRow | None
+    person: kit.Person
+    record: kit.RecordRow
+    renewed: kit.RecordRow | None
     shortest_km: int
     longest_days: int
     until: date
@@ -71,31 +51,24 @@ class Permit:
         return int(self.record.fields["distance_km"])
 
 
-class ParkingPermit(DeclaredScenario[Permit]):
+class ParkingPermit(kit.DeclaredScenario[Permit]):
     """Grant a parking permit by the policy."""
 
     name, team, topic, max_steps = "parking_permit", "workplace", "parking", 120
     tags, duplicate_tags = ("parking",), ("parking", "request")
     held_out = frozenset({Variant.RENEWAL.value})
-    always = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-    applicable = buildable_kinds(
-        exclude=(*METRIC_KINDS, Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW, Kind.SIMILAR_NAMES)
+    always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
+    applicable = kit.buildable_kinds(
+        exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.LIMIT_TOO_LOW, kit.Kind.SIMILAR_NAMES)
     )
     opt_in_kinds = frozenset()
     distractors = ("ticketdesk_create_ticket", "datahub_report_data_issue", "approvalflow_create_delegation")
-    tools = (
-        *tools.TICKET_TOOLS,
-        *tools.RECORD_TOOLS,
-        *tools.PEOPLE_TOOLS,
-        *tools.POLICY_TOOLS,
-        *tools.APPROVAL_TOOLS,
-        *distractors,
-    )
 
-    def draw(self, world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Permit:
+    def draw(self, build: kit.BuildContext) -> Permit:
         """File the requested permit, and the one that it renews."""
+        world, stream = build.world, build.stream
         variant, shortest_km = stream.choice(list(Variant)), stream.integer(*SHORTEST_KM)
-        ground = stream.choice(list(Ground)) if must_refuse else None
+        ground = build.draw_ground(Ground)
         distances = (2, shortest_km - 1) if ground is Ground.SHORT_COMMUTE else (shortest_km, LONGEST_KM)
         long_ago = world.today - timedelta(days=LONGEST_DAYS[1] + 30)
         candidates = [one for one in world.staff.active() if not one.roles and one.employed_from <= long_ago]
@@ -108,15 +81,13 @@ class ParkingPermit(DeclaredScenario[Permit]):
         }
         longest_days = stream.integer(*LONGEST_DAYS)
         excess_days = stream.integer(10, 90) if variant is Variant.SHORTENED else -stream.integer(0, 60)
-        starts_on = working_days_from(world.today, stream.integer(6, 12))
-        record = _file_permit(
-            world, stream, fields, state="requested", starts_on=starts_on, days=longest_days + excess_days
-        )
+        starts_on = build.working_day(6, 12)
+        record = _file_permit(build, fields, state="requested", starts_on=starts_on, days=longest_days + excess_days)
         renewed = None
         if variant is Variant.RENEWAL:
             began_on = starts_on - timedelta(days=longest_days - 10)
             fields = {**fields, "approval_ref": f"APR-{stream.integer(100, 299)}"}
-            renewed = _file_permit(world, stream, fields, state="active", starts_on=began_on, days=longest_days)
+            renewed = _file_permit(build, fields, state="active", starts_on=began_on, days=longest_days)
         return Permit(
             variant=variant,
             person=person,
@@ -133,64 +104,60 @@ class ParkingPermit(DeclaredScenario[Permit]):
         named = {"permit": facts.record.id, "person_name": facts.person.name}
         return named | {name: str(facts.record.fields[name]) for name in ("garage", "purpose", "distance_km")}
 
-    def figures(self, facts: Permit, stream: Stream, priority: Priority, *, in_force: bool) -> PolicyParameters:
+    def figures(self, facts: Permit, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw priorities, the shortest commute and the maximum term; another version decides the case differently."""
         purpose, distance_km = facts.record.fields["purpose"], facts.distance_km
         is_short = facts.ground is Ground.SHORT_COMMUTE
         other_km = stream.integer(1, distance_km) if is_short else distance_km + stream.integer(1, 15)
         other_days = facts.longest_days + stream.integer(20, 90)
-        priorities = {name: stream.choice(PRIORITIES) for name in PURPOSES} | {purpose: priority}
+        priorities = {name: stream.choice(kit.PRIORITIES) for name in PURPOSES} | {purpose: priority}
         return {
             **{f"{name.replace(' ', '_')}_priority": one for name, one in priorities.items()},
             "shortest_commute_km": facts.shortest_km if in_force else other_km,
             "longest_days": facts.longest_days if in_force else other_days,
         }
 
-    def solution(self, facts: Permit, policy: PolicyRow, ticket_key: str) -> Solution:
+    def solution(self, facts: Permit, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the permit for the term of the policy, or refuse it."""
         permit, until = facts.record, facts.until.isoformat()
-        request = Request(
+        request = kit.Request(
             type_key=TYPE_KEY,
             subject=permit.id,
-            role=Role.HR_LEAD,
+            role=kit.Role.HR_LEAD,
             barred_ids=frozenset({facts.person.id}),
-            fields=request_fields(
+            fields=kit.request_fields(
                 permit_id=permit.id, person_id=facts.person.id, garage=permit.fields["garage"], until=facts.until
             ),
         )
-        granted = RecordGoal(record_id=permit.id, state="active", ends_on=until, reference_field="approval_ref")
-        revoked = [RecordGoal(record_id=facts.renewed.id, state="revoked")] if facts.renewed else []
-        outcome = Outcome(
+        granted = kit.RecordGoal(record_id=permit.id, state="active", ends_on=until, reference_field="approval_ref")
+        revoked = [kit.RecordGoal(record_id=facts.renewed.id, state="revoked")] if facts.renewed else []
+        outcome = kit.Outcome(
             requests=(request,),
             goals=(granted, *revoked),
-            facts=(record_shown(permit.id),),
+            facts=(kit.record_shown(permit.id),),
             subjects=(permit.id,),
         )
-        refusal = None if facts.ground is None else Refusal(facts.ground.value, policy_refs(policy))
-        return Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
+        refusal = None if facts.ground is None else kit.Refusal(facts.ground.value, kit.policy_refs(policy))
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
-    def deputies(self, world: WorldBuilder, facts: Permit, request: Request, kinds: Collection[Kind]) -> set[str]:
+    def deputies(self, build: kit.BuildContext, facts: Permit, request: kit.Request) -> set[str]:
         """Return the heads of departments."""
-        return {world.staff.lead(team.id).id for team in world.staff.teams if team.id != "executive-office"}
+        return {build.world.staff.lead(team.id).id for team in build.world.staff.teams if team.id != "executive-office"}
 
 
 def _file_permit(
-    world: WorldBuilder, stream: Stream, fields: dict[str, object], *, state: str, starts_on: date, days: int
-) -> RecordRow:
-    filed_on = working_days_from(min(starts_on, world.today), -stream.integer(3, 12))
-    title = f"Parking permit: {fields['garage']}"
-    ends_on = starts_on + timedelta(days=days)
-    return file_record(
-        world,
-        stream,
+    build: kit.BuildContext, fields: dict[str, object], *, state: str, starts_on: date, days: int
+) -> kit.RecordRow:
+    filed_on = kit.working_days_from(min(starts_on, build.today), -build.stream.integer(3, 12))
+    return build.file_record(
         "access_grant",
-        title=title,
+        title=f"Parking permit: {fields['garage']}",
         state=state,
         day=filed_on,
         fields=fields,
-        owner_id=world.staff.lead("workplace").id,
+        owner_id=build.world.staff.lead("workplace").id,
         starts_on=starts_on,
-        ends_on=ends_on,
+        ends_on=starts_on + timedelta(days=days),
     )
 
 

@@ -1,0 +1,93 @@
+"""The context in which a scenario builds its task: the company, a stream for draws, and the chaos that strikes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_shared.streams import Stream
+
+MIN_AGE = timedelta(minutes=5)
+"""Minimum age of a record when the episode starts."""
+
+GroundT = TypeVar("GroundT", bound=StrEnum)
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """The company that a task is added to, the stream for its draws, and the chaos kinds that strike it."""
+
+    world: WorldBuilder
+    stream: Stream
+    kinds: frozenset[Kind]
+    must_refuse: bool
+
+    @property
+    def today(self) -> date:
+        """The day on which the episode starts."""
+        return self.world.today
+
+    def child(self, *name: str | int) -> BuildContext:
+        """Return the context with a stream of its own."""
+        return replace(self, stream=self.stream.child(*name))
+
+    def draw_ground(self, grounds: type[GroundT]) -> GroundT | None:
+        """Draw the ground for refusal; None if the task can be done."""
+        return self.stream.choice(list(grounds)) if self.must_refuse else None
+
+    def working_day(self, low: int, high: int) -> date:
+        """Draw a day that is low to high working days after today."""
+        return working_days_from(self.today, self.stream.integer(low, high))
+
+    def working_day_ago(self, low: int, high: int) -> date:
+        """Draw a day that is low to high working days before today."""
+        return working_days_from(self.today, -self.stream.integer(low, high))
+
+    def file_record(
+        self,
+        kind: str,
+        *,
+        title: str,
+        state: str,
+        day: date,
+        fields: dict[str, Any],
+        owner_id: str | None = None,
+        vendor_id: str | None = None,
+        amount_cents: int | None = None,
+        starts_on: date | None = None,
+        ends_on: date | None = None,
+    ) -> RecordRow:
+        """Add a record that was filed on that day, by the owner or by a random employee, and return it."""
+        filed_at = min(draw_office_time(self.stream, day), self.world.started_at - MIN_AGE)
+        record = RecordRow(
+            id=self.world.ids.take(PREFIXES[kind]),
+            kind=kind,
+            title=title,
+            state=state,
+            owner_id=owner_id or self.stream.choice(self.world.staff.active()).id,
+            vendor_id=vendor_id,
+            amount_cents=amount_cents,
+            currency=None if amount_cents is None else CURRENCY,
+            starts_on=starts_on,
+            ends_on=ends_on,
+            fields=fields,
+            created_at=filed_at,
+            updated_at=filed_at,
+        )
+        self.world.datahub.records.append(record)
+        return record
+
+    def copy_record(self, record: RecordRow, fields: Mapping[str, Any] | None = None, **columns: Any) -> RecordRow:
+        """Add a record with an id of its own that differs from another in these fields and columns, and return it."""
+        values = {**record.fields, **(fields or {})}
+        copied = replace(record, id=self.world.ids.take(PREFIXES[record.kind]), fields=values, **columns)
+        self.world.datahub.records.append(copied)
+        return copied
