@@ -14,6 +14,9 @@ class Size:
     """The number of instances, episodes and mutations of each row, per scenario."""
 
     name: str
+    sampled_scenarios: int
+    """Maximum number of scenarios of rows B to E and of the kinds of row G, sampled; the other rows take all."""
+
     levels: tuple[int, ...]
     """Chaos levels of rows A and B."""
 
@@ -56,9 +59,6 @@ class Size:
     processes: int
     """Processes that must yield one digest, besides the concurrent, the restored and the other Python's one."""
 
-    digest_scenarios: int
-    """Maximum number of scenarios whose episodes the processes of row E digest, sampled."""
-
     crowd: int
     """Number of concurrent episodes in one process."""
 
@@ -69,11 +69,8 @@ class Size:
     kind_seeds: int
     """Seeds for each decisive chaos kind in each scenario."""
 
-    kind_scenarios: int
-    """Maximum number of scenarios for each decisive chaos kind, sampled."""
-
     friction_seeds: int
-    """Seeds for each friction kind; small or rare costs need many pairs."""
+    """Seeds for each friction kind; none by default, because small or rare costs need many pairs."""
 
     fired_seeds: int
     """Seeds for which each kind is planned in each scenario, to check whether it occurs."""
@@ -89,6 +86,7 @@ class Size:
 
 SMOKE = Size(
     name="smoke",
+    sampled_scenarios=8,
     levels=LEVELS[-1:],
     oracle_seeds=3,
     cheat_seeds=1,
@@ -107,20 +105,19 @@ SMOKE = Size(
     code_seeds=4,
     random_traces=500,
     processes=2,
-    digest_scenarios=6,
     crowd=17,
     leak_seeds=1,
     pairs=1,
     kind_seeds=1,
-    kind_scenarios=7,
-    friction_seeds=2,
-    fired_seeds=2,
+    friction_seeds=0,
+    fired_seeds=1,
     random_episodes=50,
     hashes=20,
     plausible_instances=170,
 )
 FULL = Size(
     name="full",
+    sampled_scenarios=1_000,
     levels=LEVELS,
     oracle_seeds=50,
     cheat_seeds=2,
@@ -139,12 +136,10 @@ FULL = Size(
     code_seeds=4,
     random_traces=20_000,
     processes=20,
-    digest_scenarios=1_000,
     crowd=256,
     leak_seeds=5,
     pairs=15,
     kind_seeds=10,
-    kind_scenarios=1_000,
     friction_seeds=10,
     fired_seeds=30,
     random_episodes=1_000,

@@ -53,8 +53,8 @@ class Adversaries(Row):
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return a job for each instance and kind of player, and a hill climb for each scenario."""
-        size = scope.size
-        for scenario in scope.scenarios:
+        size, scenarios = scope.size, scope.sampled("B")
+        for scenario in scenarios:
             for level in size.levels:
                 for part, seeds in (
                     (PLAY, size.task_agnostic_seeds),
@@ -63,7 +63,7 @@ class Adversaries(Row):
                 ):
                     for seed in scope.seeds(seeds):
                         yield Job(row="B", part=part, scope=scope, scenario=scenario, seed=seed, level=level, weight=5)
-            for seed in scope.seeds(-(-size.random_episodes // len(scope.scenarios))):
+            for seed in scope.seeds(-(-size.random_episodes // len(scenarios))):
                 yield Job(row="B", part=CHANCE, scope=scope, scenario=scenario, seed=seed, level=CHANCE_LEVEL)
             climbs = size.most_climbs if scenario == LONGEST_CLIMB_SCENARIO else size.climbs
             for seed in range(scope.first, scope.first + max(1, climbs // _CHUNK)):

@@ -30,6 +30,10 @@ class Scope:
         """Return that many seeds."""
         return range(self.first, self.first + count)
 
+    def sampled(self, name: str) -> tuple[str, ...]:
+        """Return the scenarios of a row or kind, sampled to the maximum of the size."""
+        return self.sample(self.size.sampled_scenarios, name)
+
     def sample(self, count: int, *name: str) -> tuple[str, ...]:
         """Return that many of the scenarios, sampled by name and first seed; all of them if there are fewer."""
         sampled = Stream("proof", *name, self.first).sample(self.scenarios, min(count, len(self.scenarios)))

@@ -65,7 +65,7 @@ class Determinism(Row):
                 "-m",
                 "verification.proof.determinism_worker",
                 *arguments,
-                *job.scope.sample(job.scope.size.digest_scenarios, "digests"),
+                *job.scope.sampled("E"),
             ),
             env={**os.environ, **SETTINGS[turn], "PYTHONHASHSEED": str(job.seed)},
             stdout=asyncio.subprocess.PIPE,

@@ -57,8 +57,7 @@ class Difficulty(Row):
                 yield Job(row="G", part=PLANS, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL, weight=2)
         for kind in (kind for kind in Kind if marks.rate(kind) > 0):
             is_decisive = marks.mark(kind) is Mark.DECISIVE
-            scenarios = scope.sample(scope.size.kind_scenarios, kind) if is_decisive else scope.scenarios
-            for scenario in scenarios:
+            for scenario in scope.sampled(kind):
                 for seed in scope.seeds(scope.size.kind_seeds if is_decisive else scope.size.friction_seeds):
                     yield Job(row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL)
 

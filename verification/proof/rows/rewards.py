@@ -48,7 +48,7 @@ class Reward(Row):
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return a job for each scenario, and for batches of random traces."""
-        for scenario in scope.scenarios:
+        for scenario in scope.sampled("D"):
             yield Job(row="D", part="played", scope=scope, scenario=scenario, seed=scope.first, level=_LEVEL, weight=4)
         for seed in range(scope.first, scope.first + max(1, scope.size.random_traces // _TRACES_PER_JOB)):
             yield Job(row="D", part="drawn", scope=scope, seed=seed)
