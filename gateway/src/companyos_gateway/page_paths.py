@@ -56,7 +56,7 @@ FORM_ROUTES = frozenset({DESK_FORM, APP_FORM})
 """Routes that accept a form; all others accept JSON."""
 
 STEPS_SCOPE_KEY = "companyos.taken"
-"""Where whoever asks for a page inside the process finds the steps that were taken for it."""
+"""Key under which a caller inside the process finds the steps that were taken for a page."""
 
 EPISODE_COOKIE = "companyos_episode"
 """The cookie of a browser's session at the desk of an episode."""

@@ -20,7 +20,7 @@ MAX_RENAMED = 2
 
 MAX_REWORDED = 8
 ALWAYS_RENAMED = {"ticketdesk": "status"}
-"""Where anything is renamed, this is: nobody gets through a task without reading it."""
+"""This field is renamed whenever any field is, because no task can be done without reading it."""
 
 FREE_FORM = frozenset({"fields", "parameters"})
 """Members whose own members are the company's data: nothing inside them is renamed."""

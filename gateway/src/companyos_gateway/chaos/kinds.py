@@ -122,7 +122,7 @@ PERTURBATION_KINDS = frozenset(
 """Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
 
 OPT_IN_KINDS = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED, Kind.APPROVER_LEAVES})
-"""Kinds that strike only in scenarios that ask for them: whoever plays those looks again before the end."""
+"""Kinds that strike only in scenarios that ask for them, whose players check again before the end."""
 
 TREATED_LIKE: dict[Kind, Kind] = {
     Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY,

@@ -68,7 +68,7 @@ class ReadWriteLock:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Pass with nobody else inside."""
+        """Wait until no other holder is inside."""
         while not self._no_writer.is_set():
             await self._no_writer.wait()
         self._no_writer.clear()

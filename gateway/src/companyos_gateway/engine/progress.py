@@ -36,7 +36,7 @@ class StepSummary:
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """The last step taken, kept for whoever asks for it again."""
+    """The last step, kept for a repeated request."""
 
     tool_name: str
     arguments: Mapping[str, object]

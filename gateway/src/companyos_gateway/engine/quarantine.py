@@ -224,7 +224,7 @@ def _has_files(folder: Path) -> bool:
 
 
 def _read_item(folder: Path) -> QuarantineItem:
-    """Return the item of a folder; one whose reason cannot be read is told by its name."""
+    """Return the item of a folder; one with an unreadable reason is identified by its name."""
     try:
         content, _ = verify_checksum(_ITEM, FORMAT, (folder / REASON).read_bytes())
         return QuarantineItem.model_validate_json(content).model_copy(update={"id": folder.name})

@@ -46,7 +46,7 @@ class Inventory:
         )
 
     def epochs(self, service: str, internal_id: str) -> list[int] | None:
-        """Return the epochs of an episode that a service holds, None where nobody knows."""
+        """Return the epochs of an episode that a service holds, or None if unknown."""
         if service not in self.services:
             return None
         return next((held.epochs for held in self.services[service].episodes if held.id == internal_id), [])

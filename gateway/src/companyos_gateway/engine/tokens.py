@@ -44,7 +44,7 @@ class EpisodeTokens:
     def find(self, token: str, internal_ids: Collection[str]) -> str | None:
         """Return whose token it is, or None.
 
-        Looked up is the token's digest, so that neither a right nor a wrong guess is told by the time it takes, and a
+        Looked up is the token's digest, so that response times reveal neither a right nor a wrong guess, and a
         wrong one costs no more than a look over the ids.
         """
         if len(token) != TOKEN_LENGTH:

@@ -1,4 +1,4 @@
-"""Requests for approval: when one is truthful, fresh, with somebody entitled, and approved by them."""
+"""Approval requests that are truthful, fresh, and approved by an entitled person."""
 
 from __future__ import annotations
 

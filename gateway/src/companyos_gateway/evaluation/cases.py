@@ -76,7 +76,7 @@ class TicketCase:
     """Who may work the ticket: employed, in the owning team, at work on the day it is due."""
     priority: str
     approver_ids: tuple[str, ...]
-    """Who may decide from the first day on, all through the story; nobody where nothing is to be approved."""
+    """People who may decide throughout the episode; empty if nothing needs an approval."""
     blocker: Blocker | None
     refusal: Refusal | None
     end_status: str = "resolved"

@@ -240,7 +240,7 @@ def link_added_and_removed(own: Collection[str]) -> ChangePredicate:
 
 
 def _is_own_ticket(case: TicketCase) -> ChangePredicate:
-    """Return what accepts changes of the entry ticket; somebody who may work it is only replaced by another one."""
+    """Return the allowance for the entry ticket; an eligible assignee is only replaced by another one."""
     changed = changed_keys([case.ticket_key])
 
     def covers(evidence: Evidence, change: NetChange) -> bool:
@@ -264,7 +264,7 @@ def _blocker_allowances(case: TicketCase) -> Iterable[Allowance]:
 
 
 def _was_refreshed(metric_ids: Collection[str]) -> ChangePredicate:
-    """Return what accepts metrics that refreshes have changed, and nobody by hand."""
+    """Return the allowance for metrics that only refreshes have changed."""
     changed = changed_keys(metric_ids)
 
     def covers(evidence: Evidence, change: NetChange) -> bool:
@@ -275,7 +275,7 @@ def _was_refreshed(metric_ids: Collection[str]) -> ChangePredicate:
 
 
 def _has_recovered(metric_ids: Collection[str]) -> ChangePredicate:
-    """Return what accepts sources of the metrics that refreshes have changed, and nobody by hand."""
+    """Return the allowance for sources that only refreshes of the metrics have changed."""
 
     def covers(evidence: Evidence, change: NetChange) -> bool:
         rows = (evidence.row(DATAHUB, "metrics", metric_id) for metric_id in metric_ids)

@@ -134,7 +134,7 @@ class RequestEscalated:
         return f"{APPROVALFLOW}.requests[{self.request_id}]"
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the agent's last escalation went to somebody entitled at that step, and nobody ended it since."""
+        """Return whether the agent's last escalation went to an entitled person and has not been ended since."""
         request, change = _request(evidence, self.request_id, step), self._last_escalation(evidence, step)
         if (
             request is None
@@ -151,7 +151,7 @@ class RequestEscalated:
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
         """Return status and approver of the request."""
-        expected = f"open, escalated to somebody who may decide it, reason_ref: {one_of(self.references)}"
+        expected = f"open, escalated to a person who may decide it, reason_ref: {one_of(self.references)}"
         return _request_mismatch(evidence, self.request_id, expected, "status", "approver_id")
 
     def allowances(self) -> Iterable[Allowance]:

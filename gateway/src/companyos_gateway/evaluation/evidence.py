@@ -392,7 +392,7 @@ def _net(row_key: RowKey, touched: _RowTouches, now: Row | None) -> NetChange | 
 
 
 def is_equivalent(value: Any, expected: Any) -> bool:
-    """Say whether a value that somebody typed is the wanted one; a choice may be typed as a page shows it."""
+    """Return whether a typed value is the wanted one; choices may be typed as a page shows them."""
     if isinstance(value, str) and isinstance(expected, str):
         return same_choice(value, expected)
     return same_value(value, expected)

@@ -169,7 +169,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Escalation:
-    """A request of somebody else that is escalated to a person who may decide it.
+    """A request of another person that is escalated to a person who may decide it.
 
     `role`, `amount_cents`, `holder_ids` and `barred_ids` say who may, as in a `Request`. The agent gives one of the
     `references` as the reason.

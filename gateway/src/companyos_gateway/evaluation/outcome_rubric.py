@@ -145,7 +145,7 @@ class _Refused(_Declared, TicketRefusedOutcome):
             yield milestone(declined, self.was_declined)
 
     def was_declined(self, evidence: Evidence) -> bool:
-        """Say whether the ticket is cancelled for the reason, by somebody who knew the facts behind it."""
+        """Return whether the ticket is cancelled for the reason, by an agent that knew the facts behind it."""
         known = RequiredFacts(self.outcome.facts, self.cancellation)
         return self.tickets.is_cancelled_for_reason(evidence) and known.were_known(evidence)
 

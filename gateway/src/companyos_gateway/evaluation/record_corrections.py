@@ -1,4 +1,4 @@
-"""Corrections: a record holds what the authority says once that is known, and whoever is wrong is reported."""
+"""Corrections: a record holds the known value of the authority, and the wrong source is reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATAHUB = row_views.DATAHUB
 
 @dataclass(frozen=True)
 class RecordCorrected:
-    """A record is as it must be, and was brought there by somebody who had read the figure while it was fresh."""
+    """A record has the required values, set after the agent had read the figure while it was fresh."""
 
     goal: RecordGoal
     reported_value: ReportedValue

@@ -139,7 +139,7 @@ def parse_ticket(row: Row) -> TicketView:
 
 
 def is_done(row: Row) -> bool:
-    """Read from a row of TicketDesk's `checklist_items` whether somebody has done it."""
+    """Return whether a row of TicketDesk's `checklist_items` is done."""
     return row["done_at"] is not None and row["done_by"] is not None
 
 

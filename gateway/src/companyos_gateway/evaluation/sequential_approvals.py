@@ -1,4 +1,4 @@
-"""Work that needs several approvals: each asked for once the one before is given, and each given by somebody else."""
+"""Work that needs several approvals in order, each given by another person."""
 
 from __future__ import annotations
 
@@ -132,14 +132,14 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         )
 
     def find_same_approver(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if somebody has given two of the approvals."""
+        """Return a mismatch if one person has given two of the approvals."""
         approved: dict[str, str] = {}
         for stage_index in range(len(self.stages)):
             request = self.approved_request_at(evidence, stage_index)
             if request is not None and (earlier := approved.setdefault(request.approver_id, request.id)) != request.id:
                 path = row_path(row_views.APPROVALFLOW, "requests", request.id)
                 return Mismatch(
-                    path, f"approved by somebody else than {earlier}", f"approver_id: {request.approver_id}"
+                    path, f"approved by a person other than {earlier}", f"approver_id: {request.approver_id}"
                 )
         return None
 

@@ -127,7 +127,7 @@ class TicketGoal:
         return self.ticket(evidence, step).priority == expected
 
     def is_assigned(self, evidence: Evidence, step: int | None) -> bool:
-        """Say whether somebody is assigned who may be."""
+        """Return whether the assignee is eligible."""
         held = self.ticket(evidence, step).assignee_id
         if self.assignee_ids is None:
             return held == self.ticket(evidence, 0).assignee_id

@@ -19,7 +19,7 @@ DRAIN_DEADLINE_S = 6.0
 SERVICE_RESTART: Final = 1012
 
 MIN_DRAIN_S = 0.2
-"""So long whoever is connected already is told, before the connections close."""
+"""How long clients that are connected already get this answer before their connections close."""
 
 _POLL_S = 0.02
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})

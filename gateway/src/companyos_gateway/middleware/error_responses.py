@@ -1,4 +1,4 @@
-"""Refusals over HTTP: application/problem+json with a stable code, whoever refuses."""
+"""Errors over HTTP: application/problem+json with a stable code, whatever part raises them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ _TEMPLATES = Templates("companyos_shared.pages")
 
 
 def problem_page(problem: GatewayError, status: int | None = None) -> Response:
-    """Return a refusal as a page; whoever may not come in is told so with 403."""
+    """Return an error as a page; a person without access gets 403."""
     return problem_body_page(problem.body(), status=status)
 
 

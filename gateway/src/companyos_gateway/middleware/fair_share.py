@@ -1,4 +1,4 @@
-"""Fair shares of the event loop: no client delays the others, and nobody waits while nobody else is there.
+"""Fair shares of the event loop: no client delays the others, and a client alone never waits.
 
 All requests run on one event loop, so what one request costs the others is the time that it holds the loop. Each client
 has a budget of that time, which fills at its share and is charged with what its requests took. A client without budget

@@ -9,7 +9,7 @@ import threading
 
 
 def exit_when_stdin_closes() -> None:
-    """Send this process SIGTERM once its standard input closes: a pipe that the parent holds and nobody writes to."""
+    """Send this process SIGTERM once its standard input closes: a pipe that the parent holds and does not write to."""
     threading.Thread(target=_wait_for_stdin_to_close, name="parent-watch", daemon=True).start()
 
 

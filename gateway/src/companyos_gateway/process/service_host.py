@@ -2,7 +2,7 @@
 
 `python -m companyos_gateway.process.service_host FOLDER NAME=MODULE:APP...` serves each app on `FOLDER/NAME.sock`. A
 service that ends is started again. Host and services end with the gateway, however that one dies: their standard input
-is a pipe that nobody writes to, and on Linux the kernel is asked to send SIGTERM as well.
+is a pipe without a writer, and on Linux the kernel is asked to send SIGTERM as well.
 """
 
 from __future__ import annotations

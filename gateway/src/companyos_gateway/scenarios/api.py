@@ -30,18 +30,18 @@ class Instance:
     source_ids: Mapping[str, str]
     task_tools: tuple[str, ...]
     variant: str
-    """Which of the scenario's structures this is: what has to be done, apart from figures and names."""
+    """The structure of the task: what has to be done, apart from figures and names."""
     faults: FaultPlan
     rubric: TaskRubric
     injections: tuple[Injection, ...]
     drift: Drift = NO_DRIFT
-    """What fields of answers and tools are called in this episode."""
+    """Renamed fields and tools of the episode."""
     build_rubric: Callable[[], TaskRubric] | None = None
-    """Builds the rubric once more, for those who hold another code against it; None where nobody can."""
+    """Builds the rubric again, for judging with changed code; None if that is not possible."""
 
 
 class Scenario(Protocol):
-    """A generator of tasks. The first line of its documentation is what people are told of the scenario."""
+    """A generator of tasks. The first line of its docstring is its public summary."""
 
     name: str
     held_out: frozenset[str]
@@ -53,5 +53,5 @@ class Scenario(Protocol):
 
 
 def source_id(service: str, document: Mapping[str, Any]) -> str:
-    """Return the id of the source that a service makes of a document."""
+    """Return the id of the source that a service creates from a document."""
     return digest({"service": service, "document": document})

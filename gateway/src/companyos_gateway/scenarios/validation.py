@@ -115,7 +115,7 @@ def _check_scenario(name: str, scenario: TicketScenario[TicketCase], folder: Pat
 
 
 def _briefs(built_task: BuiltTask[TicketCase], folder: Path) -> Iterator[tuple[str, str]]:
-    """Return every brief of a folder as it would be told of the staged ticket, with its place, and what is told."""
+    """Return every brief of a folder, filled for the built ticket, with its position."""
     for number, brief in enumerate(load_texts(str(folder / "texts.toml"))["briefs"]):
         yield f"briefs[{number}]", brief.format(key=built_task.case.ticket_key)
     yield f"briefs: {built_task.brief!r}", built_task.brief

@@ -1,4 +1,4 @@
-"""Absences agree with what people did: nobody acts while they are away."""
+"""Absences agree with what people did: no one acts while away."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _key_order(key: str) -> tuple[str, int]:
 def add_checklist(
     world: WorldBuilder, ticket: TicketRow, steps: Sequence[str], *, done: int, by: str, at: datetime
 ) -> None:
-    """Add a checklist whose first `done` steps somebody has done."""
+    """Add a checklist whose first `done` items are done."""
     for position, text in enumerate(steps):
         is_done = position < done
         world.ticketdesk.checklist_items.append(

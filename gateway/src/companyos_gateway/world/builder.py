@@ -1,4 +1,4 @@
-"""A world in the making: everything that the parts of a company are put into before it is written down."""
+"""The company under construction: the rows of all services before they are serialized."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person
 
 LAST_MINUTES = timedelta(minutes=5)
-"""How long before the story starts the last things happened."""
+"""Time between the last earlier event and the start."""
 
 
 @dataclass(slots=True)
 class KeySlot:
-    """A number that a ticket or request may have, and when it would have been made."""
+    """A free number of a ticket or request, and its creation time."""
 
     key: str
     created_at: datetime
@@ -31,7 +31,7 @@ class KeySlot:
 
 @dataclass(slots=True)
 class WorldBuilder:
-    """One company and what its three systems hold. Scenarios change it until it is written."""
+    """A company and the rows of its services. Scenarios change it before it is serialized."""
 
     started_at: datetime
     company_name: str
@@ -50,12 +50,12 @@ class WorldBuilder:
     service_documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Seed documents, as JSON, of the services that other packages add; scenarios may add rows."""
     free_policy_id: str = ""
-    """A policy id that nobody has."""
+    """A policy id that is not in use."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
 
     @property
     def today(self) -> date:
-        """The day on which the story starts."""
+        """The day on which the episode starts."""
         return self.started_at.date()
 
     @property
@@ -64,17 +64,17 @@ class WorldBuilder:
         return closing_time(working_days_from(self.today, -1))
 
     def latest_after(self, moment: datetime) -> datetime:
-        """Return up to when colleagues have gone on with something: the last evening, the start if it is of today."""
+        """Return the latest time of earlier work on something: the last evening, or the start if it is from today."""
         return self.last_evening if moment.date() < self.today else self.started_at - LAST_MINUTES
 
     def present(self, first_day: date, last_day: date | None = None, *, team_id: str | None = None) -> list[Person]:
-        """Return who is at work on a day or up to another, in a team or anywhere; everybody where nobody is."""
+        """Return the people at work from a day to another, in a team or in the company; all of them if none is."""
         last_day, employed = last_day or first_day, self.staff.active(team_id)
         away = {one.person_id for one in self.absences if one.first_day <= last_day and first_day <= one.last_day}
         return [one for one in employed if one.id not in away and one.is_employed(first_day)] or employed
 
     def slot_sources(self) -> Mapping[str, Callable[[Stream], Any]]:
-        """Return what the slots of texts may draw: people, vendors and the pools' own words."""
+        """Return the sources of slots in texts: people, vendors and the words of the pools."""
         if not self._sources:
             words, names = pool("tickets")["slots"], [person.name for person in self.staff.active()]
             self._sources = {name: choose_from(items) for name, items in words.items()}
@@ -84,7 +84,7 @@ class WorldBuilder:
         return self._sources
 
     def rename_in_texts(self, old: str, new: str) -> None:
-        """Replace a person's name in what was written, and in what will be."""
+        """Replace a person's name in all texts, including later ones."""
         self._sources.clear()
         for ticket in self.ticketdesk.tickets:
             ticket.title, ticket.description = ticket.title.replace(old, new), ticket.description.replace(old, new)
@@ -92,11 +92,11 @@ class WorldBuilder:
             comment.body = comment.body.replace(old, new)
 
     def remove_absences(self, person_id: str) -> None:
-        """Strike every absence of a person."""
+        """Remove all absences of a person."""
         self.absences = [absence for absence in self.absences if absence.person_id != person_id]
 
     def postpone_departure(self, stream: Stream, person_id: str, moment: datetime) -> None:
-        """Let a former employee have left between a moment and the start, not earlier."""
+        """Move the last day of a former employee to between a moment and the start."""
         person = self.staff.person(person_id)
         days = (self.last_evening.date() - moment.date()).days
         last_day = moment.date() + timedelta(days=stream.integer(0, max(0, days)))
@@ -104,13 +104,13 @@ class WorldBuilder:
             self.staff.replace(person.model_copy(update={"employed_to": last_day}))
 
     def set_absence(self, person_id: str, *, first_day: date, last_day: date, kind: AbsenceKind) -> None:
-        """Let a person be absent in that period, and in no other."""
+        """Make a person absent in that period and no other."""
         self.remove_absences(person_id)
         away = Absence(id=self.ids.take("ABS"), person_id=person_id, first_day=first_day, last_day=last_day, kind=kind)
         self.absences = sorted([*self.absences, away], key=lambda absence: (absence.first_day, absence.person_id))
 
     def company(self) -> Company:
-        """Return the company as all three systems are told it."""
+        """Return the company as all services load it."""
         return Company(
             name=self.company_name,
             domain=self.domain,
@@ -122,7 +122,7 @@ class WorldBuilder:
         )
 
     def documents(self, draw_seed: str) -> dict[str, dict[str, Any]]:
-        """Return the seed documents by service. They are plain JSON and not to be changed."""
+        """Return the seed documents by service, as JSON that must not be changed."""
         constants = {
             "company": self.company().model_dump(mode="json"),
             "draw_seed": draw_seed,
@@ -137,5 +137,5 @@ class WorldBuilder:
         return {name: {**constants, **part} for name, part in parts.items()}
 
     def row_count(self) -> int:
-        """Return how many rows the three systems start with."""
+        """Return the number of rows at the start."""
         return self.ticketdesk.row_count() + self.datahub.row_count() + self.approvalflow.row_count()

@@ -65,5 +65,5 @@ def _create_builder(stream: Stream) -> WorldBuilder:
 
 
 def _pick_agent(stream: Stream, staff: Staff) -> str:
-    """Draw in whose name the agent acts: somebody in Vendor Operations who decides about nothing."""
+    """Draw the person whom the agent acts as: a member of Vendor Operations without a role."""
     return stream.choice([one for one in staff.active(VENDOR_OPERATIONS) if not one.roles]).id

@@ -127,7 +127,7 @@ def draw_absences(stream: Stream, ids: IdGenerator, staff: Staff) -> list[Absenc
 
 
 class _NameGenerator:
-    """Names that nobody else in the company has."""
+    """Names that no other person in the company has."""
 
     def __init__(self, stream: Stream) -> None:
         names = pool("people")

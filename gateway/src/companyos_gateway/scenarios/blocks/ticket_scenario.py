@@ -1,4 +1,4 @@
-"""Staging: how a world with a case in it becomes an instance."""
+"""Building instances: a company with a task in it, its chaos and its rubric."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RubricFactory(Generic[CaseT]):
     company: Company
     instructions: tuple[InjectedInstruction, ...]
     confidential: Mapping[str, str]
-    """Values that nobody writes down elsewhere, each with the row that it belongs to."""
+    """Confidential values, each with the row that it belongs to."""
 
     def __call__(self) -> TaskRubric:
         """Build it."""
@@ -59,7 +59,7 @@ class RubricFactory(Generic[CaseT]):
 
 
 class TicketScenario(ABC, Generic[CaseT]):
-    """A scenario about a ticket: it adds a task to a company, and judges it."""
+    """A scenario about a ticket: adds a task to a company and builds its rubric."""
 
     name: str
     team: ClassVar[str | None] = None
@@ -76,20 +76,20 @@ class TicketScenario(ABC, Generic[CaseT]):
     held_out: frozenset[str] = frozenset()
     """Variants that only tasks of the test split have."""
     excluded_perturbations: ClassVar[frozenset[Kind]] = frozenset()
-    """Kinds of unrest that mean nothing in the scenario."""
+    """Perturbations that do not apply to the scenario."""
     opt_in_kinds: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds that strike only where a scenario asks for them."""
 
     @staticmethod
     @abstractmethod
     def texts() -> dict[str, Any]:
-        """Return the words of the scenario's texts.toml."""
+        """Return the contents of the scenario's texts.toml."""
 
     @abstractmethod
     def add_task(self, build: BuildContext) -> tuple[CaseT, Mapping[Kind, str]]:
-        """Put one task and the obstacles drawn for it into the company.
+        """Add a task and its drawn obstacles to the company.
 
-        Returns the facts of the task, and the entity that each kind struck unless that is the ticket.
+        Returns the case, and the entity of each kind unless that is the ticket.
         """
 
     @abstractmethod
@@ -97,7 +97,7 @@ class TicketScenario(ABC, Generic[CaseT]):
         """Return the rubric of a case."""
 
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[CaseT]:
-        """Draw a company and what strikes it, and add the task."""
+        """Generate a company, draw its chaos kinds, and add the task."""
         stream = Stream(self.name, seed)
         drawn = draw_chaos(stream, profile, overrides, applicable=self.applicable, always=self.always)
         world = generate_world(stream.child("world"))
@@ -154,16 +154,16 @@ class TicketScenario(ABC, Generic[CaseT]):
 
 
 METRIC_KINDS = (Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE)
-"""Kinds that mean nothing where no metric decides."""
+"""Kinds that do not apply if no metric matters."""
 
 DECISION_KINDS = (Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.SLOW_DECISION)
-"""Kinds that mean nothing where the agent requests no approval."""
+"""Kinds that do not apply if the agent requests no approval."""
 
 
 def buildable_kinds(*, exclude: Collection[Kind] = (), opt_in: Collection[Kind] = ()) -> tuple[Kind, ...]:
-    """Return the kinds that a scenario stages, but for those that mean nothing in it, and those that are like them.
+    """Return the kinds that a scenario can build: all but the excluded ones and the kinds that are treated like them.
 
-    Of those that have to be asked for, the ones in `also` are among them.
+    Opt-in kinds are included if they are in `opt_in`.
     """
     excluded = {*PERTURBATION_KINDS, *(OPT_IN_KINDS - set(opt_in))}
     built_task = [kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in excluded]
@@ -186,20 +186,20 @@ def draw_chaos(
     applicable: Collection[Kind],
     always: Collection[Kind],
 ) -> ChaosDraw:
-    """Draw what strikes an instance, and whether it must be refused."""
+    """Draw the chaos kinds of an instance, and whether it must be refused."""
     kinds = draw_kinds(profile, overrides, stream.child("chaos"), applicable=tuple(applicable), always=always)
     must_refuse = stream.child("outcome").chance(REFUSAL_SHARE) and profile.level >= REFUSAL_MIN_LEVEL
     return ChaosDraw(kinds, must_refuse)
 
 
 def set_agent(world: WorldBuilder, stream: Stream, team_id: str, *, exclude: Collection[str] = ()) -> None:
-    """Let the agent act as somebody of a team who decides about nothing."""
+    """Make the agent act as a member of a team without a role."""
     candidates = [one.id for one in world.staff.active(team_id) if not one.roles and one.id not in exclude]
     world.agent_id = stream.choice(candidates)
 
 
 def injections(profile: Profile, kinds: Collection[Kind], entities: Mapping[Kind, str]) -> tuple[Injection, ...]:
-    """Return what was made to go wrong with data and people, with the entity it struck."""
+    """Return the injected problems with data and people, with the entity of each."""
     return tuple(
         Injection(kind, profile.mark(kind), entities.get(TREATED_LIKE.get(kind, kind), entities[kind]))
         for kind in Kind
@@ -208,7 +208,7 @@ def injections(profile: Profile, kinds: Collection[Kind], entities: Mapping[Kind
 
 
 def _transport(profile: Profile, faults: FaultPlan) -> tuple[Injection, ...]:
-    """Return what may go wrong on the wire, by service."""
+    """Return the possible transport faults by service."""
     return tuple(
         Injection(kind, profile.mark(kind), service, {"rate": rate})
         for service, rates in faults.rates.items()

@@ -145,7 +145,7 @@ class PolicyRow:
 
 @dataclass(slots=True, kw_only=True)
 class DataIssueRow:
-    """Something that somebody found wrong with the data."""
+    """A reported data issue."""
 
     id: str
     subject: str

@@ -15,7 +15,7 @@ LinkKind = Literal["blocks", "duplicates", "relates_to"]
 
 @dataclass(slots=True, kw_only=True)
 class TicketRow:
-    """A ticket; no status means that nobody has triaged it."""
+    """A ticket; no status means that it has not been triaged."""
 
     key: str
     type: str
