@@ -85,6 +85,13 @@ def test_an_infra_error_is_listed_and_stays_in_the_denominator() -> None:
     assert (summary.infra_errors, summary.episodes, summary.success_rate) == (1, 2, 0.5)
 
 
+def test_an_episode_that_ended_with_an_exception_of_the_policy_is_counted_apart_from_infra_errors() -> None:
+    raised = a_record().model_copy(update={"trouble": "the policy raised KeyError: 'key'"})
+    broken = a_record(outcome=Outcome.INFRA_ERROR).model_copy(update={"trouble": "ConnectionError"})
+    summary = summarise([a_record(success=True), raised, broken])
+    assert (summary.policy_errors, summary.infra_errors, summary.episodes) == (1, 1, 3)
+
+
 @pytest.mark.parametrize("policies", [[], ["a", "b"]])
 def test_one_policy_is_summarised_at_a_time(policies: list[str]) -> None:
     with pytest.raises(ValueError, match="one policy"):

@@ -85,7 +85,8 @@ def page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> str:
 def table(rows: Sequence[Row]) -> str:
     """Return one row per policy, with its command below its name."""
     passed = f"pass^{rows[0].trials}"
-    head = ("policy", "pass@1", passed, "mean return", "steps", "side effects", "invalid calls", "refused calls")
+    shares = ("side effects", "invalid calls", "refused calls")
+    head = ("policy", "pass@1", passed, "mean return", "steps", *shares, "policy errors")
     lines = [line(head), "|---|" + "---:|" * (len(head) - 1)]
     return "\n".join([*lines, *(line(_cells(row)) for row in rows)])
 
@@ -110,6 +111,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         percent(row.side_effects),
         percent(row.invalid),
         percent(row.refused),
+        "-" if row.policy_errors is None else str(row.policy_errors),
     )
 
 

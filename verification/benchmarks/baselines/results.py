@@ -76,6 +76,8 @@ class Row:
 
     infra_errors: int
     levels: tuple[Level, ...]
+    policy_errors: int | None = None
+    """Number of episodes in which the policy raised an exception; None for rows of versions that did not count it."""
 
     @property
     def curve(self) -> Curve:
@@ -122,6 +124,7 @@ def row_of(folder: Path, *, command: str | None = None) -> Row:
         invalid=invalid / max(1, calls),
         refused=refused / max(1, calls),
         differing=sum(len({trial.digest for trial in trials}) > 1 for trials in tasks.values()),
+        policy_errors=summary.policy_errors,
         infra_errors=summary.infra_errors,
         levels=_levels(records),
     )

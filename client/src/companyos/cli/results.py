@@ -24,7 +24,7 @@ def results_table(summaries: Sequence[Summary], title: str) -> Table:
     table = plain_table(title)
     table.add_column("policy", style="bold")
     success = "pass@1" if passes else "success"
-    columns = ("episodes", "mean return", success, "95 % interval", "mean steps", "infra errors")
+    columns = ("episodes", "mean return", success, "95 % interval", "mean steps", "policy errors", "infra errors")
     for column in (*columns, *(f"pass^{k}" for k in passes)):
         table.add_column(column, justify="right")
     for summary in summaries:
@@ -40,7 +40,6 @@ def pass_hat_ks(trials: int) -> list[int]:
 
 def result_cells(summary: Summary) -> list[str]:
     """Return the cells of one row."""
-    broken = f"[bold red]{summary.infra_errors}[/]" if summary.infra_errors else "0"
     return [
         summary.policy,
         str(summary.episodes),
@@ -48,7 +47,7 @@ def result_cells(summary: Summary) -> list[str]:
         f"{summary.success_rate:.1%}",
         f"{summary.success_low:.1%} - {summary.success_high:.1%}",
         f"{summary.mean_steps:.1f}",
-        broken,
+        *(f"[bold red]{count}[/]" if count else "0" for count in (summary.policy_errors, summary.infra_errors)),
     ]
 
 

@@ -28,6 +28,9 @@ class Summary:
     mean_return: float
     mean_steps: float
     infra_errors: int
+    policy_errors: int
+    """Episodes in which the policy raised an exception."""
+
     trials: tuple[tuple[int, int], ...] = ()
     """Successes and trials of each task."""
 
@@ -73,6 +76,11 @@ def has_side_effects(record: EpisodeRecord) -> bool | None:
     return bool(record.verdict.damage) or NOTHING_ELSE_CHANGED in record.verdict.failed
 
 
+def has_policy_error(record: EpisodeRecord) -> bool:
+    """Return whether the policy raised an exception, which ended the episode as a failure."""
+    return record.trouble is not None and record.outcome is not Outcome.INFRA_ERROR
+
+
 def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
     """Return the 95 % interval of the success rate: Wilson's over tasks, or a wider one clustered by scenario.
 
@@ -114,6 +122,7 @@ def summarise(records: Sequence[EpisodeRecord]) -> Summary:
         mean_return=sum(record.return_ for record in records) / len(records),
         mean_steps=sum(record.steps for record in records) / len(records),
         infra_errors=sum(record.outcome is Outcome.INFRA_ERROR for record in records),
+        policy_errors=sum(has_policy_error(record) for record in records),
         trials=tuple((sum(record.success for record in task), len(task)) for task in _grouped(records, task_of)),
     )
 
