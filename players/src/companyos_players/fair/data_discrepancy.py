@@ -100,9 +100,11 @@ class DataDiscrepancyWorker(Worker):
         return self.vendor["id"], self.vendor["legal_name"]
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        held = self.wrong_contracts()[0]["fields"][self.key]
-        return self.level(abs(held - self.figure.value))
+        """Return the priority for the policy's thresholds. Raises MetricUnavailableError without a value."""
+        if self.missing is not None:
+            raise self.missing
+        deviations = [abs(one["fields"][self.key] - self.figure.value) for one in self.wrong_contracts()]
+        return self.level(max(deviations, default=0))
 
     async def execute(self) -> None:
         """Report the wrong sources, and correct the records."""
