@@ -69,6 +69,7 @@ from companyos_gateway.scenarios.blocks.declared_scenario import (
     Solution,
     Thresholds,
     policy_refs,
+    refusal_for,
     request_fields,
 )
 from companyos_gateway.scenarios.blocks.documents import (
@@ -329,6 +330,7 @@ __all__ = [
     "priority_of_amount",
     "recent_key_slots",
     "record_shown",
+    "refusal_for",
     "remove_pending_requests",
     "remove_requests",
     "replace_approval_type",

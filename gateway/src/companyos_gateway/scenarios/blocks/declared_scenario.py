@@ -375,6 +375,14 @@ def policy_refs(policy: PolicyRow) -> tuple[str, str]:
     return policy.policy_id, policy.id
 
 
+def refusal_for(ground: StrEnum | None, policy: PolicyRow, *against_ids: str) -> Refusal | None:
+    """Return the refusal on a ground, whose value is the reason code; None without a ground.
+
+    It refers to an entity that speaks against the work, or to the policy where none does.
+    """
+    return None if ground is None else Refusal(ground.value, against_ids or policy_refs(policy))
+
+
 def field_type(value: FieldValue) -> FieldType:
     """Return the type of the field that states a value."""
     if isinstance(value, MetricValue):
