@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.scenarios.license_renewal.documents import RefusalGround
-from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, TYPE_KEY
+from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, TYPE_KEY, RefusalGround
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 from verification.proof.players.oracles import clairvoyant_oracle

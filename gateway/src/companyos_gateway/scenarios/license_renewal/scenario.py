@@ -1,26 +1,92 @@
-"""Licence renewals: fresh days left, size and term by the policy, approved by cost, recorded afterwards."""
+"""Licence renewals: fresh days left, seats and term by the policy, approved by cost, recorded afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from enum import StrEnum
 
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.license_renewal.documents import (
-    DAYS_LEFT,
-    LONGEST_DAYS,
-    Licence,
-    RefusalGround,
-    Variant,
-    add_licence,
-)
 
 TYPE_KEY, METRIC_KEY = "licence_renewal", "licence_days_left"
+DAYS_LEFT, MANY_DAYS_LEFT = (32, 60), (100, 300)
+"""Days left of a licence that may be renewed, which is more than its ticket has time, and of one that may not yet."""
+
+FEWEST_DAYS, MOST_DAYS = 5, MANY_DAYS_LEFT[1]
+TERMS, CAPS, SEATS = (365, 730, 1095), (180, 270, 360), (40, 120)
+EDITIONS = ("team", "business", "enterprise")
+PRICES_CENTS = {kit.Role.PROCUREMENT_LEAD: (9_000, 30_000), kit.Role.CFO: (120_000, 400_000)}
+"""Range of the price of a seat, by the role that decides about the renewal."""
+
 STEPS_CENTS = {kit.Role.PROCUREMENT_LEAD: 20_000, kit.Role.CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
 LEAD_LIMIT_CENTS = (3_700_000, 4_200_000)
 """Range of the cost up to which the procurement lead decides; lower where the CFO decides about less."""
+
+
+class Variant(StrEnum):
+    """Variant of the case: changes of seats, of the term, of both or none."""
+
+    SAME = "same"
+    RESIZED = "resized"
+    CAPPED = "capped"
+    RESIZED_AND_CAPPED = "resized_and_capped"
+
+    @property
+    def is_resized(self) -> bool:
+        """Return whether the policy sizes a renewal by the seats in use."""
+        return self in (Variant.RESIZED, Variant.RESIZED_AND_CAPPED)
+
+    @property
+    def is_capped(self) -> bool:
+        """Return whether the policy limits the term."""
+        return self in (Variant.CAPPED, Variant.RESIZED_AND_CAPPED)
+
+
+class RefusalGround(StrEnum):
+    """Why a renewal must be refused; the value is the policy's reason code."""
+
+    TOO_EARLY = "requirement_not_met"
+    SUSPENDED = "policy_violation"
+    COVERED = "duplicate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Licence:
+    """A licence with what its renewal comes to."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    role: kit.Role
+    record: kit.RecordRow
+    ends_on: date
+    vendor: kit.VendorRow
+    days_left: int
+    longest_term_days: int | None
+    against_ids: tuple[str, ...]
+    """The suspended vendor, or the renewed record that covers the same already."""
+    lookalike: kit.RecordRow | None
+    """A licence of the same product from another vendor."""
+    metric: kit.MetricSpec | None = None
+
+    @property
+    def seats(self) -> int:
+        """The number of seats to renew."""
+        seats: int = self.record.fields["seats"]
+        return min(self.record.fields["seats_used"], seats) if self.variant.is_resized else seats
+
+    @property
+    def amount_cents(self) -> int:
+        """The cost of the renewal."""
+        return self.seats * int(self.record.fields["price_per_seat_cents"])
+
+    @property
+    def new_end(self) -> date:
+        """The last day of the renewed licence."""
+        term: int = self.record.fields["term_days"]
+        return self.ends_on + timedelta(days=min(term, self.longest_term_days or term))
 
 
 class LicenseRenewal(kit.DeclaredScenario[Licence]):
@@ -42,18 +108,42 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
 
     def draw(self, build: kit.BuildContext) -> Licence:
         """Add the licence, its vendor and the records that resemble it."""
-        return add_licence(build)
+        world, stream = build.world, build.stream
+        ground = build.draw_ground(RefusalGround)
+        variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
+        is_suspended = ground is RefusalGround.SUSPENDED
+        vendor = kit.draw_vendor(world, stream, status="suspended" if is_suspended else "active", goods="licence")
+        kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
+        days_left = stream.integer(*(MANY_DAYS_LEFT if ground is RefusalGround.TOO_EARLY else DAYS_LEFT))
+        ends_on = build.today + timedelta(days=days_left)
+        record = _file_licence(build, vendor, role, ends_on)
+        against_ids = (vendor.id,) if is_suspended else ()
+        if ground is RefusalGround.COVERED:
+            covering = build.copy_record(record, state="renewed", ends_on=ends_on + timedelta(days=365))
+            against_ids = (covering.id,)
+        lookalike = None
+        if kit.Kind.SIMILAR_NAMES in build.kinds:
+            other = kit.draw_vendor(world, stream, status="active", goods="licence")
+            kit.draw_certificates(world, stream, other)
+            lookalike = build.copy_record(record, {"seats_used": stream.integer(10, 30)}, vendor_id=other.id)
+        return Licence(
+            variant=variant,
+            ground=ground,
+            role=role,
+            record=record,
+            ends_on=ends_on,
+            vendor=vendor,
+            days_left=days_left,
+            longest_term_days=stream.choice(CAPS) if variant.is_capped else None,
+            against_ids=against_ids,
+            lookalike=lookalike,
+        )
 
     def slots(self, facts: Licence) -> Mapping[str, str]:
         """Name the licence, the product and the vendor."""
         record, vendor = facts.record, facts.vendor
-        return {
-            "licence": record.id,
-            "title": record.title,
-            "product": record.fields["product"],
-            "vendor": vendor.name,
-            "vendor_id": vendor.id,
-        }
+        named = {"licence": record.id, "title": record.title, "product": record.fields["product"]}
+        return named | {"vendor": vendor.name, "vendor_id": vendor.id}
 
     def answers(self, build: kit.BuildContext, facts: Licence) -> Mapping[str, kit.AcceptedValue]:
         """Name the product, the price of a seat and the certificate that expires first."""
@@ -68,19 +158,14 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
 
     def figures(self, facts: Licence, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the window, the limits of priorities and the longest term; other versions have another window."""
-        step = STEPS_CENTS[facts.role]
-        left, longest = facts.days_left, LONGEST_DAYS - 20
+        left, longest = facts.days_left, MOST_DAYS - 20
         if (facts.ground is RefusalGround.TOO_EARLY) is in_force:
             window = min(stream.integer(DAYS_LEFT[0] - 12, left - 1), longest)
         else:
             window = stream.integer(left, max(left, longest))
-        figures = {
-            "window_days": window,
-            **kit.priority_limits(stream, facts.amount_cents, priority, step=step),
-        }
-        if facts.longest_term_days is None:
-            return figures
-        return {**figures, "longest_term_days": facts.longest_term_days}
+        limits = kit.priority_limits(stream, facts.amount_cents, priority, step=STEPS_CENTS[facts.role])
+        cap = {"longest_term_days": facts.longest_term_days} if facts.longest_term_days else {}
+        return {"window_days": window, **limits, **cap}
 
     def policy_body(self, facts: Licence, figures: kit.Figures) -> str:
         """Return the policy, with its sentences on seats and the longest term."""
@@ -90,10 +175,30 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
         return str(words["body"]).replace("SEATS", seats).replace("CAPPED", capped)
 
     def complete(self, build: kit.BuildContext, facts: Licence, policy: kit.PolicyRow, slot: kit.KeySlot) -> Licence:
-        """Add the days left."""
-        world, stream = build.world, build.stream
-        plan = _days_plan(build, facts, policy.parameters["window_days"])
-        return replace(facts, metric=kit.add_task_metric(world, stream, plan, build.kinds))
+        """Add the days left; other sources see them on the other side of the window."""
+        window, left, lookalike = policy.parameters["window_days"], facts.days_left, facts.lookalike
+        inside, outside = (FEWEST_DAYS, window), (window + 1, MOST_DAYS)
+        is_early = facts.ground is RefusalGround.TOO_EARLY
+        stale = inside if is_early else (FEWEST_DAYS, MOST_DAYS)
+        other_keys = ("spend_to_date", "delivery_score")
+        plan = kit.MetricPlan(
+            key=METRIC_KEY,
+            subject=facts.record.id,
+            title=_metric_title(facts.record),
+            unit="days",
+            sources=kit.choose_sources(build.world, build.stream, key=METRIC_KEY, other_keys=other_keys),
+            value=left,
+            draw_stale_value=lambda own: kit.draw_other_value(own, left, *stale),
+            draw_conflicting_value=lambda own: own.integer(*(inside if is_early else outside)),
+            lookalike=None
+            if lookalike is None
+            else kit.LookalikeMetric(
+                subject=lookalike.id,
+                title=_metric_title(lookalike),
+                draw_value=lambda own: kit.draw_other_value(own, left, FEWEST_DAYS, MOST_DAYS),
+            ),
+        )
+        return replace(facts, metric=kit.add_task_metric(build.world, build.stream, plan, build.kinds))
 
     def thresholds(self, facts: Licence, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Let the CFO decide above the limit of the procurement lead, which is below any cost that the CFO decides."""
@@ -138,45 +243,38 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
         return kit.Solution(
             variant=facts.variant,
             outcome=outcome,
-            refusal=_refusal(facts, policy),
+            refusal=kit.refusal_for(facts.ground, policy, *facts.against_ids),
             struck={kit.Kind.EXPIRED_CERTIFICATE: vendor.id},
         )
 
 
-def _days_plan(build: kit.BuildContext, facts: Licence, window: int) -> kit.MetricPlan:
-    """Return the plan of the days left; other sources see them on the other side of the window."""
-    world, stream = build.world, build.stream
-    left, lookalike = facts.days_left, facts.lookalike
-    is_early = facts.ground is RefusalGround.TOO_EARLY
-    other_side = (5, window) if is_early else (window + 1, LONGEST_DAYS)
-    stale = (5, window if is_early else LONGEST_DAYS)
-    return kit.MetricPlan(
-        key=METRIC_KEY,
-        subject=facts.record.id,
-        title=f"Days left on {facts.record.title}",
-        unit="days",
-        sources=kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("spend_to_date", "delivery_score")),
-        value=left,
-        draw_stale_value=lambda own: kit.draw_other_value(own, left, *stale),
-        draw_conflicting_value=lambda own: own.integer(*other_side),
-        lookalike=None
-        if lookalike is None
-        else kit.LookalikeMetric(
-            subject=lookalike.id,
-            title=f"Days left on {lookalike.title}",
-            draw_value=lambda own: kit.draw_other_value(own, left, 5, LONGEST_DAYS),
-        ),
+def _file_licence(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, ends_on: date) -> kit.RecordRow:
+    stream = build.stream
+    product, edition = stream.choice(kit.pool("data")["slots"]["licence"]), stream.choice(EDITIONS)
+    term, seats = stream.choice(TERMS), stream.integer(*SEATS)
+    low, high = PRICES_CENTS[role]
+    starts_on = ends_on - timedelta(days=term)
+    return build.file_record(
+        "licence",
+        title=f"Licence: {product}, {edition} edition",
+        state="expiring",
+        day=kit.working_days_from(starts_on, -stream.integer(1, 10)),
+        fields={
+            "product": product,
+            "seats": seats,
+            "seats_used": seats - stream.integer(4, 30),
+            "price_per_seat_cents": kit.rounded_amount(stream, low, high),
+            "term_days": term,
+            "auto_renews": False,
+        },
+        vendor_id=vendor.id,
+        starts_on=starts_on,
+        ends_on=ends_on,
     )
 
 
-def _refusal(facts: Licence, policy: kit.PolicyRow) -> kit.Refusal | None:
-    if facts.ground is None:
-        return None
-    if facts.ground is RefusalGround.SUSPENDED:
-        return kit.Refusal(facts.ground.value, (facts.vendor.id,))
-    if facts.covering is not None:
-        return kit.Refusal(facts.ground.value, (facts.covering.id,))
-    return kit.Refusal(facts.ground.value, kit.policy_refs(policy))
+def _metric_title(licence: kit.RecordRow) -> str:
+    return f"Days left on {licence.title}"
 
 
 SCENARIO = LicenseRenewal()
