@@ -124,6 +124,7 @@ from companyos_gateway.scenarios.blocks.tools import (
     POLICY_TOOLS,
     RECORD_TOOLS,
     TICKET_TOOLS,
+    USUAL_DISTRACTORS,
     USUAL_TOOLS,
 )
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, add_delegation, remove_requests
@@ -196,6 +197,7 @@ __all__ = [
     "PRIORITIES",
     "RECORD_TOOLS",
     "TICKET_TOOLS",
+    "USUAL_DISTRACTORS",
     "USUAL_TOOLS",
     "VENDOR_OPERATIONS",
     "WAIT_DAYS",

@@ -30,14 +30,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset()
     applicable = kit.buildable_kinds(exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.LIMIT_TOO_LOW))
-    distractors = (
-        "ticketdesk_create_ticket",
-        "ticketdesk_link_tickets",
-        "datahub_report_data_issue",
-        "datahub_update_vendor",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_update_vendor")
 
     def draw(self, build: kit.BuildContext) -> Access:
         """Add the requested access."""

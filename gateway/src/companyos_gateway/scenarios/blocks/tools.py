@@ -42,3 +42,11 @@ APPROVAL_TOOLS = (
 )
 
 USUAL_TOOLS = (*TICKET_TOOLS, *RECORD_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *APPROVAL_TOOLS)
+
+USUAL_DISTRACTORS = (
+    "ticketdesk_create_ticket",
+    "datahub_report_data_issue",
+    "approvalflow_create_delegation",
+    "approvalflow_withdraw_approval",
+)
+"""Tools that most tasks with an approval do not need."""

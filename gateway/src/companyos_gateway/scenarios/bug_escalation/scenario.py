@@ -54,14 +54,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
     applicable = kit.buildable_kinds(
         exclude=(kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.SIMILAR_NAMES, kit.Kind.LIMIT_TOO_LOW), opt_in=kit.OPT_IN_KINDS
     )
-    distractors = (
-        "datahub_update_record",
-        "datahub_report_data_issue",
-        "ticketdesk_create_ticket",
-        "ticketdesk_link_tickets",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "datahub_update_record", "ticketdesk_link_tickets")
     tools = (
         *kit.TICKET_TOOLS,
         *kit.METRIC_TOOLS,

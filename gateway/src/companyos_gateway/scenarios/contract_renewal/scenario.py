@@ -31,12 +31,7 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
     precise_citation = "vendor"
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.STALE_METRIC)
     applicable = kit.buildable_kinds(exclude=(kit.Kind.EXPIRED_CERTIFICATE,))
-    distractors = (
-        "datahub_report_data_issue",
-        "ticketdesk_create_ticket",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = kit.USUAL_DISTRACTORS
     tools = (*kit.USUAL_TOOLS, *kit.METRIC_TOOLS, "datahub_get_vendor", "datahub_update_vendor")
 
     def draw(self, build: kit.BuildContext) -> Contract:

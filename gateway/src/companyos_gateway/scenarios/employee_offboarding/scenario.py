@@ -29,13 +29,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset[kit.Kind]()
     applicable = kit.buildable_kinds(exclude=(*kit.METRIC_KINDS, *kit.DECISION_KINDS, kit.Kind.EXPIRED_CERTIFICATE))
-    distractors = (
-        "ticketdesk_create_ticket",
-        "datahub_report_data_issue",
-        "approvalflow_submit_approval",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "approvalflow_submit_approval")
     tools = (
         *kit.TICKET_TOOLS,
         *kit.RECORD_TOOLS,

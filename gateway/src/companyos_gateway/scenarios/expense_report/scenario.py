@@ -36,14 +36,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
     applicable = kit.buildable_kinds(
         exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE), opt_in=kit.DeclaredScenario.opt_in_kinds
     )
-    distractors = (
-        "ticketdesk_create_ticket",
-        "ticketdesk_link_tickets",
-        "datahub_report_data_issue",
-        "datahub_query_metric",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_query_metric")
 
     def draw(self, build: kit.BuildContext) -> Report:
         """Add the report."""

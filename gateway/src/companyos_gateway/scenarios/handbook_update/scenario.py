@@ -28,14 +28,7 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
     applicable = kit.buildable_kinds(
         exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.LIMIT_TOO_LOW), opt_in=kit.OPT_IN_KINDS
     )
-    distractors = (
-        "ticketdesk_create_ticket",
-        "ticketdesk_link_tickets",
-        "datahub_report_data_issue",
-        "datahub_update_vendor",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_update_vendor")
 
     def draw(self, build: kit.BuildContext) -> Page:
         """Add the draft, the policy that it quotes, and the pages that are like it."""

@@ -30,13 +30,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
     held_out = frozenset({Variant.UPSTREAM.value})
     always = (kit.Kind.MISSING_ASSIGNEE, kit.Kind.STALE_METRIC)
     applicable = kit.buildable_kinds(exclude=(kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.LIMIT_TOO_LOW))
-    distractors = (
-        "datahub_update_record",
-        "datahub_report_data_issue",
-        "ticketdesk_create_ticket",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "datahub_update_record")
     tools = (
         *kit.TICKET_TOOLS,
         "ticketdesk_link_tickets",

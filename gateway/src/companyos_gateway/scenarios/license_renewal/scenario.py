@@ -97,13 +97,7 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
     held_out = frozenset({Variant.RESIZED_AND_CAPPED.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.STALE_METRIC)
     applicable = kit.buildable_kinds(opt_in=kit.OPT_IN_KINDS)
-    distractors = (
-        "datahub_update_vendor",
-        "datahub_report_data_issue",
-        "ticketdesk_create_ticket",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "datahub_update_vendor")
     tools = (*kit.USUAL_TOOLS, *kit.METRIC_TOOLS, "datahub_get_vendor")
 
     def draw(self, build: kit.BuildContext) -> Licence:

@@ -24,14 +24,7 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
     always = (kit.Kind.MISSING_PRIORITY,)
     opt_in_kinds = frozenset()
     applicable = kit.buildable_kinds(exclude=kit.METRIC_KINDS)
-    distractors = (
-        "datahub_update_vendor",
-        "datahub_report_data_issue",
-        "datahub_query_metric",
-        "ticketdesk_create_ticket",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "datahub_update_vendor", "datahub_query_metric")
     tools = (*kit.USUAL_TOOLS, "datahub_get_vendor")
 
     def draw(self, build: kit.BuildContext) -> Purchase:

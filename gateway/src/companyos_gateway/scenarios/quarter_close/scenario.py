@@ -69,13 +69,7 @@ class QuarterClose(kit.DeclaredScenario[Close]):
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.STALE_METRIC)
     opt_in_kinds = frozenset[kit.Kind]()
     applicable = kit.buildable_kinds(exclude=(kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.SIMILAR_NAMES))
-    distractors = (
-        "datahub_report_data_issue",
-        "datahub_update_vendor",
-        "ticketdesk_create_ticket",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "datahub_update_vendor")
     tools = (*kit.USUAL_TOOLS, *kit.METRIC_TOOLS)
 
     def draw(self, build: kit.BuildContext) -> Close:

@@ -60,15 +60,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
     held_out = frozenset({Variant.TIERED_AND_RAISED.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.STALE_METRIC, kit.Kind.APPROVER_OUT_OF_OFFICE)
     applicable = kit.buildable_kinds(opt_in=kit.OPT_IN_KINDS)
-    distractors = (
-        "ticketdesk_create_ticket",
-        "ticketdesk_link_tickets",
-        "datahub_update_vendor",
-        "datahub_update_record",
-        "datahub_report_data_issue",
-        "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_update_vendor", "datahub_update_record")
     tools = (
         *kit.TICKET_TOOLS,
         *kit.METRIC_TOOLS,
