@@ -10,7 +10,7 @@ from verification.proof.players.oracles import clairvoyant_oracle
 
 NAME = "expense_report"
 FEW_COLLEAGUES = (19, 63, 66, 145, 213, 249)
-"""Seeds in which only four colleagues could stand in for the manager."""
+"""Seeds in which hardly more people could stand in for the manager than the kinds below take away."""
 
 MANY_DEAD_ENDS = dict.fromkeys(
     ("approver_out_of_office", "delegate_out_too", "expired_delegation", "limit_too_low", "approver_leaves"), 1.0
@@ -26,7 +26,7 @@ def test_the_fair_oracle_asks_whoever_is_there_when_the_receipt_has_come(
 
 
 @pytest.mark.parametrize("seed", FEW_COLLEAGUES)
-def test_where_colleagues_are_few_other_leads_stand_in_for_the_manager(seed: int, play_all: PlayAll) -> None:
+def test_where_colleagues_are_few_somebody_stands_in_for_the_manager(seed: int, play_all: PlayAll) -> None:
     player = solutions_for(NAME).fair
     (kept,) = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=4, overrides=MANY_DEAD_ENDS)])
     assert kept.result.success, kept.result.player_error
