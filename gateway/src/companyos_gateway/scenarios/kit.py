@@ -93,6 +93,7 @@ from companyos_gateway.scenarios.blocks.pending_requests import (
     PENDING_EXPIRES_AFTER_MINUTES,
     PendingRequest,
     add_request,
+    file_request,
     number_requests,
     remove_pending_requests,
 )
@@ -118,6 +119,7 @@ from companyos_gateway.scenarios.blocks.ticket_scenario import (
     set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_READ_TOOLS,
     APPROVAL_TOOLS,
     METRIC_TOOLS,
     PEOPLE_TOOLS,
@@ -177,6 +179,7 @@ from companyos_shared.wire.company import AbsenceKind, Company, Person, Role
 from companyos_shared.wire.control import Change
 
 __all__ = [
+    "APPROVAL_READ_TOOLS",
     "APPROVAL_SUBJECTS",
     "APPROVAL_TOOLS",
     "CERTIFICATE_DAYS",
@@ -320,6 +323,7 @@ __all__ = [
     "draw_stale_value",
     "draw_vendor",
     "field_spec",
+    "file_request",
     "is_working_day",
     "leads_and_finance",
     "load_texts",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
+from companyos_gateway.scenarios.blocks.documents import ApprovalSubject, add_subject_record
 from companyos_gateway.world.approvals import remove_requests
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_moments
@@ -75,6 +77,38 @@ def add_request(world: WorldBuilder, stream: Stream, request: PendingRequest) ->
         )
     )
     return row
+
+
+def file_request(
+    build: BuildContext,
+    subject: ApprovalSubject,
+    amount_cents: int,
+    words: Mapping[str, Any],
+    *,
+    requester_id: str,
+    approver_id: str,
+    status: RequestStatus,
+    submitted_at: datetime,
+    ticket_ref: str | None = None,
+) -> RequestRow:
+    """File a request and the record that it is about.
+
+    `words` hold possible `justifications` and what the approver `said`, by status.
+    """
+    record = add_subject_record(build.world, build.stream, subject, amount_cents, owner_id=requester_id)
+    request = PendingRequest(
+        type_key=subject.type_key,
+        subject=record.id,
+        fields={subject.id_field: record.id, "amount_cents": amount_cents},
+        requester_id=requester_id,
+        approver_id=approver_id,
+        status=status,
+        ticket_ref=ticket_ref,
+        justification=build.stream.choice(words["justifications"]),
+        submitted_at=submitted_at,
+        approver_reply=words["said"].get(status, ""),
+    )
+    return add_request(build.world, build.stream, request)
 
 
 def remove_pending_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:

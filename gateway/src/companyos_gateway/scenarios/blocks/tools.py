@@ -31,15 +31,14 @@ PEOPLE_TOOLS = (
     "datahub_get_calendar",
 )
 POLICY_TOOLS = ("datahub_search_policies", "datahub_get_policy")
-APPROVAL_TOOLS = (
+APPROVAL_READ_TOOLS = (
     "approvalflow_list_approval_types",
     "approvalflow_get_approval_type",
     "approvalflow_list_delegations",
-    "approvalflow_submit_approval",
     "approvalflow_get_approval",
     "approvalflow_list_approvals",
-    "approvalflow_provide_information",
 )
+APPROVAL_TOOLS = (*APPROVAL_READ_TOOLS, "approvalflow_submit_approval", "approvalflow_provide_information")
 
 USUAL_TOOLS = (*TICKET_TOOLS, *RECORD_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *APPROVAL_TOOLS)
 

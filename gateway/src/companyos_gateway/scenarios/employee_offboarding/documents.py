@@ -217,7 +217,17 @@ def add_duties(
     def request(
         requester_id: str, approver_id: str, amount: int, status: kit.RequestStatus = "pending"
     ) -> kit.RequestRow:
-        return _add_request(build, words, requester_id, approver_id, amount, status)
+        submitted_at = kit.draw_office_time(stream, build.working_day_ago(1, 9))
+        return kit.file_request(
+            build,
+            SUBJECT,
+            amount,
+            words,
+            requester_id=requester_id,
+            approver_id=approver_id,
+            status=status,
+            submitted_at=submitted_at,
+        )
 
     def amount() -> int:
         return _draw_amount(build, leaver.role)
@@ -264,31 +274,6 @@ def _add_tickets(build: kit.BuildContext, leaver: Leaver, words: Mapping[str, An
         kit.add_history(world, stream, ticket, leaver.person.id)
         tickets.append(ticket)
     return tickets
-
-
-def _add_request(
-    build: kit.BuildContext,
-    words: Mapping[str, Any],
-    requester_id: str,
-    approver_id: str,
-    amount_cents: int,
-    status: kit.RequestStatus,
-) -> kit.RequestRow:
-    world, stream = build.world, build.stream
-    record = kit.add_subject_record(world, stream, SUBJECT, amount_cents, owner_id=requester_id)
-    request = kit.PendingRequest(
-        type_key=SUBJECT.type_key,
-        subject=record.id,
-        fields={SUBJECT.id_field: record.id, "amount_cents": amount_cents},
-        requester_id=requester_id,
-        approver_id=approver_id,
-        status=status,
-        ticket_ref=None,
-        justification=stream.choice(words["justifications"]),
-        submitted_at=kit.draw_office_time(stream, build.working_day_ago(1, 9)),
-        approver_reply=words["said"].get(status, ""),
-    )
-    return kit.add_request(world, stream, request)
 
 
 def _add_delegations(build: kit.BuildContext, leaver: Leaver, holder_id: str) -> tuple[kit.DelegationRow, ...]:
