@@ -121,6 +121,7 @@ from companyos_gateway.scenarios.blocks.ticket_scenario import (
 from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_READ_TOOLS,
     APPROVAL_TOOLS,
+    COMMON_TOOLS,
     METRIC_TOOLS,
     PEOPLE_TOOLS,
     POLICY_TOOLS,
@@ -183,6 +184,7 @@ __all__ = [
     "APPROVAL_SUBJECTS",
     "APPROVAL_TOOLS",
     "CERTIFICATE_DAYS",
+    "COMMON_TOOLS",
     "CURRENCY",
     "DECISION_KINDS",
     "DELEGATION_WORKING_DAYS",

@@ -40,7 +40,10 @@ APPROVAL_READ_TOOLS = (
 )
 APPROVAL_TOOLS = (*APPROVAL_READ_TOOLS, "approvalflow_submit_approval", "approvalflow_provide_information")
 
-USUAL_TOOLS = (*TICKET_TOOLS, *RECORD_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *APPROVAL_TOOLS)
+COMMON_TOOLS = (*TICKET_TOOLS, *RECORD_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS)
+"""Tools of a task about a ticket and records, with an approval or without."""
+
+USUAL_TOOLS = (*COMMON_TOOLS, *APPROVAL_TOOLS)
 
 USUAL_DISTRACTORS = (
     "ticketdesk_create_ticket",
