@@ -6,7 +6,7 @@ import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.audit_remediation import scenario as audit_remediation
-from companyos_gateway.scenarios.audit_remediation.documents import Breach
+from companyos_gateway.scenarios.audit_remediation.scenario import Breach
 from companyos_gateway.scenarios.employee_offboarding import scenario as employee_offboarding
 from companyos_gateway.world.builder import WorldBuilder
 

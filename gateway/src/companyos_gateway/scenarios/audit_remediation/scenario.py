@@ -3,21 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
 
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.audit_remediation.documents import (
-    ORDERING_ROLES,
-    Audit,
-    Breach,
-    RefusalGround,
-    RequestStack,
-    Variant,
-    draw_audit,
-)
 
-PRIORITY_STEPS = 20
-"""Limits of priorities are multiples of this fraction of the total."""
+WINDOW_WORKING_DAYS, EARLIER_WORKING_DAYS = (8, 14), (1, 5)
+"""How long ago an audit begins, and how long before its first day requests were submitted that it does not cover."""
+
+SMALL_CENTS, TICKET_FROM_CENTS = 20_000, (150_000, 300_000)
+LEAD_LIMIT_CENTS, CEILING_CENTS = (1_200_000, 2_000_000), (5_000_000, 8_000_000)
+ORDERING_ROLES = (kit.Role.FINANCE_CONTROLLER, kit.Role.SECURITY_LEAD, kit.Role.LEGAL_COUNSEL)
+LEAD, CFO = kit.Role.PROCUREMENT_LEAD, kit.Role.CFO
+OPEN: tuple[kit.RequestStatus, ...] = ("pending", "info_requested")
+DECIDED: tuple[kit.RequestStatus, ...] = ("approved", "rejected")
+
+
+class Breach(StrEnum):
+    """A way in which a request breaks the policy, by the reason code of its remedy; `wrong_hands` is escalated."""
+
+    OVER_CEILING = "policy_violation"
+    GONE = "not_entitled"
+    MISSING_TICKET = "requirement_not_met"
+    WRONG_HANDS = "wrong_hands"
+
+
+class Variant(StrEnum):
+    """The breaches among the requests; some requests always wait for the wrong approver."""
+
+    LIMITS = "limits"
+    LEAVERS = "leavers"
+    PAPERS = "papers"
+    EVERYTHING = "everything"
+
+
+BREACHES = {
+    Variant.LIMITS: (Breach.OVER_CEILING, Breach.WRONG_HANDS),
+    Variant.LEAVERS: (Breach.GONE, Breach.WRONG_HANDS),
+    Variant.PAPERS: (Breach.MISSING_TICKET, Breach.WRONG_HANDS),
+    Variant.EVERYTHING: tuple(Breach),
+}
+
+
+class RefusalGround(StrEnum):
+    """Why an audit is refused, by the reason code of the policy."""
+
+    HELD = "requirement_not_met"
+    NOT_ORDERED = "not_entitled"
+    DONE_BEFORE = "duplicate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """An audit of one approval type, with the requests that break its policy."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    audited: kit.ApprovalSubject
+    role: kit.Role
+    """The role that decides about escalated requests."""
+    ordering_role: kit.Role
+    first_day: date
+    ticket_from_cents: int
+    lead_limit_cents: int
+    ceiling_cents: int
+    breaches: tuple[tuple[kit.RequestRow, Breach], ...] = ()
+    chain: kit.ApproverChain = field(default_factory=lambda: kit.ApproverChain((), {}))
+    reporter_id: str = ""
+    document_id: str | None = None
+    """The document that speaks against the audit."""
+
+    @property
+    def breaching_ids(self) -> tuple[str, ...]:
+        """The ids of the requests that break the policy."""
+        return tuple(row.id for row, _ in self.breaches)
+
+    @property
+    def escalated(self) -> list[kit.RequestRow]:
+        """The requests that wait for the wrong approver."""
+        return [row for row, breach in self.breaches if breach is Breach.WRONG_HANDS]
 
 
 class AuditRemediation(kit.DeclaredScenario[Audit]):
@@ -29,34 +94,43 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset[kit.Kind]()
     applicable = kit.buildable_kinds(exclude=(*kit.METRIC_KINDS, *kit.DECISION_KINDS, kit.Kind.EXPIRED_CERTIFICATE))
-    distractors = (
-        "ticketdesk_create_ticket",
-        "datahub_report_data_issue",
-        "approvalflow_submit_approval",
-        "approvalflow_withdraw_approval",
-        "approvalflow_revoke_delegation",
-    )
+    distractors = (*kit.USUAL_DISTRACTORS, "approvalflow_submit_approval", "approvalflow_revoke_delegation")
     tools = (
-        *kit.TICKET_TOOLS,
-        *kit.RECORD_TOOLS,
-        *kit.PEOPLE_TOOLS,
-        *kit.POLICY_TOOLS,
-        "approvalflow_list_approval_types",
-        "approvalflow_get_approval_type",
-        "approvalflow_list_delegations",
-        "approvalflow_get_approval",
-        "approvalflow_list_approvals",
+        *kit.COMMON_TOOLS,
+        *kit.APPROVAL_READ_TOOLS,
         "approvalflow_cancel_approval",
         "approvalflow_escalate_approval",
         "approvalflow_add_approval_note",
     )
 
     def draw(self, build: kit.BuildContext) -> Audit:
-        """Draw the audit and file its requests."""
-        world, stream = build.world, build.stream
-        audit = draw_audit(stream, world.today, must_refuse=build.must_refuse)
-        stack = RequestStack(world, stream, audit, self.texts())
-        return replace(audit, breaches=stack.file(build.kinds), wrong_ids=frozenset(stack.wrong_ids))
+        """Draw the audited type, the period and the limits, and file the requests."""
+        stream = build.stream
+        audit = Audit(
+            variant=stream.choice(list(Variant)),
+            ground=build.draw_ground(RefusalGround),
+            audited=stream.choice(kit.APPROVAL_SUBJECTS),
+            role=stream.choice((LEAD, CFO)),
+            ordering_role=stream.choice(ORDERING_ROLES),
+            first_day=build.working_day_ago(*WINDOW_WORKING_DAYS),
+            ticket_from_cents=kit.rounded_amount(stream, *TICKET_FROM_CENTS),
+            lead_limit_cents=kit.rounded_amount(stream, *LEAD_LIMIT_CENTS),
+            ceiling_cents=kit.rounded_amount(stream, *CEILING_CENTS),
+        )
+        kit.remove_requests(build.world, lambda row: row.type_key == audit.audited.type_key)
+        breaches = [one for one in BREACHES[audit.variant] for _ in range(stream.integer(1, 2))]
+        rows = [self._file(build, audit, one) for one in breaches]
+        small, boundary = (SMALL_CENTS, audit.ticket_from_cents - 500), (audit.ceiling_cents, audit.ceiling_cents)
+        for amounts in (small, None, boundary):
+            self._file(build, audit, None, amounts)
+        lookalike = replace(audit, audited=audit.audited.lookalike())
+        for one in (Breach.OVER_CEILING, Breach.MISSING_TICKET):
+            self._file(build, audit, one, is_early=True)
+            if kit.Kind.SIMILAR_NAMES in build.kinds:
+                self._file(build, lookalike, one)
+        self._file(build, audit, Breach.OVER_CEILING, is_decided=True)
+        kit.number_requests(build.world, stream)
+        return replace(audit, breaches=tuple(zip(rows, breaches, strict=True)))
 
     def slots(self, facts: Audit) -> Mapping[str, str]:
         """Name the approval type and the first day."""
@@ -77,9 +151,9 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
 
     def figures(self, facts: Audit, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits and the ordering role; under another version a request that breaks nothing breaks it."""
-        total = sum(facts.amounts(*Breach))
-        step = total // PRIORITY_STEPS // 500 * 500
-        lower_ceiling = kit.rounded_amount(stream, facts.lead_limit_cents + 500, facts.near_cents - 500)
+        total = sum(_amount(row) for row, _ in facts.breaches)
+        step = total // 20 // 500 * 500
+        lower_ceiling = kit.rounded_amount(stream, facts.lead_limit_cents + 500, facts.ceiling_cents - 500)
         return {
             "ceiling_cents": facts.ceiling_cents if in_force else lower_ceiling,
             "ticket_from_cents": facts.ticket_from_cents,
@@ -92,13 +166,22 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         world, stream = build.world, build.stream
         for one in (facts.audited, *([facts.audited.lookalike()] if kit.Kind.SIMILAR_NAMES in build.kinds else [])):
             kit.replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
-        chain = _add_approvers(build.child("approvers"), facts)
-        ground_id = self._add_documents(world, stream.child("documents"), facts)
+        barred_ids = {person_id for row in facts.escalated for person_id in (row.requester_id, row.approver_id)}
+        spec = kit.DecisionSpec(
+            type_key=facts.audited.type_key,
+            role=facts.role,
+            holder_ids=[world.staff.holders(facts.role)[0].id],
+            amount_cents=max(map(_amount, facts.escalated)),
+            deputy_candidates=kit.leads_and_finance(world) - barred_ids,
+            other_types=["access_grant", "document_publication"],
+        )
+        chain = kit.add_approver_chain(world, stream.child("approvers"), spec, build.kinds)
+        document_id = self._add_documents(build.child("documents"), facts)
         holder_ids = {one.id for one in world.staff.holders(facts.ordering_role)}
         is_ordered = facts.ground is not RefusalGround.NOT_ORDERED
         present = [one.id for one in world.present(slot.created_at.date()) if one.id != world.agent_id]
         reporters = sorted(holder_ids) if is_ordered else [one for one in present if one not in holder_ids]
-        return replace(facts, chain=chain, ground_id=ground_id, reporter_id=stream.choice(reporters))
+        return replace(facts, chain=chain, document_id=document_id, reporter_id=stream.choice(reporters))
 
     def solution(self, facts: Audit, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Remedy every request that breaks the policy, or refuse and change none."""
@@ -108,29 +191,24 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
             for row, breach in facts.breaches
             if breach is not Breach.WRONG_HANDS
         ]
-        escalated = [
+        escalated = tuple(
             kit.Escalation(
-                request_id=row.id,
-                type_key=row.type_key,
-                role=role,
-                amount_cents=int(row.fields["amount_cents"]),
-                references=refs,
+                request_id=row.id, type_key=row.type_key, role=role, amount_cents=_amount(row), references=refs
             )
-            for row, breach in facts.breaches
-            if breach is Breach.WRONG_HANDS
-        ]
-        struck = kit.struck_people(facts.chain, role.value, role.value) | {
-            kit.Kind.SIMILAR_NAMES: facts.audited.type_key
-        }
-        fact = kit.record_shown(facts.ground_id) if facts.ground_id else kit.person_shown(facts.reporter_id)
-        refused = kit.Outcome(facts=(fact,), subjects=(facts.ground_id,) if facts.ground_id else ())
-        done = kit.Outcome(prepared=(kit.EntityGoals("requests_cancelled", cancelled),), escalated=tuple(escalated))
+            for row in facts.escalated
+        )
+        outcome = kit.Outcome(prepared=(kit.EntityGoals("requests_cancelled", cancelled),), escalated=escalated)
+        if facts.document_id:
+            outcome = kit.Outcome(facts=(kit.record_shown(facts.document_id),), subjects=(facts.document_id,))
+        elif facts.ground:
+            outcome = kit.Outcome(facts=(kit.person_shown(facts.reporter_id),))
         return kit.Solution(
             variant=facts.variant,
-            outcome=refused if facts.ground else done,
-            refusal=kit.Refusal(facts.ground.value, (facts.ground_id or facts.reporter_id,)) if facts.ground else None,
+            outcome=outcome,
+            refusal=kit.refusal_for(facts.ground, policy, facts.document_id or facts.reporter_id),
             approver_ids=facts.chain.approver_ids,
-            struck=struck,
+            struck=kit.struck_people(facts.chain, role.value, role.value)
+            | {kit.Kind.SIMILAR_NAMES: facts.audited.type_key},
         )
 
     def _approval_type(self, audited: kit.ApprovalSubject, facts: Audit, policy: kit.PolicyRow) -> kit.ApprovalTypeRow:
@@ -145,50 +223,77 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
             ],
             amount_field="amount_cents",
             thresholds=[
-                kit.ThresholdRow(up_to_cents=facts.lead_limit_cents, role=kit.Role.PROCUREMENT_LEAD.value),
-                kit.ThresholdRow(up_to_cents=None, role=kit.Role.CFO.value),
+                kit.ThresholdRow(up_to_cents=facts.lead_limit_cents, role=LEAD.value),
+                kit.ThresholdRow(up_to_cents=None, role=CFO.value),
             ],
             expires_after_minutes=kit.PENDING_EXPIRES_AFTER_MINUTES,
         )
 
-    def _add_documents(self, world: kit.WorldBuilder, stream: kit.Stream, facts: Audit) -> str | None:
+    def _add_documents(self, build: kit.BuildContext, facts: Audit) -> str | None:
         """Add a legal hold and an audit report; return the id of the one that speaks against the audit."""
-        words, type_key = self.texts()["papers"], facts.audited.type_key
+        world, stream, words, type_key = build.world, build.stream, self.texts()["papers"], facts.audited.type_key
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
-        is_elsewhere = not is_held and stream.chance(0.5)
-        hold = kit.add_document(
-            world,
-            stream,
-            title=words["hold"],
-            state="published" if is_held or is_elsewhere else "archived",
-            fields={"document_type": "legal_hold", "approval_type": "expense_report" if is_elsewhere else type_key},
-        )
+        harmless = stream.choice((("published", "expense_report"), ("archived", type_key)))
+        state, held_type = ("published", type_key) if is_held else harmless
+        fields = {"document_type": "legal_hold", "approval_type": held_type}
+        hold = kit.add_document(world, stream, title=words["hold"], state=state, fields=fields)
         first_day = facts.first_day if is_done else kit.working_days_from(facts.first_day, -stream.integer(3, 20))
-        report = kit.add_document(
-            world,
-            stream,
-            title=words["report"],
-            state="published",
-            fields={"document_type": "audit_report", "approval_type": type_key, "first_day": first_day.isoformat()},
+        fields = {"document_type": "audit_report", "approval_type": type_key, "first_day": first_day.isoformat()}
+        report = kit.add_document(world, stream, title=words["report"], state="published", fields=fields)
+        return hold.id if is_held else report.id if is_done else None
+
+    def _file(
+        self,
+        build: kit.BuildContext,
+        audit: Audit,
+        breach: Breach | None,
+        amounts: tuple[int, int] | None = None,
+        *,
+        is_early: bool = False,
+        is_decided: bool = False,
+    ) -> kit.RequestRow:
+        """File a request with its record, of a usual amount unless others are given.
+
+        The audit does not cover what is early or decided.
+        """
+        world, stream = build.world, build.stream
+        amounts = amounts or (audit.ticket_from_cents, audit.lead_limit_cents)
+        if breach is Breach.OVER_CEILING:
+            amounts = (audit.ceiling_cents + 500, audit.ceiling_cents * 3 // 2)
+        elif breach is Breach.WRONG_HANDS and audit.role is CFO:
+            amounts = (audit.lead_limit_cents + 500, audit.ceiling_cents)
+        amount_cents = kit.rounded_amount(stream, *amounts)
+        gone_ids = [one.id for one in world.staff.people if not one.is_employed(build.today) and not one.roles]
+        employee_ids = [one.id for one in world.staff.active() if not one.roles and one.id != world.agent_id]
+        lead_id, cfo_id = (world.staff.holders(role)[0].id for role in (LEAD, CFO))
+        approver_id = lead_id if amount_cents <= audit.lead_limit_cents else cfo_id
+        if breach is Breach.WRONG_HANDS:
+            powerless_id = lead_id if approver_id == cfo_id else stream.choice(employee_ids)
+            approver_id = powerless_id if stream.chance(0.6) else stream.choice(gone_ids)
+        requester_ids = gone_ids if breach is Breach.GONE else [one for one in employee_ids if one != approver_id]
+        requester_id = stream.choice(requester_ids)
+        days = -stream.integer(*EARLIER_WORKING_DAYS) if is_early else stream.integer(0, WINDOW_WORKING_DAYS[0] - 1)
+        submitted_at = kit.draw_office_time(stream, kit.working_days_from(audit.first_day, days))
+        for person_id in (requester_id, approver_id):
+            world.postpone_departure(stream, person_id, submitted_at)
+        keys = [ticket.key for ticket in world.ticketdesk.tickets if ticket.created_at < submitted_at]
+        has_ticket = breach is not Breach.MISSING_TICKET and amount_cents >= audit.ticket_from_cents
+        statuses = OPEN[:1] if breach is Breach.WRONG_HANDS else OPEN
+        return kit.file_request(
+            build,
+            audit.audited,
+            amount_cents,
+            self.texts(),
+            requester_id=requester_id,
+            approver_id=approver_id,
+            status=stream.choice(DECIDED if is_decided else statuses),
+            submitted_at=submitted_at,
+            ticket_ref=stream.choice(keys) if has_ticket else None,
         )
-        if is_held:
-            return hold.id
-        return report.id if is_done else None
 
 
-def _add_approvers(build: kit.BuildContext, facts: Audit) -> kit.ApproverChain:
-    """Add who decides about escalated requests: neither their requesters nor their former approvers."""
-    world, stream = build.world, build.stream
-    requester_ids = {row.requester_id for row, breach in facts.breaches if breach is Breach.WRONG_HANDS}
-    spec = kit.DecisionSpec(
-        type_key=facts.audited.type_key,
-        role=facts.role,
-        holder_ids=[world.staff.holders(facts.role)[0].id],
-        amount_cents=max(facts.amounts(Breach.WRONG_HANDS)),
-        deputy_candidates=kit.leads_and_finance(world) - facts.wrong_ids - requester_ids,
-        other_types=["access_grant", "document_publication"],
-    )
-    return kit.add_approver_chain(world, stream, spec, build.kinds)
+def _amount(request: kit.RequestRow) -> int:
+    return int(request.fields["amount_cents"])
 
 
 SCENARIO = AuditRemediation()
