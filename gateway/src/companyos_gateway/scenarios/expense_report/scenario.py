@@ -70,7 +70,7 @@ class Report:
     @property
     def amounts(self) -> list[int]:
         """The amount of each record, in cents."""
-        return [record.amount_cents or 0 for record in self.records]
+        return [record.amount_cents for record in self.records if record.amount_cents is not None]
 
     @property
     def missing_receipt(self) -> dict[str, Any]:
