@@ -13,8 +13,8 @@ import pytest
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.backlog_triage.documents import Sweep
 from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
-from companyos_gateway.scenarios.budget_transfer.documents import Transfer
-from companyos_gateway.scenarios.budget_transfer.documents import Variant as Asked
+from companyos_gateway.scenarios.budget_transfer.scenario import Transfer
+from companyos_gateway.scenarios.budget_transfer.scenario import Variant as Asked
 from companyos_gateway.scenarios.incident_response.documents import Incident
 
 SEEDS = range(12)

@@ -138,8 +138,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
 
     def duplicate_texts(self, facts: Audit) -> Sequence[str]:
         """Return questions about requests of the type."""
-        texts: Sequence[str] = self.texts()["double"]["texts"]
-        return texts
+        return list(self.texts()["double"]["texts"])
 
     def reporter_id(self, facts: Audit) -> str:
         """Return who ordered the audit."""

@@ -3,22 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from enum import StrEnum
 
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.budget_transfer.documents import (
-    STEP_CENTS,
-    TYPE_KEY,
-    RefusalGround,
-    Transfer,
-    Variant,
-    add_lines,
-    add_partial_requests,
-    draw_round_amount,
-)
 
-PRIORITY_STEP_CENTS = 50_000
-WINDOW_DAYS = (5, 8)
-"""Range of days within which requests for the same transfer are parts of it."""
+TYPE_KEY = "budget_transfer"
+CONTROLLER_LIMIT_CENTS = (1_500_000, 2_500_000)
+"""Range of the amount up to which a finance controller decides; the CFO decides above it."""
+
+SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
+"""Amounts in percent of that limit, by who decides about them."""
+
+RESERVE_CENTS, MOST_TO_SPARE_CENTS, USED_CENTS = (200_000, 900_000), 2_000_000, (100_000, 3_000_000)
+NATURES = ("operating", "capital")
+PRIORITY_STEP_CENTS, LEAST_CENTS = 50_000, 500
+WINDOW_DAYS, OLDEST_DAYS = (5, 8), 14
+"""Range of days within which requests for the same transfer are parts of it; open requests expire when much older."""
+
+
+class Variant(StrEnum):
+    """Variant of the case: earlier partial requests by the requester, by colleagues, by both or none."""
+
+    WHOLE = "whole"
+    OWN_PARTS = "own_parts"
+    OTHERS_PARTS = "others_parts"
+    BOTH = "both"
+
+
+class RefusalGround(StrEnum):
+    """Why a transfer must be refused; the value is the policy's reason code."""
+
+    TOO_LITTLE = "requirement_not_met"
+    MIXED = "policy_violation"
+    NOT_THE_OWNER = "not_entitled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A transfer from `giver` to `taker`, which leaves an amount free of which the reserve has to remain."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    giver: kit.RecordRow
+    taker: kit.RecordRow
+    lookalike: kit.RecordRow | None
+    reporter_id: str
+    amount_cents: int
+    limit_cents: int
+    left_cents: int
+    reserve_cents: int
+    own_parts: tuple[str, ...] = ()
+    """Earlier requests of the agent for parts of the amount."""
+    others_parts: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> kit.Role:
+        """The role that decides."""
+        return kit.Role.FINANCE_CONTROLLER if self.amount_cents <= self.limit_cents else kit.Role.CFO
 
 
 class BudgetTransfer(kit.DeclaredScenario[Transfer]):
@@ -39,7 +82,39 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
 
     def draw(self, build: kit.BuildContext) -> Transfer:
         """Add the two lines, and one that looks like the source line."""
-        return add_lines(build)
+        stream, staff = build.stream, build.world.staff
+        ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
+        limit, reserve = (kit.rounded_amount(stream, *cents) for cents in (CONTROLLER_LIMIT_CENTS, RESERVE_CENTS))
+        low, high = stream.choice((SMALL_SHARES, LARGE_SHARES)) if variant is Variant.WHOLE else LARGE_SHARES
+        amount = kit.rounded_amount(stream, limit * low // 100, limit * high // 100)
+        left = reserve + kit.rounded_amount(stream, 0, MOST_TO_SPARE_CENTS)
+        if ground is RefusalGround.TOO_LITTLE:
+            left = kit.rounded_amount(stream, 0, reserve - LEAST_CENTS)
+        owners = [one.id for one in staff.active() if one.team_id not in (kit.FINANCE, kit.EXECUTIVE)]
+        owner_id, other_owner_id, stranger_id = stream.sample(owners, 3)
+        nature, other_nature = stream.shuffled(NATURES)
+        purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
+        giver = _file_line(build, purpose, nature, owner_id, free_cents=amount + left)
+        taker_nature = other_nature if ground is RefusalGround.MIXED else nature
+        taker_free = kit.rounded_amount(stream, 0, MOST_TO_SPARE_CENTS)
+        taker = _file_line(build, other_purpose, taker_nature, other_owner_id, free_cents=taker_free)
+        lookalike = None
+        if kit.Kind.SIMILAR_NAMES in build.kinds:
+            spent = giver.fields["spent_cents"] + kit.rounded_amount(stream, 10_000, 90_000)
+            fields = {"cost_center": f"CC-{stream.integer(5000, 5999)}", "spent_cents": spent}
+            lookalike = build.copy_record(giver, fields)
+        return Transfer(
+            variant=variant,
+            ground=ground,
+            giver=giver,
+            taker=taker,
+            lookalike=lookalike,
+            reporter_id=stranger_id if ground is RefusalGround.NOT_THE_OWNER else owner_id,
+            amount_cents=amount,
+            limit_cents=limit,
+            left_cents=left,
+            reserve_cents=reserve,
+        )
 
     def slots(self, facts: Transfer) -> Mapping[str, str]:
         """Name the lines and the amount."""
@@ -66,8 +141,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
 
     def duplicate_texts(self, facts: Transfer) -> Sequence[str]:
         """Return questions about the lines."""
-        texts: Sequence[str] = self.texts()["asks"]
-        return texts
+        return list(self.texts()["asks"])
 
     def reporter_id(self, facts: Transfer) -> str:
         """Return who ordered the transfer: the owner of the source line, or somebody who may not."""
@@ -77,9 +151,9 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         """Draw the limits of priorities, the reserve and the window; another version decides otherwise about both."""
         reserve, left = facts.reserve_cents, facts.left_cents
         if not in_force and facts.ground is RefusalGround.TOO_LITTLE:
-            reserve = draw_round_amount(stream, 0, left)
+            reserve = kit.rounded_amount(stream, 0, left)
         elif not in_force:
-            reserve = left + draw_round_amount(stream, STEP_CENTS, 900_000)
+            reserve = left + kit.rounded_amount(stream, LEAST_CENTS, 900_000)
         return {
             **kit.priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS),
             "reserve_cents": reserve,
@@ -93,9 +167,26 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         return super().take_slot(build)
 
     def complete(self, build: kit.BuildContext, facts: Transfer, policy: kit.PolicyRow, slot: kit.KeySlot) -> Transfer:
-        """Add earlier requests, some of which are parts of the transfer."""
-        window_days = policy.parameters["window_days"]
-        return add_partial_requests(build, facts, window_days=window_days, ordered_on=slot.created_at.date())
+        """Add earlier requests: parts of the transfer, and some for another line, the other way round or long ago."""
+        world, stream, giver, taker = build.world, build.stream, facts.giver, facts.taker
+        ordered_on, window_days = slot.created_at.date(), policy.parameters["window_days"]
+        recent, old = _working_days(ordered_on, 1, window_days), _working_days(ordered_on, window_days + 2, OLDEST_DAYS)
+        colleagues = [one.id for one in world.staff.active(kit.FINANCE) if not one.roles and one.id != world.agent_id]
+        own: list[kit.RequestRow] = []
+        others: list[kit.RequestRow] = []
+        for number, amount in enumerate([] if facts.variant is Variant.WHOLE else _draw_parts(stream, facts)):
+            is_own = facts.variant is Variant.OWN_PARTS or (facts.variant is Variant.BOTH and number % 2 == 0)
+            requester_id = world.agent_id if is_own else stream.choice(colleagues)
+            part = _file_request(build, (giver, taker), amount, requester_id, stream.choice(recent))
+            (own if is_own else others).append(part)
+        lines = [row for row in world.datahub.records if row.kind == "budget_line" and row not in (giver, taker)]
+        other_line = facts.lookalike or stream.choice(lines)
+        for pair, days in (((giver, other_line), recent), ((taker, giver), recent), ((giver, taker), old)):
+            amount = kit.rounded_amount(stream, LEAST_CENTS, facts.limit_cents)
+            _file_request(build, pair, amount, stream.choice(colleagues), stream.choice(days))
+        kit.number_requests(world, stream)
+        own_parts, others_parts = (tuple(row.id for row in rows) for rows in (own, others))
+        return replace(facts, own_parts=own_parts, others_parts=others_parts)
 
     def thresholds(self, facts: Transfer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Let a finance controller decide up to the limit, and the CFO above."""
@@ -128,17 +219,81 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             facts=tuple(map(kit.record_shown, booked if facts.ground is RefusalGround.MIXED else [giver.id])),
             subjects=(giver.id, taker.id),
         )
-        references = {
+        against_ids: dict[RefusalGround | None, tuple[str, ...]] = {
             RefusalGround.TOO_LITTLE: (giver.id,),
-            RefusalGround.MIXED: refs,
             RefusalGround.NOT_THE_OWNER: (facts.reporter_id,),
         }
         return kit.Solution(
             variant=facts.variant,
             outcome=outcome,
-            refusal=kit.Refusal(facts.ground.value, references[facts.ground]) if facts.ground else None,
+            refusal=kit.refusal_for(facts.ground, policy, *against_ids.get(facts.ground, ())),
             struck={kit.Kind.SIMILAR_NAMES: (facts.lookalike or giver).id},
         )
+
+
+def _file_request(
+    build: kit.BuildContext, lines: tuple[kit.RecordRow, kit.RecordRow], amount_cents: int, requester_id: str, day: date
+) -> kit.RequestRow:
+    """File a request for a transfer from a line to another, which waits for an answer of whoever made it."""
+    world, stream, words = build.world, build.stream, kit.load_texts(__file__)["requests"]
+    source, target = lines
+    request = kit.PendingRequest(
+        type_key=TYPE_KEY,
+        subject=f"{source.id}-{target.id}-{len(world.approvalflow.requests)}",
+        fields={"from_line": source.id, "to_line": target.id, "amount_cents": amount_cents},
+        requester_id=requester_id,
+        approver_id=stream.choice(world.staff.holders(kit.Role.FINANCE_CONTROLLER)).id,
+        status="info_requested",
+        ticket_ref=None,
+        justification=stream.choice(words["justifications"]),
+        submitted_at=kit.draw_office_time(stream, day),
+        approver_reply=stream.choice(words["questions"]),
+    )
+    row = kit.add_request(world, stream, request)
+    row.expires_at = row.submitted_at + timedelta(minutes=kit.EXPIRES_AFTER_MINUTES)
+    return row
+
+
+def _file_line(build: kit.BuildContext, purpose: str, nature: str, owner_id: str, *, free_cents: int) -> kit.RecordRow:
+    stream = build.stream
+    committed, spent = kit.rounded_amount(stream, *USED_CENTS), kit.rounded_amount(stream, *USED_CENTS)
+    line = build.file_record(
+        "budget_line",
+        title=f"Budget: {purpose}",
+        state="active",
+        day=build.working_day_ago(10, 60),
+        owner_id=owner_id,
+        fields={
+            "cost_center": f"CC-{stream.integer(1000, 4999)}",
+            "fiscal_year": build.today.year,
+            "nature": nature,
+            "budget_cents": free_cents + committed + spent,
+            "committed_cents": committed,
+            "spent_cents": spent,
+        },
+    )
+    line.currency = kit.CURRENCY
+    return line
+
+
+def _draw_parts(stream: kit.Stream, facts: Transfer) -> list[int]:
+    """Split the amount into parts of about the same size, each within the limit of a finance controller."""
+    left, limit = facts.amount_cents // LEAST_CENTS, facts.limit_cents // LEAST_CENTS
+    count = -(-left // limit) + stream.integer(0, 1)
+    parts = []
+    for further in reversed(range(count)):
+        average = left // (further + 1)
+        low, high = max(average * 3 // 4, left - further * limit), min(average * 5 // 4, limit)
+        part = stream.integer(low, high) if further else left
+        parts.append(part * LEAST_CENTS)
+        left -= part
+    return parts
+
+
+def _working_days(before: date, least: int, most: int) -> list[date]:
+    """Return the working days that lie so many days before a day."""
+    days = [before - timedelta(days=count) for count in range(least, most + 1)]
+    return [day for day in days if kit.is_working_day(day)]
 
 
 SCENARIO = BudgetTransfer()
