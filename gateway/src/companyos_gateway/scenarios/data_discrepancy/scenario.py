@@ -3,19 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.data_discrepancy.documents import (
-    ADJUSTMENT,
-    Figure,
-    RefusalGround,
-    Variant,
-    add_contracts,
-    add_readings,
-    draw_figure,
+
+ADJUSTMENT = "adjustment_percent"
+LEAST_STEPS = 12
+"""By how many steps the wrong value is off at least: room for three limits of the policy below."""
+
+ENDED_STATES = ("expired", "terminated")
+
+
+class Variant(StrEnum):
+    """Variant of the case: corrections of a value or also derived values, in one or several records."""
+
+    SINGLE = "single"
+    DERIVED = "derived"
+    SEVERAL = "several"
+    SEVERAL_DERIVED = "several_derived"
+
+    @property
+    def is_derived(self) -> bool:
+        """Return whether the records hold a derived value."""
+        return self in (Variant.DERIVED, Variant.SEVERAL_DERIVED)
+
+    @property
+    def is_several(self) -> bool:
+        """Return whether several records used the wrong value."""
+        return self in (Variant.SEVERAL, Variant.SEVERAL_DERIVED)
+
+
+class RefusalGround(StrEnum):
+    """Why nothing is corrected, by the reason code that the policy wants."""
+
+    AGREED = "completed"
+    ENDED = "policy_violation"
+    NO_AUTHORITY = "requirement_not_met"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Topic of a metric; values are multiples of the step, from low to high steps."""
+
+    key: str
+    title: str
+    unit: str
+    other_keys: tuple[str, str]
+    low: int
+    high: int
+    step: int
+
+
+TOPICS = (
+    Topic("delivery_score", "Delivery score of {vendor}", "percent", ("risk_index", "spend_to_date"), 30, 98, 1),
+    Topic("compliance_score", "Compliance score of {vendor}", "points", ("risk_index", "delivery_score"), 40, 98, 1),
+    Topic("spend_to_date", "Spend with {vendor} this year", "EUR", ("delivery_score", "risk_index"), 20, 400, 1000),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure of a vendor that is seen differently."""
+
+    topic: Topic
+    vendor: kit.VendorRow
+    lookalike: kit.VendorRow | None
+    value: int
+    wrong: int
+    adjusted_below: int
+    """Below this a contract carries an adjustment."""
+    percent: int
+
+    def fields(self, held: int, *, is_derived: bool) -> dict[str, Any]:
+        """Return the fields of a contract that holds a value."""
+        adjustment = self.percent if held < self.adjusted_below else 0
+        return {self.topic.key: held} | ({ADJUSTMENT: adjustment} if is_derived else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +94,6 @@ class Discrepancy:
     """What the authority says; the first of its other metrics is the wrong one."""
     source_ids: tuple[str, ...]
     contracts: tuple[kit.RecordRow, ...]
-    corrected: Mapping[str, Any]
-    """The fields of a contract once it is corrected."""
 
 
 class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
@@ -51,32 +114,21 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         "approvalflow_list_approvals",
     )
     tools = (
-        *kit.TICKET_TOOLS,
+        *kit.COMMON_TOOLS,
         *kit.METRIC_TOOLS,
         "datahub_list_metrics",
-        *kit.RECORD_TOOLS,
         "datahub_get_vendor",
-        *kit.PEOPLE_TOOLS,
-        *kit.POLICY_TOOLS,
         "datahub_report_data_issue",
     )
 
     def draw(self, build: kit.BuildContext) -> Discrepancy:
         """Add the vendor, what sources say of it, and its contracts."""
-        stream = build.stream
-        ground = build.draw_ground(RefusalGround)
-        variant, figure = stream.choice(list(Variant)), draw_figure(build.child("figure"))
-        has_authority = ground is not RefusalGround.NO_AUTHORITY
-        metric, source_ids = add_readings(build.child("readings"), figure, has_authority=has_authority)
-        contracts = add_contracts(build.child("contracts"), figure, variant, ground)
+        ground, variant = build.draw_ground(RefusalGround), build.stream.choice(list(Variant))
+        figure = _draw_figure(build.child("figure"))
+        metric, source_ids = _add_readings(build.child("readings"), figure, ground)
+        contracts = _add_contracts(build.child("contracts"), figure, variant, ground)
         return Discrepancy(
-            variant=variant,
-            ground=ground,
-            figure=figure,
-            metric=metric,
-            source_ids=source_ids,
-            contracts=contracts,
-            corrected=figure.fields(figure.value, is_derived=variant.is_derived),
+            variant=variant, ground=ground, figure=figure, metric=metric, source_ids=source_ids, contracts=contracts
         )
 
     def slots(self, facts: Discrepancy) -> Mapping[str, str]:
@@ -102,25 +154,26 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         """Report the wrong metric and correct the active contracts, or refuse and change nothing."""
         figure, metric, ids = facts.figure, facts.metric, tuple(one.id for one in facts.contracts)
         known = kit.ReportedValue(metric.key, metric.subject, metric)
-        active = [one.id for one in facts.contracts if one.state == "active"]
+        fields = figure.fields(figure.value, is_derived=facts.variant.is_derived)
         corrected = [
-            kit.RecordCorrected(kit.RecordGoal(record_id=one, fields=facts.corrected), known) for one in active
+            kit.RecordCorrected(kit.RecordGoal(record_id=one.id, fields=fields), known)
+            for one in facts.contracts
+            if one.state == "active"
         ]
         wrong = kit.MetricReported(metric.other_metric_ids[0])
         prepared = kit.EntityGoals("records_corrected", corrected), kit.EntityGoals("source_reported", [wrong])
-        has_authority = facts.ground is not RefusalGround.NO_AUTHORITY
+        outcome = kit.Outcome(
+            prepared=() if facts.ground else prepared,
+            facts=_facts_against(facts),
+            declined="declined",
+            metrics=(metric,),
+            subjects=ids,
+        )
+        against_ids = () if facts.ground is RefusalGround.NO_AUTHORITY else ids
         return kit.Solution(
             variant=facts.variant,
-            outcome=kit.Outcome(
-                prepared=() if facts.ground else prepared,
-                facts=_facts_against(facts),
-                declined="declined",
-                metrics=(metric,),
-                subjects=ids,
-            ),
-            refusal=kit.Refusal(facts.ground.value, ids if has_authority else kit.policy_refs(policy))
-            if facts.ground
-            else None,
+            outcome=outcome,
+            refusal=kit.refusal_for(facts.ground, policy, *against_ids),
             struck={kit.Kind.SIMILAR_NAMES: figure.vendor.id},
         )
 
@@ -133,6 +186,105 @@ def _facts_against(facts: Discrepancy) -> tuple[kit.Fact, ...]:
     if facts.ground is RefusalGround.ENDED:
         return tuple(kit.record_shown(one, "state") for one in ids)
     return (*map(kit.record_shown, ids), kit.MetricChecks(facts.metric).fact(lambda given: given == value))
+
+
+def _draw_figure(build: kit.BuildContext) -> Figure:
+    """Draw the vendor, and what is so and what is not: far apart."""
+    world, stream = build.world, build.stream
+    topic, vendor = stream.choice(TOPICS), kit.draw_vendor(world, stream, status="active")
+    kit.draw_certificates(world, stream, vendor)
+    lookalike = kit.draw_namesake(world, stream, vendor) if kit.Kind.SIMILAR_NAMES in build.kinds else None
+    steps = stream.integer(topic.low, topic.high)
+    far = [one for one in range(topic.low, topic.high + 1) if abs(one - steps) >= LEAST_STEPS]
+    value, wrong = steps * topic.step, stream.choice(far) * topic.step
+    return Figure(
+        topic=topic,
+        vendor=vendor,
+        lookalike=lookalike,
+        value=value,
+        wrong=wrong,
+        adjusted_below=stream.integer(min(value, wrong) + 1, max(value, wrong)),
+        percent=stream.integer(2, 9),
+    )
+
+
+def _add_readings(
+    build: kit.BuildContext, figure: Figure, ground: RefusalGround | None
+) -> tuple[kit.MetricSpec, tuple[str, ...]]:
+    """Add what the authority says, who is wrong, and where that strikes a third who agrees with the authority.
+
+    Returns the authority's metric, whose first other metric is the wrong one, and every source of the figure.
+    """
+    world, stream, topic, value = build.world, build.stream, figure.topic, figure.value
+    sources = kit.choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
+    low, high = topic.low * topic.step, topic.high * topic.step
+
+    def but_wrong(drawn: int) -> int:
+        return drawn if drawn != figure.wrong else drawn + 1
+
+    def draw_other(own: kit.Stream) -> int:
+        return but_wrong(kit.draw_other_value(own, value, low, high))
+
+    def title(vendor: kit.VendorRow) -> str:
+        return topic.title.format(vendor=vendor.legal_name)
+
+    lookalike = None
+    if (other := figure.lookalike) is not None:
+        lookalike = kit.LookalikeMetric(subject=other.id, title=title(other), draw_value=draw_other)
+    plan = kit.MetricPlan(
+        key=topic.key,
+        subject=figure.vendor.id,
+        title=title(figure.vendor),
+        unit=topic.unit,
+        sources=sources,
+        value=value,
+        draw_stale_value=lambda own: but_wrong(kit.draw_stale_value(own, topic.key, value, low, high)),
+        draw_conflicting_value=draw_other,
+        lookalike=lookalike,
+    )
+    metric = kit.add_task_metric(world, stream, plan, build.kinds - {kit.Kind.CONFLICTING_SOURCES})
+    rival, third = stream.shuffled(sources.other_sources)
+    others = [(rival, figure.wrong), *([(third, value)] if kit.Kind.CONFLICTING_SOURCES in build.kinds else [])]
+    other_ids = [
+        kit.draw_metric(
+            world,
+            stream,
+            key=plan.key,
+            subject=plan.subject,
+            title=plan.title,
+            unit=plan.unit,
+            value=float(reported),
+            source=source,
+            as_of=world.started_at - timedelta(minutes=stream.integer(5, 60)),
+        ).id
+        for source, reported in others
+    ]
+    if ground is RefusalGround.NO_AUTHORITY:
+        sources.authority.authoritative_for.remove(topic.key)
+    source_ids = sorted([sources.authority.id, *(source.id for source, _ in others)])
+    return replace(metric, other_metric_ids=tuple(other_ids)), tuple(source_ids)
+
+
+def _add_contracts(
+    build: kit.BuildContext, figure: Figure, variant: Variant, ground: RefusalGround | None
+) -> tuple[kit.RecordRow, ...]:
+    """Add contracts with and without the figure; return those that hold the vendor's, active ones first."""
+    world, stream, vendor = build.world, build.stream, figure.vendor
+    held = figure.value if ground is RefusalGround.AGREED else figure.wrong
+    fields = figure.fields(held, is_derived=variant.is_derived)
+    kit.draw_contract(world, stream, vendor, state="active")
+    active = stream.integer(2, 3) if variant.is_several else 1
+    if ground is RefusalGround.ENDED:
+        states = [stream.choice(ENDED_STATES)]
+    else:
+        states = ["active"] * active + ([stream.choice(ENDED_STATES)] if variant.is_several else [])
+    records = tuple(kit.draw_contract(world, stream, vendor, state=state) for state in states)
+    for record in records:
+        record.fields |= fields
+    if figure.lookalike is not None:
+        record = kit.draw_contract(world, stream, figure.lookalike, state="active")
+        record.fields |= {**fields, figure.topic.key: figure.wrong}
+    return records
 
 
 SCENARIO = DataDiscrepancy()
