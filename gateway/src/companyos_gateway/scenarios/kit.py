@@ -77,6 +77,7 @@ from companyos_gateway.scenarios.blocks.documents import (
     ApprovalSubject,
     add_document,
     add_subject_record,
+    reassign_grants,
 )
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.metrics import (
@@ -336,6 +337,7 @@ __all__ = [
     "pool",
     "priority_limits",
     "priority_of_amount",
+    "reassign_grants",
     "recent_key_slots",
     "record_shown",
     "refusal_for",

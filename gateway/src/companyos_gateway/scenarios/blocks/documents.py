@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY
@@ -36,6 +37,14 @@ def add_document(
     )
     world.datahub.records.append(record)
     return record
+
+
+def reassign_grants(build: BuildContext, person_id: str) -> None:
+    """Give the access grants of a person to others, so that the person has only those that a scenario adds."""
+    others = [one.id for one in build.world.staff.active() if one.id != person_id]
+    for record in build.world.datahub.records:
+        if record.kind == "access_grant" and record.fields["person_id"] == person_id:
+            record.fields = {**record.fields, "person_id": build.stream.choice(others)}
 
 
 TERM_DAYS = 365

@@ -114,7 +114,7 @@ def add_leaver(build: kit.BuildContext) -> Leaver:
         _change(world, person.id, employed_to=last_day)
     if kit.Kind.SIMILAR_NAMES in build.kinds:
         _add_namesake(build, person)
-    _reassign_grants(build, person)
+    kit.reassign_grants(build, person.id)
     role = kit.Role.CFO if team_id == "procurement" else stream.choice((kit.Role.PROCUREMENT_LEAD, kit.Role.CFO))
     lead_id = world.staff.lead(team_id).id
     return Leaver(
@@ -152,15 +152,6 @@ def _add_namesake(build: kit.BuildContext, person: kit.Person) -> None:
     local, _, domain = person.email.partition("@")
     _change(world, namesake.id, name=person.name, email=f"{local}2@{domain}")
     world.rename_in_texts(namesake.name, person.name)
-
-
-def _reassign_grants(build: kit.BuildContext, person: kit.Person) -> None:
-    """Give the grants that the company's usual records hold for the person to somebody else."""
-    world, stream = build.world, build.stream
-    others = [one.id for one in world.staff.active() if one.id != person.id]
-    for record in world.datahub.records:
-        if record.kind == "access_grant" and record.fields["person_id"] == person.id:
-            record.fields = {**record.fields, "person_id": stream.choice(others)}
 
 
 def _add_grants(build: kit.BuildContext, person: kit.Person, last_day: date) -> dict[str, kit.RecordRow]:
