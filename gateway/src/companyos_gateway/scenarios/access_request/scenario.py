@@ -3,22 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from enum import StrEnum
 
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.access_request.documents import (
-    CLASSES,
-    LEVELS,
-    LONGEST_DAYS,
-    Access,
-    Level,
-    RefusalGround,
-    Variant,
-    add_access,
-)
 
 OWNER_TYPE, PRIVILEGED_TYPE = "access_grant", "privileged_access"
+CLASSES = ("internal", "confidential", "restricted")
+LONGEST_DAYS = (60, 240)
+"""Range of the maximum number of days for which the policy grants a level."""
+
+NOT_OWNERS = ("executive-office", "security")
+"""Teams whose leads own none of the systems: the CEO's, and the one that decides about privileged access."""
+
 ADMITTED_TEAMS = 4
+
+
+class Level(StrEnum):
+    """Access level, in ascending order."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+LEVELS = tuple(Level)
+
+
+class Variant(StrEnum):
+    """Variant of the case: how the grant differs from the request."""
+
+    AS_ASKED = "as_asked"
+    TRIMMED = "trimmed"
+    SHORTENED = "shortened"
+    TRIMMED_AND_SHORTENED = "trimmed_and_shortened"
+    REPLACING = "replacing"
+    OWN_SYSTEM = "own_system"
+
+    @property
+    def is_trimmed(self) -> bool:
+        """Return whether the request exceeds what the work needs."""
+        return self in (Variant.TRIMMED, Variant.TRIMMED_AND_SHORTENED)
+
+    @property
+    def is_shortened(self) -> bool:
+        """Return whether the requested term exceeds the policy."""
+        return self in (Variant.SHORTENED, Variant.TRIMMED_AND_SHORTENED)
+
+
+class RefusalGround(StrEnum):
+    """Why access must be refused; the value is the policy's reason code."""
+
+    COVERED = "duplicate"
+    KEPT_APART = "policy_violation"
+    NOT_ADMITTED = "not_entitled"
+    GONE = "requirement_not_met"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """A requested access. `partner` is a system that the policy in force keeps apart from it, `other` is not."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    record: kit.RecordRow
+    person: kit.Person
+    owner: kit.Person
+    team_names: tuple[str, ...]
+    """Names of all teams, the person's first."""
+    system: str
+    system_class: str
+    partner: str
+    other: str
+    level: Level
+    longest_days: int
+    until: date
+    """The last day of the access under the policy."""
+    earlier: kit.RecordRow | None
+    """The active grant that the new one replaces, or that is a ground for refusal."""
+
+    @property
+    def is_privileged(self) -> bool:
+        """Return whether the security lead decides instead of the system's owner."""
+        return self.level is Level.ADMIN or self.variant is Variant.OWN_SYSTEM
 
 
 class AccessRequest(kit.DeclaredScenario[Access]):
@@ -33,18 +101,60 @@ class AccessRequest(kit.DeclaredScenario[Access]):
     distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_update_vendor")
 
     def draw(self, build: kit.BuildContext) -> Access:
-        """Add the requested access."""
-        return add_access(build)
+        """Add the requested grant, entries of the system register, and the person's other grants."""
+        world, stream = build.world, build.stream
+        ground = build.draw_ground(RefusalGround)
+        variant = stream.choice(list(Variant)) if ground is None else Variant.AS_ASKED
+        level, longest_days = _draw_level(stream, variant), stream.integer(*LONGEST_DAYS)
+        system, partner, other = stream.sample(kit.pool("data")["slots"]["service"], 3)
+        system_class = "restricted" if ground is RefusalGround.NOT_ADMITTED else stream.choice(CLASSES)
+        owner = self._register(build, system, system_class)
+        for name in (partner, other):
+            self._register(build, name, stream.choice(CLASSES))
+        people = [one for one in world.staff.active() if not one.roles and one.id != world.agent_id]
+        if ground is RefusalGround.GONE:
+            people = [one for one in world.staff.people if not one.is_employed(build.today) and not one.roles]
+        person = owner if variant is Variant.OWN_SYSTEM else stream.choice(people)
+        kit.reassign_grants(build, person.id)
+        requested = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
+        days = longest_days + stream.integer(15, 200) if variant.is_shortened else stream.integer(30, longest_days)
+        starts_on = build.working_day(2, 12)
+        purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
+        record = build.file_record(
+            "access_grant",
+            title=f"Access to {system}: {stream.choice(self.texts()['works'])}",
+            state="requested",
+            day=build.working_day_ago(3, 12),
+            fields={"person_id": person.id, "system": system, "access_level": requested.value, "purpose": purpose},
+            owner_id=world.staff.lead(person.team_id).id,
+            starts_on=starts_on,
+            ends_on=starts_on + timedelta(days=days),
+        )
+        if kit.Kind.SIMILAR_NAMES in build.kinds:
+            others = [one.id for one in world.staff.active() if one.id != person.id and not one.roles]
+            build.copy_record(record, {"person_id": stream.choice(others), "purpose": other_purpose})
+        facts = Access(
+            variant=variant,
+            ground=ground,
+            record=record,
+            person=person,
+            owner=owner,
+            team_names=tuple(one.name for one in sorted(world.staff.teams, key=lambda team: team.id != person.team_id)),
+            system=system,
+            system_class=system_class,
+            partner=partner,
+            other=other,
+            level=level,
+            longest_days=longest_days,
+            until=starts_on + timedelta(days=min(days, longest_days)),
+            earlier=None,
+        )
+        return replace(facts, earlier=self._add_earlier(build, facts))
 
     def slots(self, facts: Access) -> Mapping[str, str]:
         """Name the grant, the system and the person."""
-        return {
-            "grant": facts.record.id,
-            "title": facts.record.title,
-            "system": facts.system,
-            "person_name": facts.person.name,
-            "person_id": facts.person.id,
-        }
+        named = {"grant": facts.record.id, "title": facts.record.title, "system": facts.system}
+        return named | {"person_name": facts.person.name, "person_id": facts.person.id}
 
     def answers(self, build: kit.BuildContext, facts: Access) -> Mapping[str, kit.AcceptedValue]:
         """Name the purpose of the grant and the class of the system."""
@@ -53,62 +163,61 @@ class AccessRequest(kit.DeclaredScenario[Access]):
     def figures(self, facts: Access, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw levels by purpose, maximum terms, priorities by class, admitted teams and systems kept apart."""
         level = facts.level if in_force else stream.choice([one for one in LEVELS if one is not facts.level])
-        purposes = self._purposes_by_level(stream, facts.record.fields["purpose"], level)
+        purpose = facts.record.fields["purpose"]
+        others = stream.shuffled([one for one in self.texts()["purposes"] if one != purpose])
+        purposes = {one: sorted([others.pop(), purpose if one is level else others.pop()]) for one in LEVELS}
         days = {one: stream.integer(*LONGEST_DAYS) for one in LEVELS}
         days[facts.level] = facts.longest_days + (0 if in_force else stream.integer(20, 90))
         priorities = {name: stream.choice(kit.PRIORITIES) for name in CLASSES} | {facts.system_class: priority}
-        own, *others = facts.team_names
+        own_team, *other_teams = facts.team_names
         excludes_own = (facts.ground is RefusalGround.NOT_ADMITTED) is in_force
-        admitted = stream.sample(others, ADMITTED_TEAMS if excludes_own else ADMITTED_TEAMS - 1)
+        admitted = stream.sample(other_teams, ADMITTED_TEAMS)
+        if not excludes_own:
+            admitted[0] = own_team
         return {
             **{f"{one.value}_for": ", ".join(purposes[one]) for one in LEVELS},
             **{f"longest_{one.value}_days": days[one] for one in LEVELS},
             **{f"{name}_priority": one for name, one in priorities.items()},
             "kept_apart": f"{facts.system} and {facts.partner if in_force else facts.other}",
-            "admitted_teams": ", ".join(sorted(admitted if excludes_own else [own, *admitted])),
+            "admitted_teams": ", ".join(sorted(admitted)),
         }
-
-    def _purposes_by_level(self, stream: kit.Stream, purpose: str, level: Level) -> dict[Level, list[str]]:
-        """Draw two purposes for each level; the given one needs the given level."""
-        others = stream.shuffled([one for one in self.texts()["purposes"] if one != purpose])
-        return {one: sorted([others.pop(), purpose if one is level else others.pop()]) for one in LEVELS}
 
     def solution(self, facts: Access, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the level and term of the policy, or refuse."""
-        grant_id, conflicting = facts.record.id, facts.conflicting
-        until = facts.until.isoformat()
-        granted = kit.RecordGoal(
-            record_id=grant_id,
-            state="active",
-            ends_on=until,
-            fields={"access_level": facts.level.value},
-            reference_field="approval_ref",
-        )
-        revoked = [kit.RecordGoal(record_id=facts.replaced.id, state="revoked")] if facts.replaced else []
-        ground = kit.record_shown(conflicting.id) if conflicting else kit.person_shown(facts.person.id)
-        outcome = kit.Outcome(
-            requests=(self._request(facts),),
-            goals=(granted, *revoked),
-            facts=(kit.record_shown(grant_id), ground),
-            subjects=(grant_id, *([conflicting.id] if conflicting else [])),
-        )
-        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts, policy))
-
-    def _request(self, facts: Access) -> kit.Request:
-        return kit.Request(
+        grant_id, person_id, earlier = facts.record.id, facts.person.id, facts.earlier
+        request = kit.Request(
             type_key=PRIVILEGED_TYPE if facts.is_privileged else OWNER_TYPE,
-            subject=facts.record.id,
+            subject=grant_id,
             role=kit.Role.SECURITY_LEAD if facts.is_privileged else kit.Role.TEAM_LEAD,
             holder_ids=None if facts.is_privileged else frozenset({facts.owner.id}),
-            barred_ids=frozenset({facts.person.id}),
+            barred_ids=frozenset({person_id}),
             fields=kit.request_fields(
-                grant_id=facts.record.id,
-                person_id=facts.person.id,
+                grant_id=grant_id,
+                person_id=person_id,
                 system=facts.system,
                 access_level=facts.level.value,
                 until=facts.until,
             ),
         )
+        granted = kit.RecordGoal(
+            record_id=grant_id,
+            state="active",
+            ends_on=facts.until.isoformat(),
+            fields={"access_level": facts.level.value},
+            reference_field="approval_ref",
+        )
+        outcome = kit.Outcome(
+            requests=(request,),
+            goals=(granted, kit.RecordGoal(record_id=earlier.id, state="revoked")) if earlier else (granted,),
+            facts=(
+                kit.record_shown(grant_id),
+                kit.record_shown(earlier.id) if earlier else kit.person_shown(person_id),
+            ),
+            subjects=(grant_id, earlier.id) if earlier else (grant_id,),
+        )
+        against_ids = (earlier.id,) if earlier else (person_id,) if facts.ground is RefusalGround.GONE else ()
+        refusal = kit.refusal_for(facts.ground, policy, *against_ids)
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def other_requests(self, request: kit.Request) -> Sequence[kit.Request]:
         """Return the other of the two types of access approval."""
@@ -124,31 +233,67 @@ class AccessRequest(kit.DeclaredScenario[Access]):
 
     def add_events(self, build: kit.BuildContext, facts: Access, ticket: kit.TaskTicket) -> None:
         """Let the person who receives the access stand in for an absent approver; they must not decide."""
-        world = build.world
-        person = facts.person
-        holder_id = world.staff.holders(kit.Role.SECURITY_LEAD)[0].id if facts.is_privileged else facts.owner.id
-        if (
-            kit.Kind.APPROVER_OUT_OF_OFFICE not in build.kinds
-            or not person.is_employed(world.today)
-            or person.id == holder_id
-        ):
+        world, person_id = build.world, facts.person.id
+        if kit.Kind.APPROVER_OUT_OF_OFFICE not in build.kinds or facts.ground is RefusalGround.GONE:
             return
-        world.remove_absences(person.id)
-        starts_at = kit.closing_time(build.working_day_ago(15, 20))
-        ends_at = kit.closing_time(build.working_day(*kit.DELEGATION_WORKING_DAYS))
+        holder_id = world.staff.holders(kit.Role.SECURITY_LEAD)[0].id if facts.is_privileged else facts.owner.id
+        world.remove_absences(person_id)
         kit.add_delegation(
-            world, holder_id, person.id, type_keys=[], limit_cents=None, starts_at=starts_at, ends_at=ends_at
+            world,
+            holder_id,
+            person_id,
+            type_keys=[],
+            limit_cents=None,
+            starts_at=kit.closing_time(build.working_day_ago(15, 20)),
+            ends_at=kit.closing_time(build.working_day(*kit.DELEGATION_WORKING_DAYS)),
         )
 
+    def _register(self, build: kit.BuildContext, system: str, system_class: str) -> kit.Person:
+        """File a system's entry in the register; return its owner."""
+        staff, day = build.world.staff, build.working_day_ago(20, 60)
+        owner = staff.lead(build.stream.choice([team.id for team in staff.teams if team.id not in NOT_OWNERS]))
+        title = self.texts()["register"]["title"].format(system=system)
+        fields = {"document_type": "system", "system": system, "class": system_class}
+        build.file_record("document", title=title, state="published", day=day, fields=fields, owner_id=owner.id)
+        return owner
 
-def _refusal(facts: Access, policy: kit.PolicyRow) -> kit.Refusal | None:
-    if facts.ground is None:
+    def _add_earlier(self, build: kit.BuildContext, facts: Access) -> kit.RecordRow | None:
+        """Add earlier grants of the person; return the one that is replaced or speaks against the request."""
+        stream, record = build.stream, facts.record
+
+        def grant(system: str, levels: Sequence[Level], ends_on: date, state: str = "active") -> kit.RecordRow:
+            works = [one for one in self.texts()["works"] if not record.title.endswith(one)]
+            return build.copy_record(
+                record,
+                {
+                    "system": system,
+                    "access_level": stream.choice(levels).value,
+                    "approval_ref": f"APR-{stream.integer(100, 299)}",
+                },
+                title=f"Access to {system}: {stream.choice(works)}",
+                state=state,
+                starts_on=min(build.today, ends_on) - timedelta(days=stream.integer(40, 200)),
+                ends_on=ends_on,
+                version=2,
+            )
+
+        later = facts.until + timedelta(days=stream.integer(0, 90))
+        if facts.ground is RefusalGround.COVERED:
+            return grant(facts.system, LEVELS[LEVELS.index(facts.level) :], later)
+        if facts.ground is RefusalGround.KEPT_APART:
+            return grant(facts.partner, LEVELS, later)
+        past = build.today - timedelta(days=stream.integer(10, 90))
+        grant(facts.partner, LEVELS, past, state=stream.choice(("expired", "revoked")))
+        grant(facts.other, LEVELS, later)
+        if facts.variant is Variant.REPLACING:
+            return grant(facts.system, LEVELS[: LEVELS.index(facts.level)], later)
         return None
-    if facts.ground is RefusalGround.GONE:
-        return kit.Refusal(facts.ground.value, (facts.person.id,))
-    if facts.conflicting is not None:
-        return kit.Refusal(facts.ground.value, (facts.conflicting.id,))
-    return kit.Refusal(facts.ground.value, kit.policy_refs(policy))
+
+
+def _draw_level(stream: kit.Stream, variant: Variant) -> Level:
+    if variant is Variant.REPLACING:
+        return stream.choice((Level.WRITE, Level.ADMIN))
+    return stream.choice((Level.READ, Level.WRITE) if variant.is_trimmed else LEVELS)
 
 
 SCENARIO = AccessRequest()
