@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
@@ -56,9 +56,9 @@ class Letter:
     """How many days ago the bank details were last changed."""
     former: kit.BankChangeRow | None
     """The earlier change that replaced the requested account, if there is one."""
-    note: kit.RecordRow | None = None
+    note: kit.RecordRow | None
     """The note of the call, if there is one."""
-    open_cents: tuple[int, ...] = ()
+    open_cents: tuple[int, ...]
     """The amounts of the vendor's open invoices."""
 
     @property
@@ -80,36 +80,37 @@ class Letter:
 def add_letter(build: kit.BuildContext) -> Letter:
     """Add the vendor, the request, the call about it and the vendor's open invoices, and what looks like them."""
     world, stream = build.world, build.stream
-    ground = build.draw_ground(RefusalGround)
-    variant = stream.choice(list(Variant))
-    variant = variant if ground is None else Variant.CALLED
+    ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
+    if ground is not None:
+        variant = Variant.CALLED
     role = stream.choice(list(AMOUNTS))
     vendor = kit.draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
     kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
-    last_days, former = _add_history(build.child("history"), vendor, variant, ground)
-    new_iban = former.old_iban if former is not None else None
-    letter = Letter(
+    last_change_days, former = _add_history(build.child("history"), vendor, variant, ground)
+    document = _add_document(build.child("letter"), vendor, variant, ground, former)
+    is_called = former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER)
+    note = _add_note(build.child("note"), vendor, document, variant, ground) if is_called else None
+    open_cents = _add_invoices(build.child("invoices"), role, vendor)
+    if kit.Kind.SIMILAR_NAMES in build.kinds:
+        _add_namesake(build.child("namesake"), vendor)
+    return Letter(
         variant=variant,
         ground=ground,
         role=role,
         vendor=vendor,
-        document=_add_document(build.child("letter"), vendor, variant, ground, new_iban=new_iban),
-        last_change_days=last_days,
+        document=document,
+        last_change_days=last_change_days,
         former=former,
+        note=note,
+        open_cents=open_cents,
     )
-    is_called = former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER)
-    note = _add_note(build.child("note"), letter) if is_called else None
-    open_cents = _add_invoices(build.child("invoices"), role, vendor)
-    if kit.Kind.SIMILAR_NAMES in build.kinds:
-        _add_namesake(build.child("namesake"), letter)
-    return replace(letter, note=note, open_cents=open_cents)
 
 
 def _add_history(
     build: kit.BuildContext, vendor: kit.VendorRow, variant: Variant, ground: RefusalGround | None
 ) -> tuple[int | None, kit.BankChangeRow | None]:
     """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
-    stream = build.stream
+    world, stream, wording = build.world, build.stream, kit.pool("vendors")["wording"]
     old, soon = stream.integer(*OLD_DAYS), stream.integer(*SOON_DAYS)
     has_one, has_two = stream.chance(0.6), stream.chance(0.4)
     last_days = soon if ground is RefusalGround.TOO_SOON else old
@@ -119,28 +120,21 @@ def _add_history(
     changes = [(before, vendor.bank_iban, last_days)]
     if has_two:
         changes.insert(0, (kit.draw_iban(stream, vendor.country), before, last_days + stream.integer(*OLD_DAYS)))
-    rows = [_bank_change(build, vendor, *change) for change in changes]
+    rows = [
+        kit.BankChangeRow(
+            id=world.ids.take("BC"),
+            vendor_id=vendor.id,
+            changed_at=kit.draw_office_time(stream, build.today - timedelta(days=days_ago)),
+            old_iban=old_iban,
+            new_iban=new_iban,
+            requested_by=stream.choice(wording["bank_requesters"]),
+            channel=stream.choice(wording["channels"]),
+        )
+        for old_iban, new_iban, days_ago in changes
+    ]
+    world.datahub.bank_changes.extend(rows)
     former = stream.choice(rows)
     return last_days, former if variant is Variant.FORMER else None
-
-
-def _bank_change(
-    build: kit.BuildContext, vendor: kit.VendorRow, old_iban: str, new_iban: str, days_ago: int
-) -> kit.BankChangeRow:
-    world, stream = build.world, build.stream
-    wording: dict[str, Any] = kit.pool("vendors")["wording"]
-    changed_at = kit.draw_office_time(stream, world.today - timedelta(days=days_ago))
-    row = kit.BankChangeRow(
-        id=world.ids.take("BC"),
-        vendor_id=vendor.id,
-        changed_at=changed_at,
-        old_iban=old_iban,
-        new_iban=new_iban,
-        requested_by=stream.choice(wording["bank_requesters"]),
-        channel=stream.choice(wording["channels"]),
-    )
-    world.datahub.bank_changes.append(row)
-    return row
 
 
 def _add_document(
@@ -148,75 +142,63 @@ def _add_document(
     vendor: kit.VendorRow,
     variant: Variant,
     ground: RefusalGround | None,
-    *,
-    new_iban: str | None,
+    former: kit.BankChangeRow | None,
 ) -> kit.RecordRow:
-    world, stream = build.world, build.stream
+    stream, words = build.stream, kit.load_texts(__file__)
     days_ago = 1 if variant is Variant.COOLING else stream.integer(*WAITED_DAYS)
-    received_on = kit.working_days_from(world.today, -days_ago)
+    received_on = kit.working_days_from(build.today, -days_ago)
     country = vendor.country
     if ground is RefusalGround.COUNTRY:
         country = stream.choice([one["code"] for one in kit.pool("vendors")["country"] if one["code"] != country])
     fields = {
         "document_type": "bank_change_request",
-        "new_iban": new_iban or kit.draw_iban(stream, country),
+        "new_iban": former.old_iban if former is not None else kit.draw_iban(stream, country),
         "account_holder": vendor.legal_name,
         "requested_by": vendor.contact_name,
         "sent_from": vendor.contact_email,
         "received_on": received_on.isoformat(),
     }
     if ground is RefusalGround.SENDER:
-        fields["sent_from"] = _similar_vendor(stream, vendor.contact_email)
+        domain = stream.choice(["-billing.example", ".example.net", "-group.example"])
+        fields["sent_from"] = vendor.contact_email.replace(".example", domain)
     if ground is RefusalGround.HOLDER:
-        fields["account_holder"] = stream.choice(kit.load_texts(__file__)["unknown_holders"])
-    title = stream.choice(kit.load_texts(__file__)["letters"]).format(vendor=vendor.name)
+        fields["account_holder"] = stream.choice(words["unknown_holders"])
+    title = stream.choice(words["letters"]).format(vendor=vendor.name)
     return build.file_record(
-        "document",
-        title=title,
-        state="in_review",
-        day=received_on,
-        vendor_id=vendor.id,
-        fields=fields,
+        "document", title=title, state="in_review", day=received_on, vendor_id=vendor.id, fields=fields
     )
 
 
-def _similar_vendor(stream: kit.Stream, address: str) -> str:
-    name, _, domain = address.partition("@")
-    return f"{name}@{domain.replace('.example', stream.choice(['-billing.example', '.example.net', '-group.example']))}"
-
-
-def _add_note(build: kit.BuildContext, letter: Letter) -> kit.RecordRow:
-    world, stream = build.world, build.stream
-    is_open = letter.variant is Variant.CALL_COMES
-    since = max(letter.document.created_at, kit.closing_time(kit.working_days_from(world.today, -2)))
+def _add_note(
+    build: kit.BuildContext,
+    vendor: kit.VendorRow,
+    document: kit.RecordRow,
+    variant: Variant,
+    ground: RefusalGround | None,
+) -> kit.RecordRow:
+    """Add the note of a call; it is a draft until the vendor was reached."""
+    world, stream, is_open = build.world, build.stream, variant is Variant.CALL_COMES
+    since = max(document.created_at, kit.closing_time(kit.working_days_from(build.today, -2)))
     [noted_at] = kit.draw_office_moments(stream, since, world.last_evening)
+    day = noted_at.date()
     fields: dict[str, Any] = {
         "document_type": "call_note",
-        "request_id": letter.document.id,
-        "number_from": "vendor record",
-        "spoke_to": "",
-        "confirmed": False,
-        "called_on": "",
+        "request_id": document.id,
+        "number_from": "change request" if ground is RefusalGround.WRONG_NUMBER else "vendor record",
     }
-    if not is_open:
-        fields |= confirmation(letter, noted_at.date())
-    if letter.ground is RefusalGround.DENIED:
+    fields |= {"spoke_to": "", "confirmed": False, "called_on": ""} if is_open else confirmation(vendor, day)
+    if ground is RefusalGround.DENIED:
         fields["confirmed"] = False
-    if letter.ground is RefusalGround.WRONG_NUMBER:
-        fields["number_from"] = "change request"
-    title = stream.choice(kit.load_texts(__file__)["notes"]).format(vendor=letter.vendor.name)
+    title = stream.choice(kit.load_texts(__file__)["notes"]).format(vendor=vendor.name)
     state = "draft" if is_open else "published"
-    vendor_id = letter.vendor.id
-    note = build.file_record(
-        "document", title=title, state=state, day=noted_at.date(), vendor_id=vendor_id, fields=fields
-    )
+    note = build.file_record("document", title=title, state=state, day=day, vendor_id=vendor.id, fields=fields)
     note.created_at = note.updated_at = noted_at
     return note
 
 
-def confirmation(letter: Letter, day: date) -> dict[str, Any]:
+def confirmation(vendor: kit.VendorRow, day: date) -> dict[str, Any]:
     """Return the fields of a call note once the vendor's contact has confirmed the account."""
-    return {"spoke_to": letter.vendor.contact_name, "confirmed": True, "called_on": day.isoformat()}
+    return {"spoke_to": vendor.contact_name, "confirmed": True, "called_on": day.isoformat()}
 
 
 def _add_invoices(build: kit.BuildContext, role: kit.Role, vendor: kit.VendorRow) -> tuple[int, ...]:
@@ -231,9 +213,7 @@ def _add_invoices(build: kit.BuildContext, role: kit.Role, vendor: kit.VendorRow
 
 
 def _invoice(build: kit.BuildContext, vendor: kit.VendorRow, state: str, amount_cents: int) -> None:
-    stream = build.stream
-    day = build.working_day_ago(2, 25)
-    due_on = build.working_day(5, 30)
+    stream, day, due_on = build.stream, build.working_day_ago(2, 25), build.working_day(5, 30)
     build.file_record(
         "invoice",
         title=stream.choice(kit.load_texts(__file__)["invoices"]),
@@ -246,10 +226,9 @@ def _invoice(build: kit.BuildContext, vendor: kit.VendorRow, state: str, amount_
     )
 
 
-def _add_namesake(build: kit.BuildContext, letter: Letter) -> None:
+def _add_namesake(build: kit.BuildContext, vendor: kit.VendorRow) -> None:
     """Add a vendor of nearly the same name that has written about its bank details as well."""
-    world, stream = build.world, build.stream
-    other = kit.draw_namesake(world, stream, letter.vendor)
-    kit.draw_certificates(world, stream, other)
-    _add_document(build, other, Variant.CALLED, None, new_iban=None)
-    _invoice(build, other, "received", kit.rounded_amount(stream, 50_000, 900_000))
+    other = kit.draw_namesake(build.world, build.stream, vendor)
+    kit.draw_certificates(build.world, build.stream, other)
+    _add_document(build, other, Variant.CALLED, None, None)
+    _invoice(build, other, "received", kit.rounded_amount(build.stream, 50_000, 900_000))

@@ -62,11 +62,8 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         """Name what the request states, and the certificate that expires first."""
         fields, vendor_id = facts.document.fields, facts.vendor.id
         expiry = min(row.expires_on for row in build.world.datahub.certificates if row.vendor_id == vendor_id)
-        return {
-            "received_on": fields["received_on"],
-            "account_holder": fields["account_holder"],
-            "certificate_until": expiry.isoformat(),
-        }
+        named = {name: fields[name] for name in ("received_on", "account_holder")}
+        return named | {"certificate_until": expiry.isoformat()}
 
     def figures(self, facts: Letter, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and two periods; those of another version end before or after the change."""
@@ -127,7 +124,7 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         due_at = world.company().add_office_minutes(world.started_at, stream.integer(*CALL_MINUTES))
         people = [one.id for one in world.present(note.created_at.date(), due_at.date()) if one.id != world.agent_id]
         note.owner_id = caller_id = stream.choice(people)
-        data = {"record_id": note.id, "state": "published", "fields": confirmation(facts, due_at.date())}
+        data = {"record_id": note.id, "state": "published", "fields": confirmation(facts.vendor, due_at.date())}
         world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
         body = stream.choice(self.texts()["calls"])
         kit.add_later_comment(world, stream, ticket.ticket, author_id=caller_id, body=body)
@@ -135,10 +132,8 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
 
 def _requests(facts: Letter) -> tuple[kit.Request, kit.Request]:
     vendor_id, new_iban, amount = facts.vendor.id, facts.new_iban, facts.open_amount_cents
-    proof: kit.FieldValue = kit.Given(facts.document.id)
-    if facts.former is not None:
-        proof = kit.Given(facts.former.id)
-    elif facts.note is not None:
+    proof: kit.FieldValue = kit.Given(facts.former.id if facts.former else facts.document.id)
+    if facts.note is not None:
         proof = kit.OnceRecorded(
             facts.note.id,
             facts.note.id,
