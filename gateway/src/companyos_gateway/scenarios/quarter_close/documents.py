@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -72,7 +72,7 @@ class Settled:
 class Documents:
     """Files the documents of a cost center. Each method returns those that have to be settled; the others stay."""
 
-    def __init__(self, build: kit.BuildContext, quarter: Quarter, role: kit.Role, words: dict[str, Any]) -> None:
+    def __init__(self, build: kit.BuildContext, quarter: Quarter, role: kit.Role, words: Mapping[str, Any]) -> None:
         self.build, self.quarter, self.role, self.words = build, quarter, role, words
         self.world, self.stream = build.world, build.stream
         taken = {str(row.fields.get("cost_center")) for row in self.world.datahub.records}
@@ -95,34 +95,29 @@ class Documents:
         order = self._order("cancelled")
         return self._file_invoice(order, order.fields["unit_price_cents"])
 
-    def expenses(self, limit: int) -> tuple[Settled, ...]:
-        """File expenses: approved with a receipt and within the limit, else held."""
-        stream = self.stream
-        hows = stream.shuffled(["receipt", "limit", *[""] * stream.integer(1, 2)])
-        return tuple(self._expense(limit, how) for how in hows)
+    def others(self, variant: Variant, expense_limit: int) -> tuple[Settled, ...]:
+        """File the documents beside the invoices: those to be settled, and one or more that stay or are held."""
+        if variant is Variant.EXPENSES:
+            hows = self.stream.shuffled(["receipt", "limit", *[""] * self.stream.integer(1, 2)])
+            return tuple(self._expense(expense_limit, how) for how in hows)
+        add = self._add_order if variant is Variant.ORDERS else self._add_grant
+        ends = self.stream.shuffled([True, True, False, *([True] if self.stream.chance(0.5) else [])])
+        return tuple(settled for is_settled in ends if (settled := add(is_settled=is_settled)))
 
-    def orders(self, _limit: int) -> tuple[Settled, ...]:
-        """File orders: closed where the receipt says that everything has come, else left open."""
-        settled = []
-        for is_complete in self._shuffled_ends():
-            order = self._order("open")
-            self._receipt(order, missing=0 if is_complete else self.stream.integer(2, 9))
-            settled += [_settled(order, "closed")] if is_complete else []
-        return tuple(settled)
+    def _add_order(self, *, is_settled: bool) -> Settled | None:
+        """File an order, which is closed where the receipt says that everything has come."""
+        order = self._order("open")
+        self._receipt(order, missing=0 if is_settled else self.stream.integer(2, 9))
+        return _settled(order, "closed") if is_settled else None
 
-    def grants(self, _limit: int) -> tuple[Settled, ...]:
-        """File access that the cost center pays for: ended where its last day has passed, else left as it is."""
-        settled, world, stream = [], self.world, self.stream
-        for is_over in self._shuffled_ends():
-            system, days = stream.choice(["ledger", "warehouse", "reporting"]), stream.integer(5, 90)
-            fields = {"person_id": stream.choice(world.staff.active()).id, "system": system, "access_level": "read"}
-            ends_on = world.today + timedelta(days=-days if is_over else days)
-            grant = self._file("access_grant", f"Access to {system}", "active", GRANT_DAYS, fields, ends_on=ends_on)
-            settled += [_settled(grant, "expired")] if is_over else []
-        return tuple(settled)
-
-    def _shuffled_ends(self) -> list[bool]:
-        return self.stream.shuffled([True, True, False, *([True] if self.stream.chance(0.5) else [])])
+    def _add_grant(self, *, is_settled: bool) -> Settled | None:
+        """File access that the cost center pays for, which is ended where its last day has passed."""
+        world, stream = self.world, self.stream
+        system, days = stream.choice(["ledger", "warehouse", "reporting"]), stream.integer(5, 90)
+        fields = {"person_id": stream.choice(world.staff.active()).id, "system": system, "access_level": "read"}
+        ends_on = world.today + timedelta(days=-days if is_settled else days)
+        grant = self._file("access_grant", f"Access to {system}", "active", GRANT_DAYS, fields, ends_on=ends_on)
+        return _settled(grant, "expired") if is_settled else None
 
     def _invoice(self, tolerance: int, *, is_wrong: bool) -> Settled:
         stream, order = self.stream, self._order("received")
@@ -185,13 +180,6 @@ class Documents:
         day = days if isinstance(days, date) else self._draw_day(days)
         fields = {**fields, "cost_center": self.cost_center}
         return self.build.file_record(kind, title=title, state=state, day=day, fields=fields, **columns)
-
-
-OTHER_DOCUMENTS: Mapping[Variant, Callable[[Documents, int], tuple[Settled, ...]]] = {
-    Variant.EXPENSES: Documents.expenses,
-    Variant.ORDERS: Documents.orders,
-    Variant.GRANTS: Documents.grants,
-}
 
 
 def add_budget_used(build: kit.BuildContext, line: kit.RecordRow, *, is_over: bool) -> kit.MetricSpec:

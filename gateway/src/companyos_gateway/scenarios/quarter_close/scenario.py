@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.quarter_close.documents import (
-    OTHER_DOCUMENTS,
     PRICES_CENTS,
     Documents,
     Quarter,
@@ -31,7 +30,6 @@ class Close:
     variant: Variant
     ground: RefusalGround | None
     role: kit.Role
-    cost_center: str
     quarter: Quarter
     tolerance: int
     expense_limit: int
@@ -42,8 +40,6 @@ class Close:
     void: kit.RecordRow | None
     """The invoice on an order that was cancelled, where there is one."""
     metric: kit.MetricSpec
-    budget: float
-    """The budget of the quarter, in the unit of the metric."""
     part_keys: tuple[str, ...] = ()
     """The tickets that block the close until their part of it is done: the invoices first, then the others."""
     other_key: str = ""
@@ -85,25 +81,23 @@ class QuarterClose(kit.DeclaredScenario[Close]):
             variant=variant,
             ground=ground,
             role=role,
-            cost_center=documents.cost_center,
             quarter=quarter,
             tolerance=tolerance,
             expense_limit=expense_limit,
             line=line,
             invoices=documents.invoices(tolerance),
-            others=OTHER_DOCUMENTS[variant](documents, expense_limit),
+            others=documents.others(variant, expense_limit),
             void=documents.void_invoice() if ground is RefusalGround.CANCELLED_ORDER else None,
-            budget=(line.amount_cents or 0) / 100,
             metric=add_budget_used(build.child("metric"), line, is_over=is_over),
         )
 
     def slots(self, facts: Close) -> Mapping[str, str]:
         """Name the cost center, the quarter and the budget."""
         return {
-            "cc": facts.cost_center,
+            "cc": facts.line.fields["cost_center"],
             "quarter": str(facts.quarter),
             "budget_cents": str(facts.budget_cents),
-            "budget": f"{facts.budget:.2f}",
+            "budget": f"{facts.budget_cents / 100:.2f}",
         }
 
     def figures(self, facts: Close, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
@@ -129,28 +123,23 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         """Add the tickets of the parts, and another ticket for the same close."""
         world, stream = build.world, build.stream
         words, is_closed_before = self.texts(), facts.ground is RefusalGround.CLOSED_BEFORE
-        names = ["invoices", facts.variant.value][: 1 if is_closed_before else 2]
-        keys = []
-        for name in names:
+        part_keys = []
+        for name in ["invoices", facts.variant.value][: 1 if is_closed_before else 2]:
             part = words["part"][name]
             ticket = self._add_ticket(world, stream.child(name), facts, part["title"], part["description"], slot.key)
             _add_block(world, ticket, slot)
-            keys.append(ticket.key)
+            part_keys.append(ticket.key)
         if not is_closed_before:
-            return replace(facts, part_keys=tuple(keys))
-        title, text = stream.choice(words["titles"]), stream.choice(words["others"])
+            return replace(facts, part_keys=tuple(part_keys))
+        title, text, body = stream.choice(words["titles"]), stream.choice(words["others"]), words["other_comment"]
         other = self._add_ticket(world, stream.child("other"), facts, title, text, slot.key)
-        kit.add_comment(
-            world, other, author_id=other.assignee_id or "", at=other.updated_at, body=words["other_comment"]
-        )
+        kit.add_comment(world, other, author_id=other.assignee_id or "", at=other.updated_at, body=body)
         return replace(facts, other_key=other.key)
 
     def thresholds(self, facts: Close, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Draw the limit of finance controllers."""
-        return [
-            (kit.rounded_amount(stream, *CONTROLLER_LIMIT_CENTS), kit.Role.FINANCE_CONTROLLER),
-            (None, kit.Role.CFO),
-        ]
+        limit = kit.rounded_amount(stream, *CONTROLLER_LIMIT_CENTS)
+        return [(limit, kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
     def solution(self, facts: Close, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Settle the documents, resolve the parts, get the totals approved and close the line, or refuse."""
@@ -183,7 +172,9 @@ class QuarterClose(kit.DeclaredScenario[Close]):
             metrics=(metric,),
             subjects=(line.id,),
         )
-        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts))
+        against_id = facts.void.id if facts.void else facts.other_key or line.id
+        refusal = kit.refusal_for(facts.ground, policy, against_id)
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def _add_ticket(
         self, world: kit.WorldBuilder, stream: kit.Stream, facts: Close, title: str, text: str, task_key: str
@@ -226,19 +217,11 @@ def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) 
 def _facts_against(facts: Close) -> tuple[kit.Fact, ...]:
     """Return the facts on which a refusal rests."""
     if facts.ground is RefusalGround.OVERSPENT:
-        is_over = kit.MetricChecks(facts.metric).fact(lambda used: used > facts.budget)
+        is_over = kit.MetricChecks(facts.metric).fact(lambda used: used * 100 > facts.budget_cents)
         return kit.record_shown(facts.line.id), is_over
     if facts.void is not None:
         return tuple(kit.record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
     return (kit.ticket_status_shown(facts.other_key),)
-
-
-def _refusal(facts: Close) -> kit.Refusal | None:
-    if facts.ground is None:
-        return None
-    if facts.void is not None:
-        return kit.Refusal(facts.ground.value, (facts.void.id,))
-    return kit.Refusal(facts.ground.value, (facts.other_key or facts.line.id,))
 
 
 SCENARIO = QuarterClose()
