@@ -270,9 +270,8 @@ def _add_other_sweep(
         tag = stream.choice([one for one in words["tags"] if one != tag])
     slot, lead = world.ticket_slots[team_id].pop(0), world.staff.lead(team_id)
     worker = stream.choice([one for one in world.staff.active(team_id) if one.id != world.agent_id])
-    ticket = kit.TicketRow(
-        key=slot.key,
-        type="task",
+    ticket = build.file_ticket(
+        slot,
         title=stream.choice(words["titles"]).format(tag=tag),
         description=stream.choice(words["citations"]["name"]).format(tag=tag, person=lead.name),
         status="in_progress",
@@ -281,11 +280,7 @@ def _add_other_sweep(
         reporter_id=lead.id,
         team_id=team_id,
         tags=[TAG, "sweep"],
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
     )
-    world.ticketdesk.tickets.append(ticket)
-    kit.add_history(world, stream, ticket, worker.id)
     return ticket.key
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.backlog import add_history
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY, PREFIXES
 from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketRow
 from companyos_shared.streams import Stream
 
 MIN_AGE = timedelta(minutes=5)
@@ -91,3 +93,38 @@ class BuildContext:
         copied = replace(record, id=self.world.ids.take(PREFIXES[record.kind]), fields=values, **columns)
         self.world.datahub.records.append(copied)
         return copied
+
+    def file_ticket(
+        self,
+        slot: KeySlot,
+        *,
+        title: str,
+        description: str,
+        status: Status | None,
+        priority: Priority | None,
+        assignee_id: str | None,
+        reporter_id: str,
+        team_id: str,
+        tags: Sequence[str],
+        type: str = "task",
+        due_at: datetime | None = None,
+    ) -> TicketRow:
+        """Add a ticket that the assignee, or else the reporter, has brought into its status, and return it."""
+        ticket = TicketRow(
+            key=slot.key,
+            type=type,
+            title=title,
+            description=description,
+            status=status,
+            priority=priority,
+            assignee_id=assignee_id,
+            reporter_id=reporter_id,
+            team_id=team_id,
+            tags=list(tags),
+            created_at=slot.created_at,
+            updated_at=slot.created_at,
+            due_at=due_at,
+        )
+        self.world.ticketdesk.tickets.append(ticket)
+        add_history(self.world, self.stream, ticket, assignee_id or reporter_id)
+        return ticket

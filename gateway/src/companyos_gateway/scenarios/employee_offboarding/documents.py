@@ -246,9 +246,8 @@ def _add_tickets(build: kit.BuildContext, leaver: Leaver, words: Mapping[str, An
     for level, title in list(zip(levels, titles, strict=True))[: stream.integer(*TICKETS)]:
         slot = world.ticket_slots[leaver.person.team_id].pop()
         due_on = build.working_day(22, 40)
-        ticket = kit.TicketRow(
-            key=slot.key,
-            type="task",
+        ticket = build.file_ticket(
+            slot,
             title=title,
             description=stream.choice(words["descriptions"]),
             status=stream.choice(("open", "in_progress", "in_review")),
@@ -257,12 +256,8 @@ def _add_tickets(build: kit.BuildContext, leaver: Leaver, words: Mapping[str, An
             reporter_id=stream.choice(world.staff.active(leaver.person.team_id)).id,
             team_id=leaver.person.team_id,
             tags=[],
-            created_at=slot.created_at,
-            updated_at=slot.created_at,
             due_at=kit.closing_time(due_on) if stream.chance(0.6) else None,
         )
-        world.ticketdesk.tickets.append(ticket)
-        kit.add_history(world, stream, ticket, leaver.person.id)
         tickets.append(ticket)
     return tickets
 

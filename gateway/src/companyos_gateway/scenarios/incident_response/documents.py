@@ -184,8 +184,8 @@ def _add_report(
     world, stream = build.world, build.stream
     day = slot.created_at.date()
     slots = {"service": outage.service, "release": outage.release, "person": stream.choice(world.staff.active()).name}
-    ticket = kit.TicketRow(
-        key=slot.key,
+    ticket = build.file_ticket(
+        slot,
         type="incident",
         title=stream.choice(words["report_titles"]).format(**slots),
         description=stream.choice(citations_of(words, outage)).format(**slots),
@@ -194,13 +194,9 @@ def _add_report(
         assignee_id=stream.choice(world.present(day, team_id=TEAM)).id if status == "in_progress" else None,
         reporter_id=stream.choice([one for one in world.present(day) if one.id != world.agent_id]).id,
         team_id=TEAM,
-        tags=list(TAGS),
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
+        tags=TAGS,
         due_at=kit.closing_time(build.working_day(6, 9)),
     )
-    world.ticketdesk.tickets.append(ticket)
-    kit.add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
     return ticket.key
 
 
@@ -232,8 +228,8 @@ def _add_change(
     world, stream = build.world, build.stream
     slots = {"service": service, "release": release}
     team = world.present(slot.created_at.date(), world.today + kit.WAIT_DAYS, team_id=TEAM)
-    ticket = kit.TicketRow(
-        key=slot.key,
+    return build.file_ticket(
+        slot,
         type="change",
         title=stream.choice(words["titles"]).format(**slots),
         description=stream.choice(words["texts"]).format(**slots),
@@ -243,12 +239,7 @@ def _add_change(
         reporter_id=stream.choice(team).id,
         team_id=TEAM,
         tags=["release"],
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
     )
-    world.ticketdesk.tickets.append(ticket)
-    kit.add_history(world, stream, ticket, str(ticket.assignee_id))
-    return ticket
 
 
 def _schedule_rollback(build: kit.BuildContext, key: str, owner_id: str) -> None:

@@ -126,13 +126,13 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         part_keys = []
         for name in ["invoices", facts.variant.value][: 1 if is_closed_before else 2]:
             part = words["part"][name]
-            ticket = self._add_ticket(world, stream.child(name), facts, part["title"], part["description"], slot.key)
+            ticket = self._add_ticket(build.child(name), facts, part["title"], part["description"], slot.key)
             _add_block(world, ticket, slot)
             part_keys.append(ticket.key)
         if not is_closed_before:
             return replace(facts, part_keys=tuple(part_keys))
         title, text, body = stream.choice(words["titles"]), stream.choice(words["others"]), words["other_comment"]
-        other = self._add_ticket(world, stream.child("other"), facts, title, text, slot.key)
+        other = self._add_ticket(build.child("other"), facts, title, text, slot.key)
         kit.add_comment(world, other, author_id=other.assignee_id or "", at=other.updated_at, body=body)
         return replace(facts, other_key=other.key)
 
@@ -176,15 +176,13 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         refusal = kit.refusal_for(facts.ground, policy, against_id)
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
-    def _add_ticket(
-        self, world: kit.WorldBuilder, stream: kit.Stream, facts: Close, title: str, text: str, task_key: str
-    ) -> kit.TicketRow:
+    def _add_ticket(self, build: kit.BuildContext, facts: Close, title: str, text: str, task_key: str) -> kit.TicketRow:
         """Add a ticket that colleagues have started."""
+        world, stream = build.world, build.stream
         slot = world.ticket_slots[self.team].pop()
         people = [one.id for one in world.staff.active(self.team) if one.id != world.agent_id]
-        ticket = kit.TicketRow(
-            key=slot.key,
-            type="task",
+        return build.file_ticket(
+            slot,
             title=title.format(**self.slots(facts)),
             description=text.format(**self.slots(facts), task=task_key),
             status="in_progress",
@@ -192,13 +190,8 @@ class QuarterClose(kit.DeclaredScenario[Close]):
             assignee_id=stream.choice(people),
             reporter_id=stream.choice(people),
             team_id=self.team,
-            tags=list(self.tags),
-            created_at=slot.created_at,
-            updated_at=slot.created_at,
+            tags=self.tags,
         )
-        world.ticketdesk.tickets.append(ticket)
-        kit.add_history(world, stream, ticket, ticket.reporter_id)
-        return ticket
 
 
 def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) -> None:
