@@ -122,8 +122,7 @@ def add_incident(build: kit.BuildContext, words: Words) -> Incident:
 
 def citations_of(words: Words, outage: Outage) -> list[str]:
     """Return the sentences that report an outage."""
-    sentences: list[str] = words["citations"]["below" if outage.variant is Variant.UPSTREAM else "own"]
-    return sentences
+    return list(words["citations"]["below" if outage.variant is Variant.UPSTREAM else "own"])
 
 
 def _draw_outage(build: kit.BuildContext) -> Outage:
@@ -218,7 +217,11 @@ def _add_changes(build: kit.BuildContext, words: Words, outage: Outage, slots: S
             comment = words["theirs" if by_owner else "ours"]
             kit.add_comment(world, ticket, author_id=owner_id, at=ticket.updated_at, body=comment)
             if by_owner:
-                _schedule_rollback(build, key, owner_id)
+                due_at = world.company().add_office_minutes(world.started_at, stream.integer(*kit.WAIT_MINUTES))
+                data = {"id": "transition-by-owner", "ticket_key": key, "by": owner_id, "to_status": "resolved"}
+                world.ticketdesk.scheduled_events.append(
+                    kit.TicketDeskEvent(due_at=due_at, kind="transition", data=data)
+                )
     return key
 
 
@@ -242,13 +245,6 @@ def _add_change(
     )
 
 
-def _schedule_rollback(build: kit.BuildContext, key: str, owner_id: str) -> None:
-    world, stream = build.world, build.stream
-    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*kit.WAIT_MINUTES))
-    data = {"id": "transition-by-owner", "ticket_key": key, "by": owner_id, "to_status": "resolved"}
-    world.ticketdesk.scheduled_events.append(kit.TicketDeskEvent(due_at=due_at, kind="transition", data=data))
-
-
 def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
     """File the runbooks of the services, which name what each depends on."""
     world, stream = build.world, build.stream
@@ -261,8 +257,13 @@ def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
 
 def _file_rota(build: kit.BuildContext) -> Rota:
     """File who is on call in each week around the start; whoever is named second is at work."""
-    world = build.world
-    rota = {_monday(world.today) + number * WEEK: _draw_pair(build) for number in range(-2, 3)}
+    world, stream, gone = build.world, build.stream, build.world.staff.departed(TEAM)
+    rota = {}
+    for number in range(-2, 3):
+        first, second = stream.sample(sorted(kit.members_without_role(world, TEAM)), 2)
+        if gone and stream.chance(HAS_LEFT):
+            first = gone[0].id
+        rota[_monday(world.today) + number * WEEK] = (first, second)
     for first_day, (first, second) in rota.items():
         left_on = world.staff.person(first).employed_to or world.today
         fields = {"document_type": "rota", "first": first, "second": second}
@@ -270,14 +271,6 @@ def _file_rota(build: kit.BuildContext) -> Rota:
         _file(build, title, fields, min(first_day, left_on, world.today), (first_day, WEEK.days - 1))
         world.remove_absences(second)
     return rota
-
-
-def _draw_pair(build: kit.BuildContext) -> tuple[str, str]:
-    """Draw who is first and second; the first may have left since."""
-    world, stream = build.world, build.stream
-    first, second = stream.sample(sorted(kit.members_without_role(world, TEAM)), 2)
-    gone = world.staff.departed(TEAM)
-    return (gone[0].id if gone and stream.chance(HAS_LEFT) else first), second
 
 
 def _file_notice(build: kit.BuildContext, outage: Outage) -> str:

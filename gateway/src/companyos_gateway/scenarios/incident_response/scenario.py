@@ -64,8 +64,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
     def duplicate_texts(self, facts: Incident) -> list[str]:
         """Ask about the service, without a report of its own."""
-        questions: list[str] = self.texts()["asks"]
-        return questions
+        return list(self.texts()["asks"])
 
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version has its threshold on the other side of the error rate."""
@@ -90,7 +89,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
     def solution(self, facts: Incident, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Merge the reports, link the cause, get the approval and have the change rolled back; or refuse."""
-        outage, rate = facts.outage, facts.rate
+        outage, rate, threshold = facts.outage, facts.rate, policy.parameters["incident_from_percent"]
         fields = kit.request_fields(
             service=outage.service,
             cause_key=facts.cause_key,
@@ -98,21 +97,21 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
             measured_at=kit.MetricTime(rate),
         )
         request = kit.Request(type_key="emergency_change", subject=ticket_key, role=kit.Role.CTO, fields=fields)
-        refused = kit.Outcome(requests=(request,), metrics=(rate,))
-        grounds: dict[RefusalGround, tuple[kit.Fact, tuple[str, ...]]] = {
-            RefusalGround.BELOW: (
-                kit.MetricChecks(rate).fact(lambda value: value < policy.parameters["incident_from_percent"]),
-                kit.policy_refs(policy),
-            ),
-            RefusalGround.KNOWN: (kit.ticket_status_shown(facts.known_key), (facts.known_key,)),
-            RefusalGround.MAINTENANCE: (kit.record_shown(facts.notice_id), (facts.notice_id,)),
+        shown: dict[RefusalGround, kit.Fact] = {
+            RefusalGround.BELOW: kit.MetricChecks(rate).fact(lambda value: value < threshold),
+            RefusalGround.KNOWN: kit.ticket_status_shown(facts.known_key),
+            RefusalGround.MAINTENANCE: kit.record_shown(facts.notice_id),
         }
-        refusal = None
+        against_ids: dict[RefusalGround | None, tuple[str, ...]] = {
+            RefusalGround.KNOWN: (facts.known_key,),
+            RefusalGround.MAINTENANCE: (facts.notice_id,),
+        }
+        refusal = kit.refusal_for(outage.ground, policy, *against_ids.get(outage.ground, ()))
+        outcome = kit.Outcome(requests=(request,), metrics=(rate,))
         if outage.ground is None:
-            outcome = _ended(refused, facts, ticket_key)
+            outcome = _ended(outcome, facts, ticket_key)
         else:
-            fact, references = grounds[outage.ground]
-            outcome, refusal = replace(refused, facts=(fact,)), kit.Refusal(outage.ground.value, references)
+            outcome = replace(outcome, facts=(shown[outage.ground],))
         struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike_key} if facts.lookalike_key else None
         return kit.Solution(variant=outage.variant, outcome=outcome, refusal=refusal, struck=struck)
 
