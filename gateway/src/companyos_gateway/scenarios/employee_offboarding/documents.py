@@ -93,7 +93,7 @@ class Leaver:
     """The amounts of those requests in cents."""
     duties: Duties = field(default_factory=Duties)
     chain: kit.ApproverChain = field(default_factory=lambda: kit.ApproverChain((), {}))
-    ground_id: str | None = None
+    document_id: str | None = None
     """The document that speaks against the offboarding."""
 
     @property
@@ -185,9 +185,8 @@ def _draw_amount(build: kit.BuildContext, role: kit.Role) -> int:
     approval_type = next(row for row in world.approvalflow.approval_types if row.key == SUBJECT.type_key)
     limit = approval_type.thresholds[0].up_to_cents
     assert limit is not None
-    return kit.rounded_amount(
-        stream, *((limit + 500, limit * LARGEST_SHARE) if role is kit.Role.CFO else (SMALLEST_CENTS, limit))
-    )
+    amounts = (limit + 500, limit * LARGEST_SHARE) if role is kit.Role.CFO else (SMALLEST_CENTS, limit)
+    return kit.rounded_amount(stream, *amounts)
 
 
 def add_duties(
@@ -220,14 +219,15 @@ def add_duties(
             submitted_at=submitted_at,
         )
 
-    def amount() -> int:
-        return _draw_amount(build, leaver.role)
-
     count = stream.integer(*EACH) if leaver.variant.has_requests else 0
-    own = [request(person_id, holder_id, amount(), stream.choice(("pending", "info_requested"))) for _ in range(count)]
+    open_statuses: tuple[kit.RequestStatus, ...] = ("pending", "info_requested")
+    own = [
+        request(person_id, holder_id, _draw_amount(build, leaver.role), stream.choice(open_statuses))
+        for _ in range(count)
+    ]
     waiting = [request(stream.choice(others), person_id, one) for one in leaver.amounts]
-    request(person_id, holder_id, amount(), "approved")
-    request(stream.choice(others), holder_id, amount())
+    request(person_id, holder_id, _draw_amount(build, leaver.role), "approved")
+    request(stream.choice(others), holder_id, _draw_amount(build, leaver.role))
     kit.number_requests(world, stream)
     return Duties(
         tickets=tuple(tickets),

@@ -48,12 +48,8 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
     def slots(self, facts: Leaver) -> Mapping[str, str]:
         """Name the leaver, their team and a colleague."""
         person = facts.person
-        return {
-            "name": person.name,
-            "person_id": person.id,
-            "team": facts.team_name,
-            "colleague": facts.informant,
-        }
+        named = {"name": person.name, "person_id": person.id}
+        return named | {"team": facts.team_name, "colleague": facts.informant}
 
     def figures(self, facts: Leaver, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version treats grants to write otherwise."""
@@ -79,55 +75,45 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         colleague_id = next(one for one in facts.colleague_ids if not world.staff.person(one).roles)
         for person_id in (facts.lead_id, colleague_id):
             world.remove_absences(person_id)  # so that tickets can be handed over whenever they are due
-        ground_id = self._add_documents(world, stream.child("documents"), facts)
-        return replace(facts, duties=duties, chain=chain, ground_id=ground_id)
+        document_id = self._add_documents(build.child("documents"), facts)
+        return replace(facts, duties=duties, chain=chain, document_id=document_id)
 
     def solution(self, facts: Leaver, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Hand over and end everything that the leaver has, or refuse and change nothing."""
-        person_id, role, ground_id = facts.person.id, facts.role, facts.ground_id
+        person_id, role, document_id = facts.person.id, facts.role, facts.document_id
         employment = kit.shown(kit.row_views.DATAHUB, "people", person_id, "employed_to")
         refused = kit.Outcome(
-            facts=(kit.record_shown(ground_id) if ground_id else employment,),
-            subjects=(person_id, ground_id) if ground_id else (person_id,),
+            facts=(kit.record_shown(document_id) if document_id else employment,),
+            subjects=(person_id, document_id) if document_id else (person_id,),
         )
         return kit.Solution(
             variant=facts.variant,
             outcome=refused if facts.ground else _done(facts, policy),
-            refusal=kit.Refusal(facts.ground.value, (ground_id or person_id,)) if facts.ground else None,
+            refusal=kit.refusal_for(facts.ground, policy, document_id or person_id),
             approver_ids=facts.chain.approver_ids,
             struck=kit.struck_people(facts.chain, role.value, role.value) | {kit.Kind.SIMILAR_NAMES: person_id},
         )
 
-    def _add_documents(self, world: kit.WorldBuilder, stream: kit.Stream, facts: Leaver) -> str | None:
+    def _add_documents(self, build: kit.BuildContext, facts: Leaver) -> str | None:
         """Add a legal hold and an exit record; return the id of the one that speaks against the offboarding."""
-        words, person_id = self.texts()["papers"], facts.person.id
+        world, stream, words, person_id = build.world, build.stream, self.texts()["papers"], facts.person.id
         others = [one.id for one in world.staff.people if one.id != person_id and not one.roles]
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
         is_over = stream.chance(0.5) and not is_held
         held_id = person_id if is_held or is_over else stream.choice(others)
-        hold = kit.add_document(
-            world,
-            stream,
-            title=words["hold"],
-            state="archived" if is_over else "published",
-            fields={"document_type": "legal_hold", "person_id": held_id},
-        )
-        exit_record = kit.add_document(
-            world,
-            stream,
-            title=words["exit_record"],
-            state="published" if is_done else "draft",
-            fields={"document_type": "exit_record", "person_id": person_id},
-            team_id="people",
-        )
-        if is_held:
-            return hold.id
-        return exit_record.id if is_done else None
+        fields = {"document_type": "legal_hold", "person_id": held_id}
+        state = "archived" if is_over else "published"
+        hold = kit.add_document(world, stream, title=words["hold"], state=state, fields=fields)
+        fields = {"document_type": "exit_record", "person_id": person_id}
+        state = "published" if is_done else "draft"
+        left = kit.add_document(world, stream, title=words["exit_record"], state=state, fields=fields, team_id="people")
+        return hold.id if is_held else left.id if is_done else None
 
 
 def _done(facts: Leaver, policy: kit.PolicyRow) -> kit.Outcome:
     """Return the end of a completed offboarding."""
     duties, who = facts.duties, (facts.person.id,)
+    withdrawn = kit.Refusal("withdrawn", who)
     lead_from = kit.PRIORITIES.index(policy.parameters["lead_from_priority"])
     revoked_levels = policy.parameters["revoked_levels"].split(", ")
 
@@ -144,10 +130,7 @@ def _done(facts: Leaver, policy: kit.PolicyRow) -> kit.Outcome:
     return kit.Outcome(
         prepared=(
             kit.EntityGoals("tickets_handed_over", [handed_over(one) for one in duties.tickets]),
-            kit.EntityGoals(
-                "requests_cancelled",
-                [kit.RequestCancelled(one.id, kit.Refusal("withdrawn", who)) for one in duties.own],
-            ),
+            kit.EntityGoals("requests_cancelled", [kit.RequestCancelled(one.id, withdrawn) for one in duties.own]),
             kit.EntityGoals("delegations_revoked", [kit.DelegationRevoked(one.id) for one in duties.delegations]),
             kit.EntityGoals("access_ended", [access_ended(*one) for one in facts.grants.items()]),
         ),
