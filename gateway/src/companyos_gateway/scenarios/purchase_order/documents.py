@@ -16,9 +16,7 @@ PRICES_CENTS = {
 """Unit prices by the role that will decide about the invoice; multiples of a thousand, so that shares are exact."""
 
 PRICE_STEP = 1_000
-AVAILABLE = (40, 160)
-PRICE_TOLERANCES = (2, 6)
-QUANTITY_TOLERANCES = (5, 10)
+AVAILABLE, PRICE_TOLERANCES, QUANTITY_TOLERANCES = (40, 160), (2, 6), (5, 10)
 OPEN_REST = (20, 60)
 """What is still to be delivered of an order that goes on: more than any tolerance."""
 
@@ -146,18 +144,11 @@ def _permille_above(stream: kit.Stream, ground: RefusalGround | None, allowed: i
     return {"even": 0, "above": above, "below": -below}[how]
 
 
-REJECTED_SHARE = 0.4
-"""How often a delivery was sent back, so that its receipt does not count."""
+REJECTED_SHARE, VOID_SHARE = 0.4, 0.3
+"""How often a delivery was sent back, so that its receipt does not count, and how often an invoice was rejected."""
 
-VOID_SHARE = 0.3
-"""How often an invoice on the order was rejected before."""
-
-
-ORDER_DAYS = (45, 60)
-EARLIER_RECEIPT_DAYS = (30, 40)
-EARLIER_INVOICE_DAYS = (14, 25)
-RECEIPT_DAYS = (9, 13)
-INVOICE_DAYS = (3, 8)
+ORDER_DAYS, EARLIER_RECEIPT_DAYS, EARLIER_INVOICE_DAYS = (45, 60), (30, 40), (14, 25)
+RECEIPT_DAYS, INVOICE_DAYS = (9, 13), (3, 8)
 """How many working days before the ticket a record is filed: receipts before the invoices that bill them."""
 
 OPEN_RECEIPT_DAYS = (1, 2)
@@ -166,7 +157,7 @@ OPEN_RECEIPT_DAYS = (1, 2)
 
 @dataclass(frozen=True, kw_only=True)
 class Purchase:
-    """A purchase with its purchase."""
+    """A purchase with its documents."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -235,22 +226,20 @@ def _draw_day(stream: kit.Stream, ticket_on: date, days: tuple[int, int]) -> dat
 
 def _order(build: kit.BuildContext, vendor: kit.VendorRow, amounts: Amounts, item: str, *, day: date) -> kit.RecordRow:
     world, stream = build.world, build.stream
-    fields = {
-        "item": item,
-        "quantity": amounts.ordered,
-        "unit_price_cents": amounts.order_price,
-        "cost_center": f"CC-{stream.integer(100, 480)}",
-        "requester_id": stream.choice(world.staff.active()).id,
-    }
-    amount_cents = amounts.ordered * amounts.order_price
     return build.file_record(
         "purchase_order",
         title=f"Purchase order: {item}",
         state="received",
         day=day,
         vendor_id=vendor.id,
-        fields=fields,
-        amount_cents=amount_cents,
+        fields={
+            "item": item,
+            "quantity": amounts.ordered,
+            "unit_price_cents": amounts.order_price,
+            "cost_center": f"CC-{stream.integer(100, 480)}",
+            "requester_id": stream.choice(world.staff.active()).id,
+        },
+        amount_cents=amounts.ordered * amounts.order_price,
         starts_on=day,
     )
 
@@ -336,27 +325,19 @@ def _similar_invoice(
     build: kit.BuildContext, purchase: Purchase, *, state: str, quantity: int, number: str | None = None
 ) -> kit.RecordRow:
     """Add an invoice on the same order in another state."""
-    world, stream = build.world, build.stream
-    price: int = purchase.invoice.fields["unit_price_cents"]
-    fields = {
-        **purchase.invoice.fields,
-        "invoice_number": number or f"R{stream.integer(10_000, 99_999)}",
-        "quantity": quantity,
-    }
+    stream, price = build.stream, int(purchase.invoice.fields["unit_price_cents"])
+    number = number or f"R{stream.integer(10_000, 99_999)}"
     day = _draw_day(stream, purchase.ticket_on, EARLIER_INVOICE_DAYS)
-    fields["due_on"] = kit.working_days_from(day, stream.integer(20, 30)).isoformat()
-    other = replace(
+    due_on = kit.working_days_from(day, stream.integer(20, 30))
+    return build.copy_record(
         purchase.invoice,
-        id=world.ids.take(kit.PREFIXES["invoice"]),
+        {"invoice_number": number, "quantity": quantity, "due_on": due_on.isoformat()},
         state=state,
         amount_cents=quantity * price,
         starts_on=day,
-        fields=fields,
         created_at=kit.draw_office_time(stream, day),
         version=3,
     )
-    world.datahub.records.append(other)
-    return other
 
 
 def _file_credit(build: kit.BuildContext, purchase: Purchase) -> None:
@@ -380,20 +361,14 @@ def _add_namesake(build: kit.BuildContext, purchase: Purchase) -> None:
     world, stream = build.world, build.stream
     other = kit.draw_namesake(world, stream, purchase.vendor)
     kit.draw_certificates(world, stream, other)
-    items = [
-        item
-        for item in kit.load_texts(__file__)["items"]
-        if kit.categories_of(item) == kit.categories_of(purchase.item)
-    ]
+    words, supplied = kit.load_texts(__file__), kit.categories_of(purchase.item)
+    items = [item for item in words["items"] if kit.categories_of(item) == supplied]
     day = purchase.order.created_at.date()
     order = _order(build, other, purchase.amounts, stream.choice(items), day=day)
     quantity = stream.integer(5, 30)
-    fields = {**purchase.invoice.fields, "purchase_order_id": order.id, "quantity": quantity}
-    lookalike = replace(
+    build.copy_record(
         purchase.invoice,
-        id=world.ids.take(kit.PREFIXES["invoice"]),
+        {"purchase_order_id": order.id, "quantity": quantity},
         vendor_id=other.id,
         amount_cents=quantity * purchase.amounts.invoice_price,
-        fields=fields,
     )
-    world.datahub.records.append(lookalike)

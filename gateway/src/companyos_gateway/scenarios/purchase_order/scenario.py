@@ -8,7 +8,8 @@ from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.purchase_order.documents import Purchase, RefusalGround, Variant, add_purchase
 
 TYPE_KEY = "invoice_release"
-STEPS_CENTS = {kit.Role.PROCUREMENT_LEAD: 10_000, kit.Role.FINANCE_CONTROLLER: 50_000, kit.Role.CFO: 200_000}
+LEAD, CONTROLLER, CFO = kit.Role.PROCUREMENT_LEAD, kit.Role.FINANCE_CONTROLLER, kit.Role.CFO
+STEPS_CENTS = {LEAD: 10_000, CONTROLLER: 50_000, CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
 INSPECTION_MINUTES = (120, 960)
@@ -33,13 +34,9 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
 
     def slots(self, facts: Purchase) -> Mapping[str, str]:
         """Name the invoice and its sender."""
-        return {
-            "invoice": facts.invoice.id,
-            "number": facts.number,
-            "item": facts.item,
-            "vendor": facts.sender.name,
-            "vendor_id": facts.sender.id,
-        }
+        invoice, sender = facts.invoice, facts.sender
+        named = {"invoice": invoice.id, "number": facts.number, "item": facts.item}
+        return named | {"vendor": sender.name, "vendor_id": sender.id}
 
     def answers(self, build: kit.BuildContext, facts: Purchase) -> Mapping[str, kit.AcceptedValue]:
         """Name the number of the invoice, the price of the order and the certificate that expires first."""
@@ -70,17 +67,12 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         paid, credited = facts.amounts.amount_cents, facts.amounts.credited_cents
         above = kit.rounded_amount(stream, paid, paid + credited - 500 if credited else paid * 2)
         under = kit.rounded_amount(stream, paid // 2, paid - 500)
-        limits = {
-            kit.Role.PROCUREMENT_LEAD: (above, above * stream.integer(3, 6)),
-            kit.Role.FINANCE_CONTROLLER: (under, above),
-            kit.Role.CFO: (max(500, under // stream.integer(4, 8) // 500 * 500), under),
-        }
-        lead_limit, controller_limit = limits[facts.amounts.role]
-        return [
-            (lead_limit, kit.Role.PROCUREMENT_LEAD),
-            (controller_limit, kit.Role.FINANCE_CONTROLLER),
-            (None, kit.Role.CFO),
-        ]
+        lead_limit, controller_limit = {
+            LEAD: (above, above * stream.integer(3, 6)),
+            CONTROLLER: (under, above),
+            CFO: (max(500, under // stream.integer(4, 8) // 500 * 500), under),
+        }[facts.amounts.role]
+        return [(lead_limit, LEAD), (controller_limit, CONTROLLER), (None, CFO)]
 
     def solution(self, facts: Purchase, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Release the payable amount once it is known, or stop the invoice."""
