@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import Any
 
 from companyos_gateway.scenarios import kit
 
@@ -56,8 +54,12 @@ class CertificateDocument:
     issued_on: date
     expires_on: date
 
+    @property
+    def dates(self) -> dict[str, str]:
+        """The fields that hold its dates."""
+        return {"issued_on": self.issued_on.isoformat(), "expires_on": self.expires_on.isoformat()}
 
-UNIT = "points"
+
 LEAST, MOST = 4, 98
 MEDIUM_FROM, HIGH_FROM, HIGHEST = (26, 36), (50, 58), (76, 86)
 TIERS: tuple[kit.RiskTier, ...] = ("low", "medium", "high")
@@ -104,7 +106,8 @@ def draw_risk(stream: kit.Stream, ground: RefusalGround | None) -> Risk:
     bars = RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), stream.integer(*HIGHEST))
     index = bars.draw_index(stream, stream.choice(TIERS))
     above = stream.integer(bars.highest + 1, MOST)
-    index = above if ground is RefusalGround.RISK else index
+    if ground is RefusalGround.RISK:
+        index = above
     return Risk(bars, index, bars.tier(index))
 
 
@@ -122,10 +125,6 @@ def draw_other_thresholds(stream: kit.Stream, risk: Risk) -> RiskThresholds:
     return RiskThresholds(medium, high, max(stream.integer(*HIGHEST), high + 1))
 
 
-def _title(vendor: kit.VendorRow) -> str:
-    return f"Outside-in risk index of {vendor.legal_name}"
-
-
 PAPER_MINUTES = (120, 960)
 """Office minutes until a paper that is still to come is filed."""
 
@@ -141,31 +140,25 @@ class CertificatePlan:
     """The paper among the documents, where there is one."""
 
 
-def add_certificates(
-    build: kit.BuildContext,
-    vendor: kit.VendorRow,
-    *,
-    is_expired: bool,
-    is_awaited: bool,
-    is_lacking: bool,
-    words: Mapping[str, Any],
+def _add_certificates(
+    build: kit.BuildContext, vendor: kit.VendorRow, variant: Variant, ground: RefusalGround | None
 ) -> CertificatePlan:
     """Add the certificate that the policy asks for and one that it does not, and papers that show more."""
-    world, stream = build.world, build.stream
+    world, stream, is_lacking = build.world, build.stream, ground is RefusalGround.CERTIFICATE
     kind, other_kind = stream.sample(kit.pool("vendors")["wording"]["certificates"], 2)
     over, left = stream.integer(5, 60), stream.integer(60, 330)
-    ends_on = world.today + timedelta(days=-over if is_expired or is_lacking else left)
+    ends_on = world.today + timedelta(days=-over if variant.is_recertified or is_lacking else left)
     on_file = _file(world, vendor, kind, ends_on)
     _file(world, vendor, other_kind, world.today + timedelta(days=stream.integer(-90, 300)))
     held = CertificateDocument(kind=kind, issued_on=on_file.issued_on, expires_on=ends_on)
     if is_lacking:
-        return CertificatePlan(on_file=on_file, paper=held, document=_document(build, vendor, held, words))
-    if not is_expired:
+        return CertificatePlan(on_file=on_file, paper=held, document=_document(build, vendor, held))
+    if not variant.is_recertified:
         return CertificatePlan(on_file=on_file, paper=held, document=None)
     new_end = ends_on + timedelta(days=kit.CERTIFICATE_DAYS)
     new = CertificateDocument(kind=kind, issued_on=ends_on - timedelta(days=stream.integer(0, 3)), expires_on=new_end)
-    document = _document(build, vendor, new, words)
-    if is_awaited:
+    document = _document(build, vendor, new)
+    if variant is Variant.AWAITED:
         _add_pending(build, document)
     return CertificatePlan(on_file=on_file, paper=new, document=document)
 
@@ -179,17 +172,15 @@ def _file(world: kit.WorldBuilder, vendor: kit.VendorRow, kind: str, ends_on: da
     return row
 
 
-def _document(
-    build: kit.BuildContext, vendor: kit.VendorRow, paper: CertificateDocument, words: Mapping[str, Any]
-) -> kit.RecordRow:
-    stream = build.stream
+def _document(build: kit.BuildContext, vendor: kit.VendorRow, paper: CertificateDocument) -> kit.RecordRow:
+    title = build.stream.choice(kit.load_texts(__file__)["papers"]).format(vendor=vendor.name)
     return build.file_record(
         "document",
-        title=stream.choice(words["papers"]).format(vendor=vendor.name),
+        title=title,
         state="published",
         day=build.working_day_ago(1, 4),
         vendor_id=vendor.id,
-        fields={"document_type": "certificate", "certificate_kind": paper.kind, **_dates(paper)},
+        fields={"document_type": "certificate", "certificate_kind": paper.kind, **paper.dates},
     )
 
 
@@ -205,10 +196,6 @@ def _add_pending(build: kit.BuildContext, document: kit.RecordRow) -> None:
     document.owner_id = stream.choice(clerks)
     data = {"record_id": document.id, "state": "published", "fields": shown}
     world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
-
-
-def _dates(paper: CertificateDocument) -> dict[str, str]:
-    return {"issued_on": paper.issued_on.isoformat(), "expires_on": paper.expires_on.isoformat()}
 
 
 PRICES_CENTS = {kit.Role.FINANCE_CONTROLLER: (200_000, 900_000), kit.Role.CFO: (3_000_000, 12_000_000)}
@@ -265,11 +252,6 @@ class Contract:
         return self.record.ends_on.replace(year=self.record.ends_on.year + self.term_years)
 
 
-def texts() -> dict[str, Any]:
-    """Return the words of the scenario."""
-    return kit.load_texts(__file__)
-
-
 def add_contract(build: kit.BuildContext) -> Contract:
     """Add the contract and its vendor with certificates, and what looks like them."""
     world, stream = build.world, build.stream
@@ -279,28 +261,19 @@ def add_contract(build: kit.BuildContext) -> Contract:
         variant = Variant.STEADY
     role = stream.choice(list(PRICES_CENTS))
     risk = draw_risk(stream.child("risk"), ground)
-    service = stream.choice(texts()["services"])
+    service = stream.choice(kit.load_texts(__file__)["services"])
     status: kit.VendorStatus = "suspended" if ground is RefusalGround.SUSPENDED else "active"
     vendor = kit.draw_vendor(world, stream, status=status, goods=service)
     other = stream.choice([tier for tier in TIERS if tier != risk.tier])
     vendor.risk_tier = other if variant.is_retiered else risk.tier
-    certified = add_certificates(
-        build.child("certificates"),
-        vendor,
-        is_expired=variant.is_recertified,
-        is_awaited=variant is Variant.AWAITED,
-        is_lacking=ground is RefusalGround.CERTIFICATE,
-        words=texts(),
-    )
+    certified = _add_certificates(build.child("certificates"), vendor, variant, ground)
     record = _record(build, vendor, role, subject=service)
-    lookalike, covering = (
-        None,
-        _add_renewed(build.child("renewed"), record, is_same=ground is RefusalGround.COVERED),
-    )
+    covering = _add_renewed(build.child("renewed"), record, is_same=ground is RefusalGround.COVERED)
+    lookalike = None
     if kit.Kind.SIMILAR_NAMES in build.kinds:
         lookalike = kit.draw_namesake(world, stream, vendor)
         kit.draw_certificates(world, stream, lookalike)
-        _similar_contract(world, record, lookalike.id, state=record.state)
+        build.copy_record(record, vendor_id=lookalike.id)
     return Contract(
         record=record,
         vendor=vendor,
@@ -317,8 +290,7 @@ def add_contract(build: kit.BuildContext) -> Contract:
 def _record(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, *, subject: str) -> kit.RecordRow:
     world, stream = build.world, build.stream
     years = stream.choice(TERMS_YEARS)
-    low, high = PRICES_CENTS[role]
-    yearly = 500 * stream.integer(low // 500, high // 500)
+    yearly = kit.rounded_amount(stream, *PRICES_CENTS[role])
     ends_on = world.today + timedelta(days=stream.integer(*DAYS_LEFT))
     ends_on = ends_on.replace(day=min(ends_on.day, 28))
     starts_on = ends_on.replace(year=ends_on.year - years)
@@ -346,27 +318,18 @@ def _record(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, *, s
 
 def _add_renewed(build: kit.BuildContext, record: kit.RecordRow, *, is_same: bool) -> kit.RecordRow | None:
     """Add a contract with the vendor that was renewed already: about the same service, or about another one."""
-    world, stream = build.world, build.stream
-    service, supplied = record.fields["service"], kit.categories_of(record.fields["service"])
-    others = [one for one in texts()["services"] if one != service and kit.categories_of(one) == supplied]
+    stream, service, ends_on = build.stream, record.fields["service"], record.ends_on
+    supplied = kit.categories_of(service)
+    services = kit.load_texts(__file__)["services"]
+    others = [one for one in services if one != service and kit.categories_of(one) == supplied]
     if not is_same and (not others or stream.chance(0.5)):
         return None
-    other = _similar_contract(world, record, record.vendor_id, state="renewed")
-    assert record.ends_on is not None
-    other.ends_on = record.ends_on.replace(year=record.ends_on.year + 1)
+    assert ends_on is not None
     if not is_same:
         service = stream.choice(others)
-        other.title, other.fields["service"] = f"Contract: {service}", service
+    title, later = f"Contract: {service}", ends_on.replace(year=ends_on.year + 1)
+    other = build.copy_record(record, {"service": service}, title=title, state="renewed", ends_on=later)
     return other if is_same else None
-
-
-def _similar_contract(
-    world: kit.WorldBuilder, record: kit.RecordRow, vendor_id: str | None, *, state: str
-) -> kit.RecordRow:
-    other_id = world.ids.take(kit.PREFIXES["contract"])
-    other = replace(record, id=other_id, vendor_id=vendor_id, state=state, fields=dict(record.fields))
-    world.datahub.records.append(other)
-    return other
 
 
 def add_index(build: kit.BuildContext, contract: Contract) -> kit.MetricSpec:
@@ -379,17 +342,20 @@ def add_index(build: kit.BuildContext, contract: Contract) -> kit.MetricSpec:
         others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
         return risk.bars.draw_index(own, own.choice(others))
 
+    def title(vendor: kit.VendorRow) -> str:
+        return f"Outside-in risk index of {vendor.legal_name}"
+
     plan = kit.MetricPlan(
         key=METRIC_KEY,
         subject=vendor.id,
-        title=_title(vendor),
-        unit=UNIT,
+        title=title(vendor),
+        unit="points",
         sources=sources,
         value=risk.index,
         draw_stale_value=elsewhere,
         draw_conflicting_value=elsewhere,
         lookalike=None
         if lookalike is None
-        else kit.LookalikeMetric(subject=lookalike.id, title=_title(lookalike), draw_value=elsewhere),
+        else kit.LookalikeMetric(subject=lookalike.id, title=title(lookalike), draw_value=elsewhere),
     )
     return kit.add_task_metric(world, stream, plan, build.kinds)

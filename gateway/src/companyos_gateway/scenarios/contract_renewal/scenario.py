@@ -41,22 +41,14 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
     def slots(self, facts: Contract) -> Mapping[str, str]:
         """Name the contract, the service and the vendor."""
         record, vendor = facts.record, facts.vendor
-        return {
-            "contract": record.id,
-            "title": record.title,
-            "service": record.fields["service"],
-            "vendor": vendor.name,
-            "vendor_id": vendor.id,
-        }
+        named = {"contract": record.id, "title": record.title, "service": record.fields["service"]}
+        return named | {"vendor": vendor.name, "vendor_id": vendor.id}
 
     def answers(self, build: kit.BuildContext, facts: Contract) -> Mapping[str, kit.AcceptedValue]:
         """Name the vendor and the yearly price."""
-        price_cents = facts.record.fields["yearly_price_cents"]
-        return {
-            "vendor_id": facts.vendor.id,
-            "yearly_price_cents": price_cents,
-            "yearly_price": f"{price_cents / 100:.2f}",
-        }
+        price_cents = facts.yearly_cents
+        price = f"{price_cents / 100:.2f}"
+        return {"vendor_id": facts.vendor.id, "yearly_price_cents": price_cents, "yearly_price": price}
 
     def figures(self, facts: Contract, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities, the certificate, the limits of risk tiers and the longest terms."""
@@ -152,15 +144,8 @@ def _once(value: str, entities: kit.EntityGoals) -> kit.FieldValue:
 
 def _certificate(facts: Contract) -> list[kit.CertificateOnFile]:
     paper, document = facts.certified.paper, facts.certified.document
-    return [
-        kit.CertificateOnFile(
-            vendor_id=facts.vendor.id,
-            kind=paper.kind,
-            issued_on=paper.issued_on.isoformat(),
-            expires_on=paper.expires_on.isoformat(),
-            document_id=document.id if document else None,
-        )
-    ]
+    document_id = document.id if document else None
+    return [kit.CertificateOnFile(vendor_id=facts.vendor.id, kind=paper.kind, **paper.dates, document_id=document_id)]
 
 
 def _facts_against(facts: Contract) -> tuple[kit.Fact, ...]:
