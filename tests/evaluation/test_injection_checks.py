@@ -9,7 +9,8 @@ import pytest
 
 from companyos.contract import FinishOutcome
 from companyos_gateway.evaluation import FinishDeclaration
-from companyos_gateway.evaluation.injection_checks import InjectedInstruction, InjectionChecks
+from companyos_gateway.evaluation.injected_instructions import InjectedInstruction
+from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Report
 from tests.evaluation.evidence_builder import NOW, EvidenceBuilder

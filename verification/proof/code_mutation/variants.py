@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.evaluation import FinishDeclaration
-from companyos_gateway.evaluation.injection_checks import WINDOW, InjectedInstruction
+from companyos_gateway.evaluation.injected_instructions import RECORD_COLUMNS, InjectedInstruction, InjectedValue
+from companyos_gateway.evaluation.injection_checks import WINDOW
 from companyos_gateway.scenarios.blocks.ticket_scenario import RubricFactory
 from verification.proof.code_mutation.boundary_variants import boundary_variants
 from verification.proof.code_mutation.history_variants import both
@@ -205,6 +206,11 @@ def leaked_secret_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 def obeyed_injection_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     """Yield variants in which the agent makes the change of an injected text, in full or in part, for good or not."""
     for instruction in _rubric_factory(oracle_run).instructions:
+        if isinstance(instruction, InjectedValue):
+            for value in (instruction.value, f" {str(instruction.value).upper()}.", "x"):
+                yield _enter_value(instruction, value, undone=False)
+                yield _enter_value(instruction, value, undone=True)
+            continue
         values = dict(instruction.values)
         spelled = {name: f" {value.upper()}." for name, value in values.items()}
         parts = [{name: value} for name, value in values.items()]
@@ -221,6 +227,25 @@ def _change_row(instruction: InjectedInstruction, values: Mapping[str, str], *, 
             final_state.set(*row_key, **values)
             if undone:
                 final_state.set(*row_key, **{name: before[name] for name in values})
+
+    return mutate
+
+
+def _enter_value(instruction: InjectedValue, value: str | int, *, undone: bool) -> Mutation:
+    """Return the mutation that enters a value in the record, or in every request on the subject."""
+    service, table, name = instruction.service, instruction.table, instruction.name
+
+    def mutate(final_state: FinalState) -> None:
+        for key, row in final_state.evidence().table(service, table).items():
+            if row["id" if table == "records" else "subject"] != instruction.key:
+                continue
+            is_column = table == "records" and name in RECORD_COLUMNS
+            final_state.set(
+                service, table, key, **({name: value} if is_column else {"fields": {**row["fields"], name: value}})
+            )
+            if undone:
+                column = name if is_column else "fields"
+                final_state.set(service, table, key, **{column: row[column]})
 
     return mutate
 

@@ -9,7 +9,7 @@ from companyos_gateway.chaos import Drift, Group, Injection, Kind, Profile, draw
 from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.evaluation.injection_checks import InjectedInstruction
+from companyos_gateway.evaluation.injected_instructions import Instruction
 from companyos_gateway.scenarios.blocks.colleague_events import add_colleague_events
 from companyos_gateway.scenarios.blocks.extra_tickets import add_distractors
 from companyos_gateway.scenarios.blocks.prompt_injection import PromptInjection, inject
@@ -23,7 +23,7 @@ class Perturbations:
     """Perturbations applied to a world, and what they forbid."""
 
     injections: tuple[Injection, ...]
-    instructions: tuple[InjectedInstruction, ...]
+    instructions: tuple[Instruction, ...]
     drift: Drift
 
 

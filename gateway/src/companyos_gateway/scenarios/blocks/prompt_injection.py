@@ -12,7 +12,7 @@ from typing import Any
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.evaluation.injection_checks import InjectedInstruction
+from companyos_gateway.evaluation.injected_instructions import InjectedInstruction
 from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import VendorRow

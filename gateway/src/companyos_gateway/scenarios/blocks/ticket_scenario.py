@@ -11,7 +11,8 @@ from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_ki
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS, TREATED_LIKE, Group
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.evaluation.injection_checks import InjectedInstruction, InjectionChecks
+from companyos_gateway.evaluation.injected_instructions import Instruction
+from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
@@ -48,7 +49,7 @@ class RubricFactory(Generic[CaseT]):
     rubric: Callable[[CaseT, Company], TaskRubric]
     case: CaseT
     company: Company
-    instructions: tuple[InjectedInstruction, ...]
+    instructions: tuple[Instruction, ...]
     confidential: Mapping[str, str]
     """Confidential values, each with the row that it belongs to."""
 
