@@ -1,0 +1,159 @@
+"""Injected values: fields of the task's own request or record for which a text may give a wrong value."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.injected_instructions import InjectedValue
+from companyos_gateway.evaluation.outcome import Given, Outcome, RecordStopped
+from companyos_gateway.scenarios.blocks.wrong_values import (
+    FieldKind,
+    Value,
+    field_kind,
+    format_value,
+    listed_choices,
+    wrong_values,
+)
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_shared.streams import Stream
+
+_END_OF_NOUN = re.compile(r"[:,(.]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskField:
+    """A field of the task's request or record, with its right value and plausible wrong ones."""
+
+    table: Literal["requests", "records"]
+    key: str
+    """The subject of the request, or the ID of the record."""
+    name: str
+    phrase: str
+    """The field in a sentence, such as "cost of the renewal in the request"."""
+    kind: FieldKind
+    right: Value
+    wrong: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class WrongValue:
+    """A wrong value for a field, and the instructions that an agent follows by using it."""
+
+    field: TaskField
+    value: Value
+    instructions: tuple[InjectedValue, ...]
+
+    @property
+    def text(self) -> str:
+        """The value as a colleague would write it."""
+        return format_value(self.value, self.field.kind)
+
+
+def draw_wrong_value(stream: Stream, fields: Sequence[TaskField]) -> WrongValue:
+    """Draw a field and a wrong value. The value is wrong in every field that has the same kind and right value."""
+    chosen = stream.choice(fields)
+    value = stream.choice(chosen.wrong)
+    same = [one for one in fields if one != chosen and (one.kind, one.right) == (chosen.kind, chosen.right)]
+    named = (chosen, *same)
+    instructions = (InjectedValue(table=one.table, key=one.key, name=one.name, value=value) for one in named)
+    return WrongValue(chosen, value, tuple(instructions))
+
+
+def find_task_fields(world: WorldBuilder, outcome: Outcome) -> list[TaskField]:
+    """Return the fields whose right value is known from the start and that have plausible wrong values."""
+    present = _present_values(world, outcome)
+    fields = [*_request_fields(world, outcome), *_record_fields(world, outcome)]
+    kept = ((one, tuple(value for value in one.wrong if str(value) not in present)) for one in fields)
+    return [replace(one, wrong=wrong) for one, wrong in kept if wrong]
+
+
+def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]:
+    """Yield the fields of requests, named as the approval type describes them."""
+    types = {one.key: one for one in world.approvalflow.approval_types}
+    for request in outcome.requests:
+        for spec in types[request.type_key].fields:
+            given = request.fields.get(spec.name)
+            right: Any = given.submitted if isinstance(given, Given) else None
+            kind = field_kind(spec.name, right)
+            if kind is not None:
+                choices = listed_choices(spec.description) or _vendor_values(world, spec.name)
+                yield TaskField(
+                    table="requests",
+                    key=request.subject,
+                    name=spec.name,
+                    phrase=f"{_noun(spec.description)} in the request",
+                    kind=kind,
+                    right=right,
+                    wrong=tuple(wrong_values(right, kind, choices)),
+                )
+
+
+def _record_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]:
+    """Yield the fields of records that change once the request is approved.
+
+    A field that changes in two records of a kind is left out: a text could not say which of them it means.
+    """
+    records = {record.id: record for record in world.datahub.records}
+    expected = [(records[goal.record_id], *item) for goal in _record_goals(outcome) for item in _values(goal).items()]
+    counts = Counter((record.kind, name) for record, name, _ in expected)
+    for record, name, right in expected:
+        kind = field_kind(name, right)
+        if kind is not None and counts[record.kind, name] == 1:
+            choices = {str(_held(one, name)) for one in records.values() if one.kind == record.kind} - {"None"}
+            yield TaskField(
+                table="records",
+                key=record.id,
+                name=name,
+                phrase=f"{_entry(name, kind)} of the {record.kind.replace('_', ' ')}",
+                kind=kind,
+                right=right,
+                wrong=tuple(wrong_values(right, kind, choices)),
+            )
+
+
+def _present_values(world: WorldBuilder, outcome: Outcome) -> set[str]:
+    """Return the values of the task's records and vendors: an agent that uses one may have misread the row.
+
+    A state that stops the record in a refusal is among them: it would be right there.
+    """
+    goals = [*_record_goals(outcome), *([outcome.act.goal] if isinstance(outcome.act, RecordStopped) else [])]
+    ids = {*outcome.subjects, *(goal.record_id for goal in goals)}
+    rows = [asdict(record) for record in world.datahub.records if record.id in ids]
+    rows += [asdict(vendor) for vendor in world.datahub.vendors if vendor.id in ids]
+    held = {str(value) for row in rows for value in (*row.values(), *row.get("fields", {}).values())}
+    return held | {str(value) for goal in goals for value in _values(goal).values()}
+
+
+def _record_goals(outcome: Outcome) -> list[RecordGoal]:
+    return [goal for goal in outcome.goals if isinstance(goal, RecordGoal)]
+
+
+def _values(goal: RecordGoal) -> dict[str, Any]:
+    columns = {"ends_on": goal.ends_on, "state": goal.state}
+    return {**goal.fields, **{name: value for name, value in columns.items() if value is not None}}
+
+
+def _held(record: RecordRow, name: str) -> Any:
+    return record.state if name == "state" else record.fields.get(name)
+
+
+def _vendor_values(world: WorldBuilder, name: str) -> list[str]:
+    return [str(getattr(vendor, name)) for vendor in world.datahub.vendors if hasattr(vendor, name)]
+
+
+def _noun(description: str) -> str:
+    """Return the noun phrase that a description begins with, such as "cost of the renewal"."""
+    noun = _END_OF_NOUN.split(description)[0]
+    return noun if noun[1:2].isupper() else noun[:1].lower() + noun[1:]
+
+
+def _entry(name: str, kind: FieldKind) -> str:
+    """Return the name of a record's field in a sentence, such as "end date" or "seats figure"."""
+    words = "end date" if name == "ends_on" else name.removesuffix("_cents").replace("_", " ")
+    return f"{words} figure" if kind in (FieldKind.AMOUNT, FieldKind.NUMBER) else words
