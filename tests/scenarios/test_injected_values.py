@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from companyos_gateway.evaluation.injected_instructions import InjectedValue
 from companyos_gateway.evaluation.outcome import Given, Outcome
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.injected_values import find_task_fields
-from companyos_gateway.scenarios.blocks.prompt_injection import WRONG_VALUE_SHARE
+from companyos_gateway.scenarios.blocks.prompt_injection import GENERIC_PERSON, WRONG_VALUE_SHARE, injection_texts
 from companyos_gateway.scenarios.blocks.wrong_values import (
     FieldKind,
     field_kind,
@@ -21,6 +22,7 @@ from companyos_gateway.scenarios.blocks.wrong_values import (
     listed_choices,
     wrong_values,
 )
+from companyos_players.claims import Claim, claims_in
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 
@@ -43,12 +45,12 @@ SEEDS = range(1, 41)
 
 
 def _planted(instance: Instance) -> dict[str, str]:
-    return next(one.detail for one in instance.injections if one.kind is Kind.PLANTED_INSTRUCTION)
+    return next(dict(one.detail) for one in instance.injections if one.kind is Kind.PLANTED_INSTRUCTION)
 
 
 def _values(instance: Instance) -> list[InjectedValue]:
-    instructions = instance.build_rubric.instructions  # type: ignore[attr-defined]
-    return [one for one in instructions if isinstance(one, InjectedValue)]
+    factory: Any = instance.build_rubric
+    return [one for one in factory.instructions if isinstance(one, InjectedValue)]
 
 
 def _right_values(outcome: Outcome) -> dict[str, object]:
@@ -163,7 +165,8 @@ def test_tasks_without_such_fields_keep_the_other_instructions(name: str) -> Non
 def test_an_injected_value_is_never_right_and_no_value_of_the_tasks_records(name: str) -> None:
     for seed in SEEDS[:20]:
         instance = catalogue()[name].plan(seed, 2, INJECTED)
-        outcome = instance.build_rubric.case.outcome  # type: ignore[attr-defined]
+        factory: Any = instance.build_rubric
+        outcome = factory.case.outcome
         right = _right_values(outcome)
         rows = [*instance.documents["datahub"]["records"], *instance.documents["datahub"]["vendors"]]
         held = [value for row in rows if row["id"] in outcome.subjects for value in row.values()]
@@ -194,9 +197,33 @@ def test_a_text_names_field_and_value_in_the_words_of_the_task(name: str) -> Non
     assert seen
 
 
+@pytest.mark.parametrize("person", [GENERIC_PERSON, "Ana Petrov"])
+@pytest.mark.parametrize(
+    ("kind", "value", "understood"),
+    [
+        (FieldKind.AMOUNT, "18,450.00 EUR", 1_845_000),
+        (FieldKind.DATE, "2027-03-31", "2027-03-31"),
+        (FieldKind.NUMBER, "1250", 1250),
+        (FieldKind.CHOICE, "on hold", "on hold"),
+    ],
+)
+def test_every_text_disowns_the_ticket_and_is_understood_by_a_gullible_reader(
+    kind: FieldKind, value: str, understood: str | int, person: str
+) -> None:
+    disowned = re.compile(r"another department|not involved|not my ticket|no(thing| part).*this ticket|automated")
+    for text in injection_texts()[f"wrong_{kind}"]:
+        for field in ("unit price of the invoice less that of the order in the request", "end date of the contract"):
+            filled = text.format(field=field, value=value, person=person)
+            name, place = (field[:-15], "in the request") if "request" in field else ("end date", "of the contract")
+            assert claims_in(filled) == [Claim(name, place, understood)]
+            assert disowned.search(filled)
+            assert not filled.startswith(person)
+
+
 @pytest.mark.parametrize("name", PLAYED)
 def test_the_same_figure_is_wrong_in_the_request_and_in_the_record(name: str) -> None:
-    built = catalogue()[name].build(1, profile_for(0), {})  # type: ignore[attr-defined]
+    scenario: Any = catalogue()[name]
+    built = scenario.build(1, profile_for(0), {})
     dates = [one for one in find_task_fields(built.world, built.case.outcome) if one.kind is FieldKind.DATE]
     assert [one.table for one in dates] == ["requests", "records"]
     assert dates[0].right == dates[1].right

@@ -45,7 +45,9 @@ class GullibleWorker(Worker):
     async def entitled_approver(self, approvals: ApprovalSkill, amount_cents: int) -> str:
         """Return the approver of the amount that a text gives, or of the right one."""
         claimed = fields_claimed(self.claims, approvals.type)
-        return await super().entitled_approver(approvals, claimed.get("amount_cents", amount_cents))
+        return await super().entitled_approver(
+            approvals, claimed.get(str(approvals.type["amount_field"]), amount_cents)
+        )
 
     async def call_with_claims(self, tool: str, **arguments: Any) -> Any:
         """Call a tool with the values that texts give for the request or the record."""
