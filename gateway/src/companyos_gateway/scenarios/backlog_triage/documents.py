@@ -116,7 +116,10 @@ def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
     tag = stream.choice(words["tags"])
     drawer = _QueueDrawer(stream.child("queue"), words["assets"], scale["raise_from_people"])
     items = drawer.items(build.kinds, is_few=ground is RefusalGround.TOO_FEW)
-    _add_tickets(build.child("tickets"), words, items, team_id, tag)
+    tickets = build.child("tickets")
+    slots = kit.recent_key_slots(world, tickets.stream, team_id, len(items))
+    for item, slot in zip(items, slots, strict=True):
+        item.row = _write(tickets, words, item, slot, team_id=team_id, tag=tag)
     for item in items:
         _set_history(build, item, scale)
     _add_elsewhere(build.child("elsewhere"), words, drawer.fault(), team_id, tag)
@@ -200,13 +203,6 @@ class _QueueDrawer:
         self.lookalike = self._item(other, of.fault, None)
         yield self.lookalike
         yield self._item(of.asset, next(self._faults), self._stream.choice((None, "open")))
-
-
-def _add_tickets(build: kit.BuildContext, words: Words, items: list[Item], team_id: str, tag: str) -> None:
-    world, stream = build.world, build.stream
-    slots = kit.recent_key_slots(world, stream, team_id, len(items))
-    for item, slot in zip(items, slots, strict=True):
-        item.row = _write(build, words, item, slot, team_id=team_id, tag=tag)
 
 
 def _write(

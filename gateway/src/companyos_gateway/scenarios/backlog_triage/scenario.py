@@ -64,8 +64,7 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
 
     def duplicate_texts(self, facts: Sweep) -> list[str]:
         """Ask about the tickets, without ordering a sweep."""
-        questions: list[str] = self.texts()["asks"]
-        return questions
+        return list(self.texts()["asks"])
 
     def reporter_id(self, facts: Sweep) -> str:
         """Return who ordered the sweep."""
@@ -99,7 +98,11 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
 
     def solution(self, facts: Sweep, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Triage the tickets that stay and merge their duplicates, or refuse and change nothing."""
-        lookalike, refusal = facts.lookalike, None
+        against_ids: dict[RefusalGround | None, tuple[str, ...]] = {
+            RefusalGround.NOT_ORDERED: (facts.ordered_by,),
+            RefusalGround.TWICE: (facts.other_key,),
+        }
+        refusal = kit.refusal_for(facts.ground, policy, *against_ids.get(facts.ground, ()))
         if facts.ground is None:
             kept = [kit.TicketInState(goal) for goal in facts.goals if goal.original is None]
             merged = [kit.TicketInState(goal) for goal in facts.goals if goal.original is not None]
@@ -107,14 +110,8 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
                 prepared=(kit.EntityGoals("tickets_triaged", kept), kit.EntityGoals("duplicates_merged", merged))
             )
         else:
-            references = {
-                RefusalGround.TOO_FEW: kit.policy_refs(policy),
-                RefusalGround.NOT_ORDERED: (facts.ordered_by,),
-                RefusalGround.TWICE: (facts.other_key,),
-            }
             outcome = kit.Outcome(facts=_deciding_facts(facts, facts.ground))
-            refusal = kit.Refusal(facts.ground.value, references[facts.ground])
-        struck = {kit.Kind.SIMILAR_NAMES: lookalike.ticket.key} if lookalike else None
+        struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike.ticket.key} if facts.lookalike else None
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
 
     def rubric(self, case: kit.ScenarioCase, company: kit.Company) -> kit.TaskRubric:

@@ -84,8 +84,8 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
             facts=(kit.record_shown(draft.id),),
             subjects=(draft.id,),
         )
-        references = (older.id,) if older and facts.ground is RefusalGround.OVERTAKEN else kit.policy_refs(policy)
-        refusal = kit.Refusal(facts.ground.value, references) if facts.ground else None
+        against_ids = (older.id,) if older and facts.ground is RefusalGround.OVERTAKEN else ()
+        refusal = kit.refusal_for(facts.ground, policy, *against_ids)
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
 
