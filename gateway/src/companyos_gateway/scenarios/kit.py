@@ -76,7 +76,6 @@ from companyos_gateway.scenarios.blocks.documents import (
     APPROVAL_SUBJECTS,
     ApprovalSubject,
     add_document,
-    add_subject_record,
     reassign_grants,
 )
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
@@ -304,7 +303,6 @@ __all__ = [
     "add_history",
     "add_later_comment",
     "add_request",
-    "add_subject_record",
     "add_task_metric",
     "added_where",
     "authority_shown",
