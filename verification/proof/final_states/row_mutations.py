@@ -193,7 +193,7 @@ def _columns_beside(net: NetChange, row: Row) -> Iterator[tuple[str, Any]]:
 
 
 def _touches(service: str, table: str, key: str, row: Row) -> NamedMutations:
-    column = next(name for name in sorted(row) if name not in (*BOOKKEEPING_COLUMNS, "id", "key"))
+    column = next(name for name in sorted(row) if name not in (*BOOKKEEPING_COLUMNS, "id", "key", "as_of"))
     new = {**row, "key": "something-new", "id": "something-new"}
     place = f"{service}.{table}"
     yield f"{place}: a row more", lambda final_state: final_state.add(service, table, "something-new", new)
