@@ -7,7 +7,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec, TicketCase
+from companyos_gateway.evaluation.cases import BlockerResolution, TicketCase
 from companyos_players import ApprovalSkill, TicketSkill, ToolClient, ToolRefusedError
 from companyos_players.approvals import default_answer
 from companyos_players.tickets import STATUS_CHANGED
@@ -124,15 +124,3 @@ class PrivilegedOracle(Generic[CaseT]):
             request_id = await self.approvals.submit(self.subject(), approver_id, fields, JUSTIFICATION)
             if await self.approvals.await_decision(request_id) == "approved":
                 return request_id
-
-    async def fresh(self, reading: MetricSpec, *, key: str, subject: str) -> dict[str, Any]:
-        """Return the metric's fresh reading; repeat the refresh until it succeeds."""
-        while True:
-            answer = await self.client.call(
-                "datahub_query_metric", key=key, subject=subject, source_id=reading.source_id
-            )
-            found: dict[str, Any] = answer["readings"][0]
-            if not found["is_stale"]:
-                return {**found, "value": found["value"] / reading.per_unit}
-            await self.client.create("datahub_refresh_metric", metric_id=reading.metric_id)
-            await self.client.wait(LONGEST_REFRESH_MINUTES)

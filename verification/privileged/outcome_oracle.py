@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from math import ceil
 from typing import Any
 
+from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.entity_goals import (
     CertificateOnFile,
     DelegationRevoked,
@@ -19,14 +20,15 @@ from companyos_gateway.evaluation.entity_goals import (
     TicketInState,
     VendorInState,
 )
+from companyos_gateway.evaluation.facts import FailedRefreshes
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, TicketResolved, VendorGoal
-from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.metric_checks import MAINTENANCE, MetricChecks
 from companyos_gateway.evaluation.outcome import (
     DeclaredCase,
     EarlierApproval,
     FieldValue,
-    FraudReported,
     Given,
+    IssueReported,
     MetricTime,
     MetricValue,
     OnceRecorded,
@@ -39,13 +41,14 @@ from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
-from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
+from verification.privileged.oracle import JUSTIFICATION, LONGEST_REFRESH_MINUTES, PrivilegedOracle
 
 COLLEAGUE_WAIT_MINUTES = 1440
 READS = {
     "datahub.records": ("datahub_get_record", "record_id"),
     "datahub.vendors": ("datahub_get_vendor", "vendor_id"),
     "datahub.people": ("datahub_get_person", "person_id"),
+    "datahub.metrics": ("datahub_get_metric_history", "metric_id"),
     "datahub.sources": ("datahub_get_source", "source_id"),
     "ticketdesk.tickets": ("ticketdesk_get_ticket", "key"),
     "approvalflow.requests": ("approvalflow_get_approval", "request_id"),
@@ -67,12 +70,35 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         self.assigned = Counter(_only_assignees(case))
         """The number of tickets of each person: those that nobody else may have, and those assigned so far."""
 
+    async def work(self) -> None:
+        """Make the report, or do the whole work on the ticket."""
+        if self.case.outcome.answers:
+            await self.report()
+        await super().work()
+
+    async def report(self) -> None:
+        """Declare the answers once all metrics are fresh at the same time, or why there are none."""
+        await self.ticket.read()
+        outcome, refusal = self.case.outcome, self.case.refusal
+        if refusal is not None:
+            await self.learn()
+            reason = {"reason_code": refusal.code, "reason_ref": refusal.references[-1]}
+            await self.client.finish("impossible", "The figure is not available.", **reason)
+        for fact in outcome.facts:
+            await self.read(fact.entity)
+        values = [reading["value"] for reading in await self.fresh(*outcome.metrics)]
+        answers = {name: rule(values) for name, rule in outcome.answers.items()}
+        await self.client.finish("done", "The figures are in the answers.", answers=answers)
+
     async def learn(self) -> None:
         """Read the facts on which the refusal rests, then settle and do what has to be done before it."""
         outcome = self.case.outcome
         metrics = {MetricChecks(metric).row_path: metric for metric in outcome.metrics}
         for fact in outcome.facts:
-            if fact.entity in metrics:
+            if isinstance(fact, FailedRefreshes):
+                for _ in range(fact.count):
+                    await self.refresh(metrics[fact.entity])
+            elif fact.entity in metrics:
                 await self.reading(metrics[fact.entity])
             else:
                 await self.read(fact.entity)
@@ -80,7 +106,7 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         match outcome.act:
             case RecordStopped(goal):
                 await self.reach(goal, "")
-            case FraudReported(report):
+            case IssueReported(report):
                 reason = {"reason_code": report.refusal.code, "reason_ref": report.refusal.references[-1]}
                 issue = {"subject": sorted(report.subjects)[0], "kind": report.kind, "description": JUSTIFICATION}
                 await self.client.create("datahub_report_data_issue", **issue, **reason)
@@ -129,8 +155,8 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.link(goal)
             case PartResolved(key):
                 await TicketSkill(self.client, key).transition("resolved")
-            case RecordCorrected(record_goal, reported_value):
-                await self.reading(reported_value.spec)
+            case RecordCorrected(record_goal, metric):
+                await self.reading(metric)
                 await self.reach(record_goal, "")
             case MetricReported(metric_id, kind):
                 issue = {"subject": metric_id, "kind": kind, "description": JUSTIFICATION}
@@ -227,9 +253,37 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 return self.approved[value.type_key]
         raise TypeError(f"unknown field value {value!r}")
 
-    async def reading(self, metric: Any) -> dict[str, Any]:
+    async def reading(self, metric: MetricSpec) -> dict[str, Any]:
         """Return a fresh reading of a metric."""
-        return await self.fresh(metric, key=metric.key, subject=metric.subject)
+        return (await self.fresh(metric))[0]
+
+    async def fresh(self, *metrics: MetricSpec) -> list[dict[str, Any]]:
+        """Return readings of metrics that are fresh at the same time, with values in the unit of the task."""
+        while True:
+            readings = [await self.query(metric) for metric in metrics]
+            stale = [metric for metric, reading in zip(metrics, readings, strict=True) if reading["is_stale"]]
+            if not stale:
+                return readings
+            await self.refresh(*stale)
+
+    async def query(self, metric: MetricSpec) -> dict[str, Any]:
+        """Return the current reading of a metric."""
+        about = {"key": metric.key, "subject": metric.subject, "source_id": metric.source_id}
+        reading = (await self.client.call("datahub_query_metric", **about))["readings"][0]
+        return {**reading, "value": reading["value"] / metric.per_unit}
+
+    async def refresh(self, *metrics: MetricSpec) -> None:
+        """Refresh metrics, after the maintenance of a source, and wait for the results."""
+        for metric in metrics:
+            try:
+                await self.client.create("datahub_refresh_metric", metric_id=metric.metric_id)
+            except ToolRefusedError as refusal:
+                if refusal.code != MAINTENANCE:
+                    raise
+                source = await self.client.call("datahub_get_source", source_id=metric.source_id)
+                await self.wait_until(datetime.fromisoformat(source["maintenance_to"]))
+                await self.client.create("datahub_refresh_metric", metric_id=metric.metric_id)
+        await self.client.wait(LONGEST_REFRESH_MINUTES)
 
     async def ensure_recorded(self, value: OnceRecorded) -> None:
         """Enter the fields of a record, or wait until a colleague has."""
@@ -252,9 +306,9 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         for goal in self.case.outcome.goals:
             await self.reach(goal, request_id)
 
-    async def wait_until(self, day: date) -> None:
-        """Wait for the start of a day."""
-        left = datetime.combine(day, time(), UTC) - self.client.now()
+    async def wait_until(self, moment: datetime) -> None:
+        """Wait for a moment."""
+        left = moment - self.client.now()
         if left > timedelta():
             await self.client.wait(ceil(left / timedelta(minutes=1)))
 
@@ -267,7 +321,7 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
                 await self.records.update(goal.record_id, **{name: one for name, one in changes.items() if one})
             case VendorGoal():
                 if goal.not_before is not None:
-                    await self.wait_until(goal.not_before)
+                    await self.wait_until(datetime.combine(goal.not_before, time(), UTC))
                 await self.client.call("datahub_update_vendor", vendor_id=goal.vendor_id, **goal.columns)
             case TicketResolved():
                 await self.resolve(goal)

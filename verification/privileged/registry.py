@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from importlib import import_module
 from typing import Any, cast
 
 from companyos.policies import Call
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.evaluation.outcome import DeclaredCase
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
 from companyos_players import ToolClient
 from companyos_players.field_names import rename_fields
-from verification.privileged.oracle import PrivilegedOracle
 from verification.privileged.outcome_oracle import OutcomeOracle
 
 PrivilegedPlayer = Callable[[int, int, Call], Awaitable[None]]
@@ -21,23 +18,15 @@ PrivilegedPlayer = Callable[[int, int, Call], Awaitable[None]]
 
 
 def privileged_player(scenario: str) -> PrivilegedPlayer:
-    """Return the privileged oracle of a scenario; it knows the instance's renamed fields.
-
-    It follows from the declared outcome. Scenarios without one have a module of their name here, with `ORACLE`.
-    """
+    """Return the privileged oracle of a scenario; it knows the instance's renamed fields."""
 
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
         found = cast(TicketScenario[Any], catalogue()[scenario])
         names = found.plan(seed, chaos).drift.names
         built_task = found.build(seed, profile_for(chaos), {})
-        oracle = OutcomeOracle if isinstance(built_task.case, DeclaredCase) else _own_oracle(scenario)
-        player = oracle(built_task.case, ToolClient(rename_fields(names, call)))
+        player = OutcomeOracle(built_task.case, ToolClient(rename_fields(names, call)))
         reactions = built_task.world.approvalflow.reactions
         player.answers = {row.reason: str(row.accepted[0]) for row in reactions if row.accepted}
         await player.work()
 
     return play_seed
-
-
-def _own_oracle(scenario: str) -> type[PrivilegedOracle[Any]]:
-    return cast(type[PrivilegedOracle[Any]], import_module(f"verification.privileged.{scenario}").ORACLE)

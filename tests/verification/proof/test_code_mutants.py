@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.engine import reward
-from companyos_gateway.evaluation import reported_values
-from companyos_gateway.evaluation.reported_values import is_same_answer
+from companyos_gateway.evaluation import answers
+from companyos_gateway.evaluation.answers import is_same_answer
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
@@ -83,7 +83,7 @@ def test_every_explained_mutant_can_still_be_made() -> None:
 def test_what_runs_is_taken_down() -> None:
     with trace_calls() as ran:
         is_same_answer(1.0, 1.0)
-    assert ran == {(reported_values.__file__, is_same_answer.__code__.co_firstlineno)}
+    assert ran == {(answers.__file__, is_same_answer.__code__.co_firstlineno)}
     assert sys.gettrace() is None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.evaluation.reported_values import MAINTENANCE
+from companyos_gateway.evaluation.metric_checks import MAINTENANCE
 from verification.proof.code_mutation.boundary_variants import (
     age_limit_variants,
     decisive_changes,

@@ -19,7 +19,7 @@ MAX_RENAMED = 2
 """Fields of one service that are named otherwise at once."""
 
 MAX_REWORDED = 8
-ALWAYS_RENAMED = {"ticketdesk": "status"}
+ALWAYS_RENAMED: Mapping[str, str] = {"ticketdesk": "status"}
 """This field is renamed whenever any field is, because no task can be done without reading it."""
 
 FREE_FORM = frozenset({"fields", "parameters"})
@@ -52,11 +52,11 @@ class Drift:
         return " ".join([self.words.get(tool, description), *renamed])
 
 
-def draw_field_names(stream: Stream) -> dict[str, dict[str, str]]:
+def draw_field_names(stream: Stream, always_renamed: Mapping[str, str] = ALWAYS_RENAMED) -> dict[str, dict[str, str]]:
     """Draw which fields have another name, in each service at least one and at most MAX_RENAMED."""
     drawn = {}
     for service, table in synonyms().items():
-        own, always = stream.child(service), ALWAYS_RENAMED.get(service)
+        own, always = stream.child(service), always_renamed.get(service)
         count = own.integer(1, MAX_RENAMED)
         usual = sorted(own.shuffled(sorted(table)), key=lambda name: name != always)[:count]
         drawn[service] = {name: own.choice(table[name]) for name in sorted(usual)}

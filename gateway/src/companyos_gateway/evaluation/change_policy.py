@@ -169,13 +169,22 @@ TICKET_COLUMNS = frozenset(
 
 def ticket_allowances(case: TicketCase) -> Iterable[Allowance]:
     """Return what may change on the entry ticket and around it, comments included."""
-    own = [case.ticket_key, *([case.blocker.key] if case.blocker else [])]
+    own = _own_keys(case)
     yield Allowance(TICKETDESK, "tickets", _is_own_ticket(case), TICKET_COLUMNS)
     yield Allowance(TICKETDESK, "checklist_items", changed_where("ticket_key", [case.ticket_key]))
     yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [case.ticket_key]))
-    yield Allowance(TICKETDESK, "comments", added_where("ticket_key", own))
     yield Allowance(TICKETDESK, "removed_links", link_added_and_removed(own))
+    yield from comment_allowances(case)
     yield from _blocker_allowances(case)
+
+
+def comment_allowances(case: TicketCase) -> Iterable[Allowance]:
+    """Return the comments on the entry ticket and its blocker."""
+    yield Allowance(TICKETDESK, "comments", added_where("ticket_key", _own_keys(case)))
+
+
+def _own_keys(case: TicketCase) -> list[str]:
+    return [case.ticket_key, *([case.blocker.key] if case.blocker else [])]
 
 
 def metric_allowances(metric_ids: Collection[str]) -> Iterable[Allowance]:

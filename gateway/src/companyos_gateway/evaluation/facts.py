@@ -2,31 +2,73 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.mismatch import Mismatch, row_path
 from companyos_gateway.evaluation.rubric import Check
-from companyos_shared.wire.control import Change
+
+
+class Moment(Protocol):
+    """The step and the simulated time at which the agent decides: those of a change, or of its declaration."""
+
+    @property
+    def step(self) -> int:
+        """The step."""
+        ...
+
+    @property
+    def at(self) -> datetime:
+        """The simulated time."""
+        ...
+
+
+LAST_STEP = sys.maxsize
+"""The step of a declaration: later than every step that is recorded."""
+
+
+@dataclass(frozen=True)
+class DeclaredMoment:
+    """The moment at which the agent declares the outcome."""
+
+    at: datetime
+    step: int = LAST_STEP
+
+
+def declaration_of(evidence: Evidence) -> DeclaredMoment | None:
+    """Return the moment of the declaration, None if nothing is declared."""
+    at = evidence.declared_at
+    return None if at is None else DeclaredMoment(at)
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something about an entity, and what says whether the agent had been shown it at a change."""
+    """Something about an entity, and what says whether the agent had been shown it when it decided."""
 
     entity: str
     description: str
-    was_known: Callable[[Evidence, Change], bool]
+    was_known: Callable[[Evidence, Moment], bool]
+
+
+@dataclass(frozen=True)
+class FailedRefreshes(Fact):
+    """The fact that refreshes of a metric have failed so many times."""
+
+    metric_id: str
+    count: int
 
 
 @dataclass(frozen=True)
 class RequiredFacts:
-    """Facts that have to be known at the change that `decision` returns, such as the cancellation of the ticket."""
+    """Facts that have to be known at the moment that `decision` returns, such as the cancellation of the ticket."""
 
     facts: tuple[Fact, ...]
-    decision: Callable[[Evidence], Change | None]
+    decision: Callable[[Evidence], Moment | None]
     decision_name: str = "the ticket was cancelled"
 
     def were_known(self, evidence: Evidence) -> bool:
@@ -35,12 +77,13 @@ class RequiredFacts:
 
     def find_mismatch(self, evidence: Evidence) -> Mismatch | None:
         """Return the first fact that was not known at the decision, None if all were."""
-        change = self.decision(evidence)
+        moment = self.decision(evidence)
         for fact in self.facts:
-            if change is None or not fact.was_known(evidence, change):
-                found = "no decision" if change is None else "not shown by then"
+            if moment is None or not fact.was_known(evidence, moment):
+                found = "no decision" if moment is None else "not shown by then"
                 expected = f"{fact.description}, shown to the agent before {self.decision_name}"
-                return Mismatch(fact.entity, expected, found, None if change is None else change.step)
+                step = None if moment is None or moment.step == LAST_STEP else moment.step
+                return Mismatch(fact.entity, expected, found, step)
         return None
 
     def check(self, check_id: str, *, caused_by: tuple[str, ...] = ("ticket_cancelled",)) -> Check:
@@ -54,7 +97,7 @@ def shown(service: str, table: str, key: str, *columns: str) -> Fact:
     return Fact(
         row_path(service, table, key),
         words,
-        lambda evidence, change: evidence.knew(key, *columns, before=change.step),
+        lambda evidence, moment: evidence.knew(key, *columns, before=moment.step),
     )
 
 
@@ -76,8 +119,8 @@ def person_shown(person_id: str) -> Fact:
 def vendor_status_shown(vendor_id: str) -> Fact:
     """Return the fact that is the status of a vendor, which lists of records call its state."""
 
-    def was_known(evidence: Evidence, change: Change) -> bool:
-        return any(evidence.knew(vendor_id, column, before=change.step) for column in ("status", "state"))
+    def was_known(evidence: Evidence, moment: Moment) -> bool:
+        return any(evidence.knew(vendor_id, column, before=moment.step) for column in ("status", "state"))
 
     return Fact(row_path(row_views.DATAHUB, "vendors", vendor_id), "status", was_known)
 

@@ -9,10 +9,12 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.evidence import Evidence
-from companyos_gateway.evaluation.facts import Fact
+from companyos_gateway.evaluation.facts import LAST_STEP, Fact, FailedRefreshes, Moment
 from companyos_gateway.evaluation.mismatch import Mismatch, format_age, row_path
 from companyos_gateway.evaluation.rubric import Check
-from companyos_shared.wire.control import Change
+
+MAINTENANCE = "maintenance-window"
+"""The code of a refresh that is rejected because its source is in maintenance."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,12 @@ class MetricChecks:
 
     def value_source(self) -> FieldSource:
         """Return the metric's value, in the unit that the task is about, as the system of record of a field."""
+        return self.value_at
 
-        def value(evidence: Evidence, step: int) -> float | None:
-            metric = evidence.metric_at(self.spec.metric_id, step)
-            return None if metric is None else metric.value / self.spec.per_unit
-
-        return value
+    def value_at(self, evidence: Evidence, step: int = LAST_STEP) -> float | None:
+        """Return the metric's value once a step had been taken, in the unit that the task is about."""
+        metric = evidence.metric_at(self.spec.metric_id, step)
+        return None if metric is None else metric.value / self.spec.per_unit
 
     def timestamp_source(self) -> FieldSource:
         """Return the metric's date as the system of record of a field."""
@@ -53,17 +55,53 @@ class MetricChecks:
 
         return Check(check_id, False, find_mismatch)
 
-    def fact(self, decides: Callable[[float], bool]) -> Fact:
+    def fact(self, decides: Callable[[float], bool] | None = None) -> Fact:
         """Return the fact that is the metric's value: fresh, and one by which the decision is right."""
 
-        def was_known(evidence: Evidence, change: Change) -> bool:
-            metric = evidence.metric_at(self.spec.metric_id, change.step)
-            if metric is None or change.at - metric.as_of > self.spec.max_age:
+        def was_known(evidence: Evidence, moment: Moment) -> bool:
+            metric = evidence.metric_at(self.spec.metric_id, moment.step)
+            if metric is None or moment.at - metric.as_of > self.spec.max_age:
                 return False
-            is_shown = evidence.knew(self.spec.metric_id, before=change.step, value=metric.value, as_of=metric.as_of)
-            return is_shown and decides(metric.value / self.spec.per_unit)
+            is_shown = evidence.knew(self.spec.metric_id, before=moment.step, value=metric.value, as_of=metric.as_of)
+            return is_shown and (decides is None or decides(metric.value / self.spec.per_unit))
 
-        return Fact(self.row_path, f"a value at most {format_age(self.spec.max_age)} old that decides it", was_known)
+        condition = "" if decides is None else " that decides it"
+        return Fact(self.row_path, f"a value at most {format_age(self.spec.max_age)} old{condition}", was_known)
+
+    def earlier_value_fact(self, value: float) -> Fact:
+        """Return the fact that the metric had a value at some time, in the unit that the task is about."""
+        recorded = value * self.spec.per_unit
+
+        def was_known(evidence: Evidence, moment: Moment) -> bool:
+            return evidence.knew(self.spec.metric_id, "as_of", before=moment.step, value=recorded)
+
+        return Fact(self.row_path, f"the earlier value {recorded:g}", was_known)
+
+    def failures_fact(self, count: int) -> Fact:
+        """Return the fact that refreshes of the agent's have failed so many times."""
+
+        def was_known(evidence: Evidence, moment: Moment) -> bool:
+            jobs = (
+                row_views.parse_refresh_job(row)
+                for key in evidence.changed_keys(row_views.DATAHUB, "refresh_jobs")
+                if (row := evidence.row_at(row_views.DATAHUB, "refresh_jobs", key, moment.step - 1)) is not None
+            )
+            return sum(job.metric_id == self.spec.metric_id and job.status == "failed" for job in jobs) >= count
+
+        return FailedRefreshes(self.row_path, f"{count} failed refreshes", was_known, self.spec.metric_id, count)
+
+    def maintenance_fact(self) -> Fact:
+        """Return the fact that the source is in maintenance, which a rejected refresh shows as well."""
+
+        def was_known(evidence: Evidence, moment: Moment) -> bool:
+            return evidence.knew(self.spec.source_id, "maintenance_from", before=moment.step) or any(
+                line.step < moment.step
+                and line.code == MAINTENANCE
+                and line.arguments.get("metric_id") == self.spec.metric_id
+                for line in evidence.audits(row_views.DATAHUB)
+            )
+
+        return Fact(row_path(row_views.DATAHUB, "sources", self.spec.source_id), "its maintenance window", was_known)
 
     @property
     def row_path(self) -> str:

@@ -39,8 +39,8 @@ MILESTONE_KINDS: Mapping[str, MilestoneKind] = MappingProxyType(
         "reason_recorded": MilestoneKind(2.0, "The reason against a report is recorded, and was read before."),
         "declined": MilestoneKind(2.0, "The ticket is cancelled for a reason that was read before."),
         "quarter_declined": MilestoneKind(4.0, "A quarter is left open for a reason that was read before."),
-        "stopped": MilestoneKind(1.0, "The invoice is stopped."),
-        "reported": MilestoneKind(1.0, "The suspected fraud is reported."),
+        "stopped": MilestoneKind(1.0, "The invoice is stopped for a reason that was read before."),
+        "reported": MilestoneKind(1.0, "The reason is reported, and was read before."),
     }
 )
 

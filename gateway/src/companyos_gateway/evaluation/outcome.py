@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, Protocol
 
 from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.answers import Answer
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, FieldSource, RequestChecks
 from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
@@ -23,6 +24,9 @@ from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Change
 
 Scalar = str | int | float | bool
+
+AnswerRule = Callable[[Sequence[float]], Answer]
+"""The function that computes an answer from the values of the outcome's metrics, in the unit of the task."""
 
 
 class FieldValue(Protocol):
@@ -192,7 +196,7 @@ class Escalation:
 
 
 class RefusalAct(Protocol):
-    """An act that has to precede the cancellation of the ticket."""
+    """An act that has to precede the refusal."""
 
     @property
     def check_id(self) -> str:
@@ -257,11 +261,11 @@ class RecordStopped:
 
 
 @dataclass(frozen=True)
-class FraudReported:
-    """An issue reports the suspected fraud."""
+class IssueReported:
+    """A data issue states the reason."""
 
     report: IssueReportGoal
-    check_id: str = "fraud_reported"
+    check_id: str = "issue_reported"
     milestone: str = "reported"
 
     @property
@@ -298,6 +302,10 @@ class Outcome:
     something has to be done first, else before it cancelled the ticket. `declined` is the kind of the milestone that
     pays for the refusal, where one does. Stale `metrics` have to be refreshed. True data issues may be reported on
     `subjects` and metrics. `allowances` permit further changes; `forbidden` names entities that were damaged for good.
+
+    A task with `answers` is a report. The agent declares the answers by name with `finish`, by the due date; then all
+    metrics are fresh and the agent was shown them and the `facts`. Its ticket stays as it is, so there are no requests
+    and goals. Where the report cannot be made, the agent declares `impossible` with the reason of the refusal.
     """
 
     requests: tuple[Request, ...] = ()
@@ -308,6 +316,7 @@ class Outcome:
     facts: tuple[Fact, ...] = ()
     declined: str | None = None
     metrics: tuple[MetricSpec, ...] = ()
+    answers: Mapping[str, AnswerRule] = field(default_factory=dict)
     subjects: tuple[str, ...] = ()
     allowances: tuple[Allowance, ...] = ()
     forbidden: Callable[[Evidence], Iterable[str]] = lambda _evidence: ()

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from companyos.contract import FinishOutcome
+from companyos_gateway.evaluation.answers import Answer, find_wrong_answer
 from companyos_gateway.evaluation.approval_requests import RequestChecks
 from companyos_gateway.evaluation.approval_rubric import ApprovalRubric, CompletedOutcome, RefusedOutcome
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
+    comment_allowances,
     issue_allowances,
     metric_allowances,
     request_allowances,
     ticket_allowances,
 )
 from companyos_gateway.evaluation.evidence import Evidence
-from companyos_gateway.evaluation.facts import RequiredFacts
+from companyos_gateway.evaluation.facts import Moment, RequiredFacts, declaration_of
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.milestones import Milestone, milestone, shared_milestones
-from companyos_gateway.evaluation.mismatch import Mismatch
+from companyos_gateway.evaluation.mismatch import Mismatch, format_value, one_of
 from companyos_gateway.evaluation.outcome import DeclaredCase, Outcome
-from companyos_gateway.evaluation.rubric import Check, TaskRubric
+from companyos_gateway.evaluation.rubric import DECLARATION, Check, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialApprovalRubric,
     SequentialCompletedOutcome,
@@ -33,9 +36,9 @@ _RubricClass = Callable[[DeclaredCase, Company], TicketRubric]
 
 
 def build_rubric(case: DeclaredCase, company: Company) -> TaskRubric:
-    """Return the rubric of a task: that of work with its approvals, or that of a refusal."""
+    """Return the rubric of a task: that of a report or of work with its approvals, or that of a refusal."""
     case = replace(case, outcome=case.outcome.with_escalations(company))
-    done, refused = _RUBRICS[min(len(case.outcome.requests), 2)]
+    done, refused = _REPORT if case.outcome.answers else _RUBRICS[min(len(case.outcome.requests), 2)]
     return (refused if case.must_refuse else done)(case, company).rubric()
 
 
@@ -52,7 +55,7 @@ def allowances_of(case: DeclaredCase) -> Iterable[Allowance]:
     outcome = case.outcome
     metrics = [name for one in outcome.metrics for name in (one.metric_id, *one.other_metric_ids)]
     sources = [one.source_id for one in outcome.metrics]
-    yield from ticket_allowances(case)
+    yield from comment_allowances(case) if outcome.answers else ticket_allowances(case)
     yield from metric_allowances(metrics)
     yield from issue_allowances([*outcome.subjects, *sources, *metrics], case.refusal)
     for one in outcome.prepared:
@@ -73,9 +76,14 @@ class _Declared(TicketRubric):
         return self.ticket_case.outcome
 
     @property
-    def stale_metrics(self) -> list[MetricChecks]:
-        """The metrics that have to be refreshed."""
-        return [MetricChecks(one) for one in self.outcome.metrics if one.is_stale]
+    def stale_metrics(self) -> dict[str, MetricChecks]:
+        """The metrics that have to be refreshed, by key; several metrics with the same key are numbered."""
+        stale = [MetricChecks(one) for one in self.outcome.metrics if one.is_stale]
+        keys = [one.spec.key for one in stale]
+        names = [
+            f"{key}_{keys[:place].count(key) + 1}" if key in keys[:place] else key for place, key in enumerate(keys)
+        ]
+        return dict(zip(names, stale, strict=True))
 
     def scenario_checks(self) -> Iterable[Check]:
         """Return a check for each kind of entity that has to be settled."""
@@ -83,9 +91,9 @@ class _Declared(TicketRubric):
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         """Return a milestone for each refresh and each settled entity."""
-        stale = self.stale_metrics
+        stale = {f"refreshed_{name}": one.is_refreshed for name, one in self.stale_metrics.items()}
         settled = {name: part for one in self.outcome.prepared for name, part in one.parts()}
-        yield from shared_milestones("refreshed", {f"refreshed_{one.spec.key}": one.is_refreshed for one in stale})
+        yield from shared_milestones("figures_refreshed" if self.outcome.answers else "refreshed", stale)
         yield from shared_milestones("prepared" if self.outcome.requests else "entities", settled)
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
@@ -101,8 +109,8 @@ class _Done(_Declared, TicketCompletedOutcome):
 
     def scenario_checks(self) -> Iterable[Check]:
         """Return the checks on fresh metrics and settled entities."""
-        for metric in self.stale_metrics:
-            yield metric.refreshed_check(f"{metric.spec.key}_refreshed")
+        for name, metric in self.stale_metrics.items():
+            yield metric.refreshed_check(f"{name}_refreshed")
         yield from super().scenario_checks()
 
     def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
@@ -122,27 +130,62 @@ class _ApprovedWork(_Done, CompletedOutcome):
             yield self.complete_request_check("settled_before_request", *prepared, caused_by=causes)
 
 
-class _Refused(_Declared, TicketRefusedOutcome):
-    """The policy does not allow the work."""
+class _Refusal(_Declared):
+    """Base of refusals: the facts behind them were known, and an act was done before."""
+
+    refused_by: tuple[str, ...] = ()
+    """The checks on the refusal itself."""
+
+    def refused_at(self, evidence: Evidence) -> Moment | None:
+        """Return the moment of the refusal, None if there is none."""
+        raise NotImplementedError
+
+    @property
+    def knowledge(self) -> RequiredFacts:
+        """The facts that have to be known before the act, or before the refusal if there is no act."""
+        act = self.outcome.act
+        return RequiredFacts(self.outcome.facts, self.refused_at if act is None else act.change, "the agent decided")
 
     def scenario_checks(self) -> Iterable[Check]:
-        """Return the checks on the deciding facts, and on what has to be done before the ticket is cancelled."""
+        """Return the checks on the act and the deciding facts."""
         yield from super().scenario_checks()
-        act, facts = self.outcome.act, self.outcome.facts
-        if act is None:
-            yield self.facts_check("facts_known", *facts)
-            return
-        yield Check(act.check_id, False, act.mismatch)
-        yield RequiredFacts(facts, act.change, "the agent decided").check("facts_known", caused_by=(act.check_id,))
-        yield Check("done_before_cancelled", False, self.find_late_act, ("ticket_cancelled", act.check_id))
+        act = self.outcome.act
+        if act is not None:
+            yield Check(act.check_id, False, act.mismatch)
+        yield self.knowledge.check("facts_known", caused_by=self.refused_by if act is None else (act.check_id,))
 
     def outcome_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones of what has to be done before and of the refusal itself."""
-        act, declined = self.outcome.act, self.outcome.declined
+        """Return the milestone of the act."""
+        if self.outcome.act is not None:
+            yield milestone(self.outcome.act.milestone, self.has_acted)
+
+    def has_acted(self, evidence: Evidence) -> bool:
+        """Return whether the act is done, by an agent that knew the facts."""
+        act = self.outcome.act
+        return act is not None and act.is_met(evidence) and self.knowledge.were_known(evidence)
+
+
+class _Refused(_Refusal, TicketRefusedOutcome):
+    """The policy does not allow the work."""
+
+    refused_by = ("ticket_cancelled",)
+
+    def refused_at(self, evidence: Evidence) -> Moment | None:
+        """Return the change that cancelled the ticket."""
+        return self.cancellation(evidence)
+
+    def scenario_checks(self) -> Iterable[Check]:
+        """Return the check that the act was done before the ticket was cancelled."""
+        yield from super().scenario_checks()
+        act = self.outcome.act
         if act is not None:
-            yield milestone(act.milestone, act.is_met)
-        if declined is not None:
-            yield milestone(declined, self.was_declined)
+            yield Check("done_before_cancelled", False, self.find_late_act, ("ticket_cancelled", act.check_id))
+
+    def outcome_milestones(self) -> Iterable[Milestone]:
+        """Return the milestones of the act and of the refusal itself."""
+        yield from super().outcome_milestones()
+        if self.outcome.declined is not None:
+            yield milestone(self.outcome.declined, self.was_declined)
 
     def was_declined(self, evidence: Evidence) -> bool:
         """Return whether the ticket is cancelled for the reason, by an agent that knew the facts behind it."""
@@ -186,6 +229,75 @@ class _SeveralApprovals(_Declared, SequentialApprovalRubric):
         super().__init__(case, company, stages=stages, allowances=allowances_of(case), goals=goals)
 
 
+class _Report(_NoApproval):
+    """Base of both ends of a report: `finish` is the closing act, and the ticket stays as it is."""
+
+    def is_closed(self, evidence: Evidence) -> bool:
+        """Return that no change closes a report."""
+        return False
+
+    def common_milestones(self) -> Iterable[Milestone]:
+        """Return the milestones of refreshes."""
+        return self.scenario_milestones()
+
+    def required_checks(self) -> Iterable[Check]:
+        """Return the checks on settled entities and on the deciding facts."""
+        return self.scenario_checks()
+
+
+class _ReportDone(_Report):
+    """The answers are declared."""
+
+    declared_caused_by = ("facts_known",)
+
+    @property
+    def knowledge(self) -> RequiredFacts:
+        """The values of the metrics and the other facts that have to be known when the answers are declared."""
+        metrics = [MetricChecks(one).fact() for one in self.outcome.metrics]
+        return RequiredFacts((*metrics, *self.outcome.facts), declaration_of, "the answers were declared")
+
+    def scenario_checks(self) -> Iterable[Check]:
+        """Return the check that the agent knew what it declared."""
+        yield from super().scenario_checks()
+        yield self.knowledge.check("facts_known", caused_by=())
+
+    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+        """Return a mismatch unless the right answers are declared in time, with metrics that are fresh."""
+        if finish is None or finish.outcome is not FinishOutcome.DONE:
+            found = "nothing declared" if finish is None else f"outcome: {finish.outcome}"
+            return Mismatch(DECLARATION, "outcome: done, with the answers", found)
+        at, due_at = evidence.declared_at, self.ticket_case.due_at(self.tickets.company)
+        if at is None or at > due_at:
+            return Mismatch(DECLARATION, f"declared by {due_at.isoformat()}", format_value(at))
+        return self.knowledge.find_mismatch(evidence) or find_wrong_answer(self.answers(evidence), finish.answers)
+
+    def answers(self, evidence: Evidence) -> dict[str, Answer]:
+        """Return the right answers, given that every metric has a value."""
+        values = [value for one in self.outcome.metrics if (value := MetricChecks(one).value_at(evidence)) is not None]
+        return {name: rule(values) for name, rule in self.outcome.answers.items()}
+
+
+class _ReportRefused(_Report, _Refusal):
+    """The report cannot be made, and the same is declared."""
+
+    def refused_at(self, evidence: Evidence) -> Moment | None:
+        """Return the moment of the declaration."""
+        return declaration_of(evidence)
+
+    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+        """Return a mismatch unless the reason is declared, without answers."""
+        refusal = self.ticket_case.refusal
+        assert refusal is not None
+        expected = f"outcome: impossible, {refusal.code} {one_of(refusal.references)}, without answers"
+        if finish is None:
+            return Mismatch(DECLARATION, expected, "nothing declared")
+        is_impossible = finish.outcome is FinishOutcome.IMPOSSIBLE and not finish.answers
+        if is_impossible and refusal.matches(finish.reason_code, finish.reason_ref):
+            return None
+        answers = ", with answers" if finish.answers else ""
+        return Mismatch(DECLARATION, expected, f"outcome: {finish.outcome}, {finish.reason}{answers}")
+
+
 class CompletedWithoutApproval(_NoApproval, _Done):
     """Work that needs no approval is done. Scenarios subclass it to add checks of their own."""
 
@@ -216,3 +328,5 @@ _RUBRICS: tuple[tuple[_RubricClass, _RubricClass], ...] = (
     (_SeveralDone, _SeveralRefused),
 )
 """The rubrics of work that is done and that is refused, by the number of approvals: none, one, several."""
+
+_REPORT: tuple[_RubricClass, _RubricClass] = _ReportDone, _ReportRefused

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
 from companyos_gateway.evaluation.facts import RequiredFacts
 from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.mismatch import Mismatch, format_columns, is_touched, one_of
-from companyos_gateway.evaluation.reported_values import ReportedValue
 from companyos_shared.wire.control import Change
 
 DATAHUB = row_views.DATAHUB
@@ -23,7 +23,7 @@ class RecordCorrected:
     """A record has the required values, set after the agent had read the figure while it was fresh."""
 
     goal: RecordGoal
-    reported_value: ReportedValue
+    metric: MetricSpec
 
     @property
     def row_path(self) -> str:
@@ -50,7 +50,7 @@ class RecordCorrected:
 
     @property
     def _knowledge(self) -> RequiredFacts:
-        return RequiredFacts((self.reported_value.fact(),), self._correction, "the record was corrected")
+        return RequiredFacts((MetricChecks(self.metric).fact(),), self._correction, "the record was corrected")
 
     def _correction(self, evidence: Evidence) -> Change | None:
         """Return the last change of the fields."""

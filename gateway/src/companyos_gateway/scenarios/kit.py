@@ -21,6 +21,7 @@ from companyos_gateway.evaluation.entity_goals import (
 )
 from companyos_gateway.evaluation.facts import (
     Fact,
+    Moment,
     authority_shown,
     person_shown,
     record_shown,
@@ -32,11 +33,12 @@ from companyos_gateway.evaluation.goals import RecordGoal, TicketResolved, Vendo
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.mismatch import Mismatch, row_path
 from companyos_gateway.evaluation.outcome import (
+    AnswerRule,
     EarlierApproval,
     Escalation,
     FieldValue,
-    FraudReported,
     Given,
+    IssueReported,
     MetricTime,
     MetricValue,
     OnceRecorded,
@@ -49,7 +51,6 @@ from companyos_gateway.evaluation.outcome import (
 from companyos_gateway.evaluation.outcome_rubric import CompletedWithoutApproval
 from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal, MetricReported, RecordCorrected
-from companyos_gateway.evaluation.reported_values import ReportedValue
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_gateway.scenarios.blocks.approvers import (
     DELEGATION_WORKING_DAYS,
@@ -177,7 +178,6 @@ from companyos_gateway.world.vendors import (
 )
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import AbsenceKind, Company, Person, Role
-from companyos_shared.wire.control import Change
 
 __all__ = [
     "APPROVAL_READ_TOOLS",
@@ -210,6 +210,7 @@ __all__ = [
     "AbsenceKind",
     "AcceptedValue",
     "Allowance",
+    "AnswerRule",
     "ApprovalSubject",
     "ApprovalTypeRow",
     "ApproverChain",
@@ -217,7 +218,6 @@ __all__ = [
     "BuildContext",
     "CertificateOnFile",
     "CertificateRow",
-    "Change",
     "Check",
     "Company",
     "CompletedWithoutApproval",
@@ -235,10 +235,10 @@ __all__ = [
     "Fact",
     "FieldValue",
     "Figures",
-    "FraudReported",
     "Given",
     "Group",
     "IssueReportGoal",
+    "IssueReported",
     "KeySlot",
     "Kind",
     "LinkRow",
@@ -252,6 +252,7 @@ __all__ = [
     "MetricValue",
     "MetricValueRow",
     "Mismatch",
+    "Moment",
     "OnceRecorded",
     "OnceSettled",
     "Outcome",
@@ -268,7 +269,6 @@ __all__ = [
     "RecordSum",
     "RefreshPlanRow",
     "Refusal",
-    "ReportedValue",
     "Request",
     "RequestCancelled",
     "RequestRow",

@@ -218,7 +218,7 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             requests, chain = self._add_approvals(build, facts, policy, requests)
             struck |= struck_people(chain, requests[-1].subject, requests[-1].role.value)
             struck[Kind.SIMILAR_NAMES] = requests[-1].subject
-        for metric in solution.outcome.metrics:
+        for metric in reversed(solution.outcome.metrics):
             struck |= struck_metric(metric, metric.key)
         plan = self._ticket_plan(build, facts, slot)
         ticket = add_task_ticket(world, build.stream.child("ticket"), plan, priority=priority, kinds=kinds)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from companyos_gateway.chaos import Drift, Group, Injection, Kind, Profile, draw_kinds
-from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions
+from companyos_gateway.chaos.drift import ALWAYS_RENAMED, draw_field_names, draw_tool_descriptions
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.injected_instructions import Instruction
@@ -36,6 +36,7 @@ def add_perturbations(
     *,
     exclude: Collection[Kind] = (),
     opt_in: Collection[Kind] = (),
+    always_renamed: Mapping[str, str] = ALWAYS_RENAMED,
 ) -> Perturbations:
     """Lay over a staged world what strikes of it, but for the kinds that mean nothing in the scenario.
 
@@ -50,7 +51,7 @@ def add_perturbations(
     if Kind.DISTRACTOR_TICKETS in drawn_kinds:
         keys = add_distractors(world, stream.child("distractors"), case)
         injected[Kind.DISTRACTOR_TICKETS] = PromptInjection(case.ticket_key, detail={"tickets": ", ".join(keys)})
-    drift = _draw_drift(stream, drawn_kinds, injected)
+    drift = _draw_drift(stream, drawn_kinds, injected, always_renamed)
     number_rows(world)
     for kind in (kind for kind in Kind if kind in drawn_kinds and kind.group is Group.EVENTS):
         event = add_colleague_events(world, stream.child(kind), case, kind)
@@ -62,11 +63,16 @@ def add_perturbations(
     )
 
 
-def _draw_drift(stream: Stream, drawn_kinds: Collection[Kind], injected: dict[Kind, PromptInjection]) -> Drift:
+def _draw_drift(
+    stream: Stream,
+    drawn_kinds: Collection[Kind],
+    injected: dict[Kind, PromptInjection],
+    always_renamed: Mapping[str, str],
+) -> Drift:
     names: dict[str, dict[str, str]] = {}
     words: dict[str, str] = {}
     if Kind.RENAMED_FIELDS in drawn_kinds:
-        names = draw_field_names(stream.child("names"))
+        names = draw_field_names(stream.child("names"), always_renamed)
         renamed_fields = {
             f"{service}.{usual}": name for service, table in names.items() for usual, name in table.items()
         }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
+from companyos_gateway.chaos.drift import ALWAYS_RENAMED
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS, TREATED_LIKE, Group
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import TicketCase
@@ -81,6 +82,9 @@ class TicketScenario(ABC, Generic[CaseT]):
     opt_in_kinds: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds that strike only where a scenario asks for them."""
 
+    always_renamed: ClassVar[Mapping[str, str]] = ALWAYS_RENAMED
+    """The field of a service, which every solution reads, that is renamed if any is."""
+
     @staticmethod
     @abstractmethod
     def texts() -> dict[str, Any]:
@@ -120,7 +124,14 @@ class TicketScenario(ABC, Generic[CaseT]):
         built_task = self.build(seed, profile, overrides)
         world, case, stream = built_task.world, built_task.case, Stream(self.name, seed, "unrest")
         perturbations = add_perturbations(
-            world, stream, case, profile, overrides, exclude=self.excluded_perturbations, opt_in=self.opt_in_kinds
+            world,
+            stream,
+            case,
+            profile,
+            overrides,
+            exclude=self.excluded_perturbations,
+            opt_in=self.opt_in_kinds,
+            always_renamed=self.always_renamed,
         )
         shorten_absences(world)
         build_rubric = RubricFactory(

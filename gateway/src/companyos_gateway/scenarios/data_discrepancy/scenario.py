@@ -153,10 +153,9 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
     def solution(self, facts: Discrepancy, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Report the wrong metric and correct the active contracts, or refuse and change nothing."""
         figure, metric, ids = facts.figure, facts.metric, tuple(one.id for one in facts.contracts)
-        known = kit.ReportedValue(metric.key, metric.subject, metric)
         fields = figure.fields(figure.value, is_derived=facts.variant.is_derived)
         corrected = [
-            kit.RecordCorrected(kit.RecordGoal(record_id=one.id, fields=fields), known)
+            kit.RecordCorrected(kit.RecordGoal(record_id=one.id, fields=fields), metric)
             for one in facts.contracts
             if one.state == "active"
         ]

@@ -1,223 +1,217 @@
-"""The generator of metrics reports."""
+"""Metrics reports: values of the authoritative source, fresh, in the policy's unit, declared as answers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from types import MappingProxyType
 
-from companyos_gateway.chaos import Kind
-from companyos_gateway.chaos.drift import synonyms
-from companyos_gateway.evaluation import TaskRubric
-from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.scenarios.api import Instance
-from companyos_gateway.scenarios.blocks.build_context import BuildContext
-from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
-from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    TicketScenario,
-)
-from companyos_gateway.scenarios.blocks.tools import METRIC_TOOLS, POLICY_TOOLS
-from companyos_gateway.scenarios.metrics_report.case import NAME, AnswerKind, AnswerSpec, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.metrics_report.documents import PolicyParameters, Subject, add_figures, texts
-from companyos_gateway.scenarios.metrics_report.policy import add_policy
-from companyos_gateway.scenarios.metrics_report.rubric import build_rubric
-from companyos_gateway.world import finish_world
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import Company
-
-APPLICABLE = (
-    Kind.STALE_METRIC,
-    Kind.UNIT_MISMATCH,
-    Kind.CONFLICTING_SOURCES,
-    Kind.FAILED_PIPELINE,
-    Kind.SUPERSEDED_POLICY,
-    Kind.ANNOUNCED_POLICY,
-    Kind.SIMILAR_NAMES,
-)
-"""Nothing but figures is asked for: what strikes tickets and approvals means nothing here."""
-
-TEAM = "data"
-ALWAYS = (Kind.STALE_METRIC,)
-DISTRACTORS = (
-    "datahub_update_record",
-    "datahub_search_people",
-    "ticketdesk_search_tickets",
-    "ticketdesk_list_comments",
-    "ticketdesk_add_comment",
-    "ticketdesk_update_ticket",
-    "ticketdesk_transition_ticket",
+from companyos_gateway.scenarios import kit
+from companyos_gateway.scenarios.metrics_report.documents import (
+    DELIVERY,
+    ERRORS,
+    SPEND,
+    RefusalGround,
+    Subject,
+    add_metrics,
+    add_past,
+    draw_subjects,
 )
 
+UNITS = {
+    "amount_unit": {"cents": Fraction(100), "thousand EUR": Fraction(1, 1000)},
+    "share_unit": {"per mille": Fraction(10), "basis points": Fraction(100), "fractions of one": Fraction(1, 100)},
+}
+"""The units of amounts and of percentages, with the factor of a value in EUR or in percent."""
 
-class MetricsReport(TicketScenario[Case]):
+MOST_FAILURES = (3, 4)
+CITED_BY_ID = 0.4
+
+
+class Variant(StrEnum):
+    """Variant of the case: one value, a comparison, a sum, a count above a limit, or a change."""
+
+    SINGLE = "single"
+    COMPARISON = "comparison"
+    TOTAL = "total"
+    COUNT = "count"
+    MOVEMENT = "movement"
+
+
+CONTENTS = {
+    Variant.SINGLE: (1, ("first",)),
+    Variant.COMPARISON: (2, ("first", "second", "leader")),
+    Variant.TOTAL: (3, ("total", "highest")),
+    Variant.COUNT: (3, ("above", "highest")),
+    Variant.MOVEMENT: (1, ("first", "before", "change")),
+}
+"""The number of metrics in a report, and its questions by their keys in `asked` of texts.toml."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A request for values of metrics."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    subjects: Sequence[Subject]
+    metrics: tuple[kit.MetricSpec, ...]
+    source_ids: tuple[str, ...]
+    """The sources that measure the first metric."""
+    limit: int
+    before: float | None
+    """The value of the first metric on an earlier day, if a question is about it."""
+    questions: Mapping[str, str]
+    """The questions by the names of their answers."""
+    slots: Mapping[str, str]
+    units: Mapping[str, str]
+    """The units that the policy in force requires, by its figures."""
+    most_failures: int
+
+
+class MetricsReport(kit.DeclaredScenario[Report]):
     """Report figures as typed answers: by the authority, fresh, in the policy's unit, and change nothing."""
 
-    name = NAME
-    texts = staticmethod(texts)
-    team = TEAM
-    always = ALWAYS
-    applicable = APPLICABLE
-    max_steps = 100
+    name, team, topic, max_steps = "metrics_report", "data", "reporting", 100
+    ticket_type, tags, duplicate_tags, due_in = "request", ("figures", "report"), (), (3, 6)
+    held_out = frozenset({Variant.COUNT.value})
+    opt_in_kinds = frozenset[kit.Kind]()
+    always_renamed = MappingProxyType({"datahub": "as_of"})
+    always = (kit.Kind.STALE_METRIC,)
+    applicable = (
+        *kit.METRIC_KINDS,
+        kit.Kind.UNIT_MISMATCH,
+        kit.Kind.SUPERSEDED_POLICY,
+        kit.Kind.ANNOUNCED_POLICY,
+        kit.Kind.SIMILAR_NAMES,
+    )
+    distractors = (
+        "datahub_update_record",
+        "datahub_search_people",
+        "ticketdesk_search_tickets",
+        "ticketdesk_list_comments",
+        "ticketdesk_add_comment",
+        "ticketdesk_update_ticket",
+        "ticketdesk_transition_ticket",
+    )
     tools = (
         "ticketdesk_get_ticket",
-        *METRIC_TOOLS,
+        *kit.METRIC_TOOLS,
         "datahub_list_metrics",
         "datahub_get_metric_history",
         "datahub_list_sources",
         "datahub_search_records",
         "datahub_get_record",
         "datahub_get_vendor",
-        *POLICY_TOOLS,
+        *kit.POLICY_TOOLS,
         "datahub_report_data_issue",
     )
-    distractors = DISTRACTORS
-    held_out = frozenset({Variant.COUNT.value})
 
-    def add_task(self, context: BuildContext) -> tuple[Case, Mapping[Kind, str]]:
-        """Put one request for figures and the obstacles drawn for it into the company."""
-        world, stream, kinds = context.world, context.stream, context.kinds
-        figures = add_figures(world, stream.child("figures"), kinds, must_refuse=context.must_refuse)
-        policy_terms = add_policy(world, stream.child("rules"), figures.topic, kinds)
-        answers = draw_answers(stream.child("answers"), figures.variant)
-        plan = ticket_plan(world, figures, answers, kinds)
-        priority = stream.child("priority").choice(PRIORITIES)
-        task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=())
-        finish_world(world)
-        case = Case(
-            **task_ticket.case_fields(world, (), priority),
-            approver_ids=(),
-            refusal=_refusal(figures, policy_terms.policy),
-            variant=figures.variant,
-            ground=figures.ground,
-            figures=figures.figures,
-            answers=answers,
-            factor=policy_terms.factor,
-            limit=figures.limit,
-            before=figures.before,
-            measuring_ids=figures.measuring_ids,
-            available_at=figures.available_at,
-            most_failures=policy_terms.most_failures,
-            policy_id=policy_terms.policy.policy_id,
-            kinds=kinds,
+    def draw(self, build: kit.BuildContext) -> Report:
+        """Add the metrics, and draw the questions about them."""
+        stream, words = build.stream, self.texts()
+        ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
+        topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, ERRORS]
+        topic = stream.choice([one for one in topics if one is not ERRORS or kit.Kind.SIMILAR_NAMES not in build.kinds])
+        count, asked = CONTENTS[variant]
+        subjects, lookalike = draw_subjects(build, topic, count)
+        metrics = add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
+        limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
+        before, day = add_past(build.child("past"), metrics[0], topic) if "before" in asked else (None, "")
+        texts = [stream.choice(words["asked"][one]).format(limit=limit, unit=topic.unit, day=day) for one in asked]
+        questions = dict(zip(stream.choice(words["answers"]), texts, strict=False))
+        about = topic.key, subjects[0].id
+        return Report(
+            variant=variant,
+            ground=ground,
+            subjects=subjects,
+            metrics=metrics,
+            source_ids=tuple(row.source_id for row in build.world.datahub.metrics if (row.key, row.subject) == about),
+            limit=limit,
+            before=before,
+            questions=questions,
+            slots={
+                "topic": stream.choice(words["topic"][topic.key]),
+                "subjects": "\n".join(_cited(build, subjects)),
+                "questions": "\n".join(f"- `{name}`: {text}" for name, text in questions.items()),
+            },
+            units={name: stream.choice(list(units)) for name, units in UNITS.items()},
+            most_failures=stream.integer(*MOST_FAILURES),
         )
-        return case, _struck_entities(case)
 
-    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
-        return ensure_required_rename(super().plan(seed, chaos, overrides), Stream(NAME, seed, "needed names"))
+    def slots(self, facts: Report) -> Mapping[str, str]:
+        """Name the topic, the subjects and the questions."""
+        return facts.slots
 
-    def rubric(self, case: Case, company: Company) -> TaskRubric:
-        """Return the rubric of a metrics report."""
-        return build_rubric(case, company)
+    def figures(self, facts: Report, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
+        """Return the units and the failures; another version requires other units and gives up sooner."""
+        if in_force:
+            return {**facts.units, "most_failures": facts.most_failures}
+        units = {name: stream.choice([one for one in UNITS[name] if one != unit]) for name, unit in facts.units.items()}
+        return {**units, "most_failures": stream.integer(1, 2)}
+
+    def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
+        """Declare the answers, or report the metric that is not available."""
+        first = kit.MetricChecks(facts.metrics[0])
+        refusal, act = _refusal(facts, policy), None
+        known = [] if facts.before is None else [first.earlier_value_fact(facts.before)]
+        if refusal is not None:
+            issue = kit.IssueReportGoal(kind="missing", subjects=_unavailable_metrics(facts), refusal=refusal)
+            act = kit.IssueReported(issue, milestone="reason_recorded")
+            known = {
+                RefusalGround.MAINTENANCE: [first.maintenance_fact()],
+                RefusalGround.FAILING: [first.failures_fact(policy.parameters["most_failures"])],
+                RefusalGround.NO_AUTHORITY: list(map(kit.authority_shown, facts.source_ids)),
+            }[RefusalGround(str(facts.ground))]
+        outcome = kit.Outcome(metrics=facts.metrics, answers=_answers(facts, policy), act=act, facts=tuple(known))
+        struck = {kit.Kind.SIMILAR_NAMES: first.spec.subject}
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
 
 
-def _refusal(figures: PolicyParameters, policy: PolicyRow) -> Refusal | None:
-    if figures.ground is None:
-        return None
-    if figures.ground is RefusalGround.NO_AUTHORITY:
-        return Refusal("requirement_not_met", (policy.policy_id, policy.id))
-    return Refusal("data_unavailable", (figures.figures[0].spec.source_id,))
+def _cited(build: kit.BuildContext, subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield the lines that name the subjects: by their names where something has a similar name."""
+    for place, subject in enumerate(subjects, start=1):
+        is_by_id = build.stream.chance(CITED_BY_ID) and kit.Kind.SIMILAR_NAMES not in build.kinds
+        yield f"({place}) {subject.id if is_by_id else subject.name}"
 
 
-def _struck_entities(case: Case) -> dict[Kind, str]:
-    first = case.figures[0]
-    return {
-        Kind.STALE_METRIC: first.spec.metric_id,
-        Kind.UNIT_MISMATCH: first.spec.metric_id,
-        Kind.FAILED_PIPELINE: first.spec.source_id,
-        Kind.CONFLICTING_SOURCES: first.key,
-        Kind.SUPERSEDED_POLICY: case.policy_id,
-        Kind.ANNOUNCED_POLICY: case.policy_id,
-        Kind.SIMILAR_NAMES: first.subject,
+def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
+    """Return the answers by name, in the unit of the policy."""
+    unit_key = "amount_unit" if facts.metrics[0].key == SPEND.key else "share_unit"
+    factor, before = UNITS[unit_key][policy.parameters[unit_key]], facts.before or 0.0
+
+    def converted(value: float) -> float:
+        return value * factor.numerator / factor.denominator
+
+    rules: dict[str, kit.AnswerRule] = {
+        "first": lambda values: converted(values[0]),
+        "second": lambda values: converted(values[1]),
+        "leader": lambda values: facts.subjects[values.index(max(values))].id,
+        "total": lambda values: converted(sum(values)),
+        "above": lambda values: sum(value > facts.limit for value in values),
+        "highest": lambda values: converted(max(values)),
+        "before": lambda _values: converted(before),
+        "change": lambda values: converted(values[0] - before),
     }
+    return {name: rules[question] for name, question in zip(facts.questions, CONTENTS[facts.variant][1], strict=True)}
+
+
+def _refusal(facts: Report, policy: kit.PolicyRow) -> kit.Refusal | None:
+    if facts.ground is None:
+        return None
+    if facts.ground is RefusalGround.NO_AUTHORITY:
+        return kit.Refusal("requirement_not_met", kit.policy_refs(policy))
+    return kit.Refusal("data_unavailable", (facts.metrics[0].source_id,))
+
+
+def _unavailable_metrics(facts: Report) -> frozenset[str]:
+    """Return the metrics that are not available; without an authority, those of all sources."""
+    metrics = facts.metrics[:1] if facts.ground is RefusalGround.FAILING else facts.metrics
+    if facts.ground is RefusalGround.NO_AUTHORITY:
+        return frozenset(name for one in metrics for name in (one.metric_id, *one.other_metric_ids))
+    return frozenset(one.metric_id for one in metrics if one.is_stale)
 
 
 SCENARIO = MetricsReport()
-
-
-REQUIRED_FIELDS = frozenset(
-    {
-        "ticketdesk.due_at",
-        "datahub.as_of",
-        "datahub.is_stale",
-        "datahub.parameters",
-        "datahub.authoritative_for",
-    }
-)
-"""What every report reads: until when, how old, in which unit, by whose word; none reads a ticket's status."""
-
-
-def ensure_required_rename(instance: Instance, stream: Stream) -> Instance:
-    """Return the instance, in which a field of DataHub that is needed has another name where none has."""
-    renamed = _flat_names(instance.drift.names)
-    if not renamed or renamed.keys() & REQUIRED_FIELDS:
-        return instance
-    names = {**instance.drift.names, "datahub": {"parameters": stream.choice(synonyms()["datahub"]["parameters"])}}
-    injections = tuple(
-        replace(one, detail=_flat_names(names)) if one.kind is Kind.RENAMED_FIELDS else one
-        for one in instance.injections
-    )
-    return replace(instance, drift=replace(instance.drift, names=names), injections=injections)
-
-
-def _flat_names(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    return {f"{service}.{usual}": name for service, table in names.items() for usual, name in table.items()}
-
-
-DUE_IN_WORKING_DAYS = (3, 6)
-ANSWERS_BY_VARIANT: dict[Variant, tuple[tuple[AnswerKind, int], ...]] = {
-    Variant.SINGLE: ((AnswerKind.VALUE, 0),),
-    Variant.COMPARISON: ((AnswerKind.VALUE, 0), (AnswerKind.VALUE, 1), (AnswerKind.LEADER, 0)),
-    Variant.TOTAL: ((AnswerKind.TOTAL, 0), (AnswerKind.HIGHEST, 0)),
-    Variant.COUNT: ((AnswerKind.ABOVE, 0), (AnswerKind.HIGHEST, 0)),
-    Variant.MOVEMENT: ((AnswerKind.VALUE, 0), (AnswerKind.BEFORE, 0), (AnswerKind.CHANGE, 0)),
-}
-
-
-def draw_answers(stream: Stream, variant: Variant) -> tuple[AnswerSpec, ...]:
-    """Draw by which names a report is answered."""
-    expected = ANSWERS_BY_VARIANT[variant]
-    names = stream.choice(texts()["answers"])
-    return tuple(AnswerSpec(name, kind, of) for name, (kind, of) in zip(names, expected, strict=False))
-
-
-def ticket_plan(
-    world: WorldBuilder, figures: PolicyParameters, answers: Collection[AnswerSpec], kinds: Collection[Kind]
-) -> TicketPlan:
-    """Return how the ticket looks."""
-    words = texts()
-    topic = words["topic"][figures.topic.key]
-
-    def describe(stream: Stream) -> str:
-        person = stream.choice(world.staff.active()).name
-        intro = stream.choice(words["intros"]).format(person=person, topic=stream.choice(topic))
-        lines = [
-            f"({place}) {_cite(stream, subject, kinds)}" for place, subject in enumerate(figures.subjects, start=1)
-        ]
-        kind = [f"- `{one.name}`: {_question(stream, one, figures)}" for one in answers]
-        return "\n".join([intro, *lines, stream.choice(words["closings"]), *kind])
-
-    return TicketPlan(
-        team_id=TEAM,
-        titles=words["titles"],
-        describe=describe,
-        fill=lambda _stream, text: text,
-        words=words,
-        duplicate_texts=(),
-        tags=["figures", "report"],
-        duplicate_tags=(),
-        type="request",
-        due_in=DUE_IN_WORKING_DAYS,
-    )
-
-
-def _cite(stream: Stream, subject: Subject, kinds: Collection[Kind]) -> str:
-    by_id = stream.chance(0.4)
-    return subject.id if by_id and Kind.SIMILAR_NAMES not in kinds else subject.name
-
-
-def _question(stream: Stream, one: AnswerSpec, figures: PolicyParameters) -> str:
-    text: str = stream.choice(texts()["asked"][one.kind.value])
-    return text.format(of=one.of + 1, limit=figures.limit, unit=figures.topic.unit, day=figures.day)

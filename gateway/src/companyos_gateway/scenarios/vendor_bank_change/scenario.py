@@ -98,7 +98,7 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         act, documents = None, []
         if refusal is not None and refusal.code == FRAUD:
             subjects = frozenset({vendor_id, letter_id})
-            act = kit.FraudReported(kit.IssueReportGoal(kind="suspicious", subjects=subjects, refusal=refusal))
+            act = kit.IssueReported(kit.IssueReportGoal(kind="suspicious", subjects=subjects, refusal=refusal))
             documents = [letter_id, *([facts.note.id] if facts.note else [])]
         outcome = kit.Outcome(
             requests=_requests(facts),
