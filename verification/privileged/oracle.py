@@ -1,35 +1,29 @@
-"""Privileged oracle for one approval; it reads only data that the episode creates."""
+"""Base of the privileged oracle: the work on the ticket. It reads only data that the episode creates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from companyos_gateway.evaluation.cases import BlockerResolution, TicketCase
-from companyos_players import ApprovalSkill, TicketSkill, ToolClient, ToolRefusedError
+from companyos_gateway.evaluation.cases import BlockerResolution
+from companyos_gateway.evaluation.outcome import DeclaredCase
+from companyos_players import TicketSkill, ToolClient, ToolRefusedError
 from companyos_players.approvals import default_answer
 from companyos_players.tickets import STATUS_CHANGED
 
-LONGEST_REFRESH_MINUTES = 95
-JUSTIFICATION = "Checked against the policy in force; everything that it asks for is in place."
 
-CaseT = TypeVar("CaseT", bound=TicketCase)
+class PrivilegedOracle:
+    """Works the ticket of a known instance; `execute` does what the ticket asks for."""
 
-
-class PrivilegedOracle(Generic[CaseT]):
-    """Solves a known instance; scenarios define the request and its consequences."""
-
-    type_key = ""
     answers: Mapping[str, str] = MappingProxyType({})
     """The answers that approvers accept, by question."""
 
-    def __init__(self, case: CaseT, client: ToolClient) -> None:
+    def __init__(self, case: DeclaredCase, client: ToolClient) -> None:
         self.case = case
         self.client = client
         self.ticket = TicketSkill(client, case.ticket_key)
-        self.approvals = ApprovalSkill(client, {"key": self.type_key}, own_id=case.agent_id, answer=self.answer)
 
     async def answer(self, text: str) -> str:
         """Return the accepted answer to a question, which may be repeated after an introduction."""
@@ -80,23 +74,11 @@ class PrivilegedOracle(Generic[CaseT]):
         return ticket
 
     async def execute(self) -> None:
-        """Get the approval, link it and apply its consequences."""
-        request_id = await self.approval()
-        await self.ticket.link_approval(request_id)
-        await self.follow_up(request_id)
-
-    async def learn(self) -> None:
-        """Read the evidence for a refusal that the rubric requires."""
-
-    async def follow_up(self, request_id: str) -> None:
-        """Apply what the approval allows."""
-
-    def subject(self) -> str:
-        """Return the subject of the request."""
+        """Do what the ticket asks for."""
         raise NotImplementedError
 
-    async def fields(self) -> dict[str, Any]:
-        """Return the fields of the request."""
+    async def learn(self) -> None:
+        """Read the facts on which the refusal rests, and do what has to be done before it."""
         raise NotImplementedError
 
     async def unblock(self) -> None:
@@ -116,11 +98,3 @@ class PrivilegedOracle(Generic[CaseT]):
             await self.client.wait(max(1, minutes))
         if self.case.first_status == "blocked":
             await self.ticket.transition("open")
-
-    async def approval(self) -> str:
-        """Get the approval and return its id."""
-        while True:
-            fields, approver_id = await self.fields(), self.case.approver_ids[0]
-            request_id = await self.approvals.submit(self.subject(), approver_id, fields, JUSTIFICATION)
-            if await self.approvals.await_decision(request_id) == "approved":
-                return request_id

@@ -41,9 +41,11 @@ from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
-from verification.privileged.oracle import JUSTIFICATION, LONGEST_REFRESH_MINUTES, PrivilegedOracle
+from verification.privileged.oracle import PrivilegedOracle
 
 COLLEAGUE_WAIT_MINUTES = 1440
+LONGEST_REFRESH_MINUTES = 95
+JUSTIFICATION = "Checked against the policy in force; everything that it asks for is in place."
 READS = {
     "datahub.records": ("datahub_get_record", "record_id"),
     "datahub.vendors": ("datahub_get_vendor", "vendor_id"),
@@ -58,7 +60,7 @@ READS = {
 _ROW_PATH = re.compile(r"(?P<table>[a-z.]+)\[(?P<key>.+)\]")
 
 
-class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
+class OutcomeOracle(PrivilegedOracle):
     """Brings about a declared outcome."""
 
     def __init__(self, case: DeclaredCase, client: ToolClient) -> None:
@@ -121,8 +123,12 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
         """Settle the entities, then get the approval and what follows from it."""
         if not self.has_parts:
             await self.settle()
-        if self.case.outcome.requests:
-            await super().execute()
+        if not self.case.outcome.requests:
+            return
+        request_id = await self.approval()
+        await self.ticket.link_approval(request_id)
+        for goal in self.case.outcome.goals:
+            await self.reach(goal, request_id)
 
     @property
     def has_parts(self) -> bool:
@@ -300,11 +306,6 @@ class OutcomeOracle(PrivilegedOracle[DeclaredCase]):
             if all(record["state"] == value.state for record in records):
                 return sum(record["fields"][value.field] for record in records)
             await self.client.wait(COLLEAGUE_WAIT_MINUTES)
-
-    async def follow_up(self, request_id: str) -> None:
-        """Reach the goals that the approval permits."""
-        for goal in self.case.outcome.goals:
-            await self.reach(goal, request_id)
 
     async def wait_until(self, moment: datetime) -> None:
         """Wait for a moment."""
