@@ -7,7 +7,7 @@ from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.scenarios.blocks.ticket_scenario import draw_chaos
+from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.instances import planned

@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.backlog_triage.documents import Sweep
-from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
+from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.scenarios.budget_transfer.scenario import Transfer
 from companyos_gateway.scenarios.budget_transfer.scenario import Variant as Asked
 from companyos_gateway.scenarios.incident_response.documents import Incident
@@ -22,9 +21,9 @@ HARD = 4
 
 
 @cache
-def _staged(name: str, seed: int) -> BuiltTask[Any]:
+def _staged(name: str, seed: int) -> BuiltTask:
     module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    staged: BuiltTask[Any] = module.SCENARIO.build(seed, profile_for(HARD), {})
+    staged: BuiltTask = module.SCENARIO.build(seed, profile_for(HARD), {})
     return staged
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import date
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import pytest
 
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
+from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.world.seed_documents.datahub import RecordRow
 
 SEEDS = range(30)
@@ -18,13 +17,13 @@ HARD = 4
 
 
 @cache
-def _build(name: str, seed: int) -> BuiltTask[Any]:
+def _build(name: str, seed: int) -> BuiltTask:
     module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    built: BuiltTask[Any] = module.SCENARIO.build(seed, profile_for(HARD), {})
+    built: BuiltTask = module.SCENARIO.build(seed, profile_for(HARD), {})
     return built
 
 
-def _documents(built: BuiltTask[Any], document_type: str) -> list[RecordRow]:
+def _documents(built: BuiltTask, document_type: str) -> list[RecordRow]:
     records = [one for one in built.world.datahub.records if one.kind == "document"]
     return [one for one in records if one.fields.get("document_type") == document_type]
 

@@ -16,8 +16,7 @@ import companyos_gateway
 from companyos_gateway.chaos import Profile
 from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.blocks.declared_scenario import ScenarioCase
-from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
+from companyos_gateway.scenarios.blocks.task import BuiltTask, ScenarioCase
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, LicenseRenewal
 from companyos_gateway.scenarios.validation import check_brief_formats, check_catalogue, check_scenarios
@@ -30,7 +29,7 @@ PACKAGE = Path(companyos_gateway.__file__).parent
 class Renewal(LicenseRenewal):
     """Licence renewals with the words of the scenario."""
 
-    def texts(self) -> dict[str, Any]:  # type: ignore[override]
+    def texts(self) -> dict[str, Any]:
         """Return the scenario's texts.toml."""
         return SCENARIO.texts()
 
@@ -38,10 +37,10 @@ class Renewal(LicenseRenewal):
 class Reworded(Renewal):
     """Licence renewals whose brief says more than it may."""
 
-    def __init__(self, more: Callable[[BuiltTask[ScenarioCase]], str]) -> None:
+    def __init__(self, more: Callable[[BuiltTask], str]) -> None:
         self._more = more
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[ScenarioCase]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
         """Stage a renewal, and let its brief say more."""
         staged = super().build(seed, profile, overrides)
         return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
@@ -65,7 +64,7 @@ class Idle(Renewal):
 class Broken(Renewal):
     """Licence renewals that nobody can stage."""
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[ScenarioCase]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
         """Stage nothing."""
         raise KeyError("days")
 
@@ -88,7 +87,7 @@ class Strange(Renewal):
         lambda _staged: "It costs 4,500.",
     ],
 )
-def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[BuiltTask[ScenarioCase]], str]) -> None:
+def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[BuiltTask], str]) -> None:
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs: .* names "):
         check_scenarios({NAME: Reworded(more)})
 
@@ -132,7 +131,7 @@ def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slo
 @pytest.mark.parametrize(
     ("scenario", "output"),
     [
-        (Idle(), rf"^{NAME}/rubric\.py: no check fails when nothing is done"),
+        (Idle(), rf"^{NAME}/scenario\.py: no check fails when nothing is done"),
         (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
         (Strange(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
     ],

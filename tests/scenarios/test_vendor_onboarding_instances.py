@@ -11,8 +11,8 @@ import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec
-from companyos_gateway.scenarios.blocks.declared_scenario import ScenarioCase
-from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_SHARE, BuiltTask, draw_chaos
+from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_SHARE, draw_chaos
+from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.scenarios.vendor_onboarding.scenario import METRIC_KEY, SCENARIO, TYPE_KEY, Onboarding
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
@@ -24,7 +24,7 @@ SEEDS = range(10)
 Documents = dict[str, dict[str, Any]]
 
 
-def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[ScenarioCase], Documents, Company]:
+def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask, Documents, Company]:
     staged = SCENARIO.build(seed, profile_for(level), overrides)
     documents = staged.world.documents("draw")
     return staged, documents, Company.model_validate(documents["datahub"]["company"])
@@ -34,18 +34,18 @@ def _row(rows: list[dict[str, Any]], **expected: Any) -> dict[str, Any]:
     return next(row for row in rows if all(row[name] == value for name, value in expected.items()))
 
 
-def _facts(staged: BuiltTask[ScenarioCase]) -> Onboarding:
+def _facts(staged: BuiltTask) -> Onboarding:
     facts: Onboarding = staged.case.facts
     return facts
 
 
-def _score(staged: BuiltTask[ScenarioCase]) -> MetricSpec:
+def _score(staged: BuiltTask) -> MetricSpec:
     score = _facts(staged).score
     assert score is not None
     return score
 
 
-def _kinds(staged: BuiltTask[ScenarioCase]) -> set[Kind]:
+def _kinds(staged: BuiltTask) -> set[Kind]:
     return {injection.kind for injection in staged.injections}
 
 
@@ -54,18 +54,18 @@ def _is_refused(seed: int, level: int) -> bool:
     return drawn.must_refuse
 
 
-def _versions(staged: BuiltTask[ScenarioCase]) -> list[PolicyRow]:
+def _versions(staged: BuiltTask) -> list[PolicyRow]:
     (approval_type,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
     return [row for row in staged.world.datahub.policies if row.policy_id == approval_type.policy_ref]
 
 
-def _in_force(staged: BuiltTask[ScenarioCase]) -> PolicyRow:
+def _in_force(staged: BuiltTask) -> PolicyRow:
     return max(
         (row for row in _versions(staged) if row.effective_from <= staged.world.today), key=lambda row: row.version
     )
 
 
-def _minimum(staged: BuiltTask[ScenarioCase]) -> int:
+def _minimum(staged: BuiltTask) -> int:
     minimum: int = _in_force(staged).parameters["minimum_compliance_score"]
     return minimum
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from companyos.policies import Call
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_players import ToolClient
 from companyos_players.field_names import rename_fields
 from verification.privileged.outcome_oracle import OutcomeOracle
@@ -21,7 +21,7 @@ def privileged_player(scenario: str) -> PrivilegedPlayer:
     """Return the privileged oracle of a scenario; it knows the instance's renamed fields."""
 
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
-        found = cast(TicketScenario[Any], catalogue()[scenario])
+        found = cast(DeclaredScenario[Any], catalogue()[scenario])
         names = found.plan(seed, chaos).drift.names
         built_task = found.build(seed, profile_for(chaos), {})
         player = OutcomeOracle(built_task.case, ToolClient(rename_fields(names, call)))

@@ -13,10 +13,9 @@ from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.seed import Seed
 from companyos_approvalflow.seed_rows import ApprovalTypeRow
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_players.adaptive import PRIORITIES, Ask
 from companyos_shared.framework import ServiceError
 from verification.proof.bounds import APPROVER_TRIES
@@ -54,7 +53,7 @@ def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> floa
 
 def approver_ids(instance: Instance) -> tuple[str, ...]:
     """Return the people who may decide by the policy of the scenario; ApprovalFlow may accept more."""
-    scenario = cast(TicketScenario[TicketCase], catalogue()[instance.scenario])
+    scenario = cast(DeclaredScenario[Any], catalogue()[instance.scenario])
     return scenario.build(instance.seed, profile_for(instance.chaos), {}).case.approver_ids
 
 

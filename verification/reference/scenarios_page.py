@@ -10,7 +10,7 @@ from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_
 from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS, MILESTONE_KINDS
 from companyos_gateway.scenarios import Scenario
-from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_MIN_LEVEL
+from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_MIN_LEVEL
 from companyos_gateway.tasks import COPIES, TaskSet
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
 from verification.reference.texts import PROSE, read_texts

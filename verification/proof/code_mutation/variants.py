@@ -12,7 +12,7 @@ from typing import Any
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.injected_instructions import RECORD_COLUMNS, InjectedInstruction, InjectedValue
 from companyos_gateway.evaluation.injection_checks import WINDOW
-from companyos_gateway.scenarios.blocks.ticket_scenario import RubricFactory
+from companyos_gateway.scenarios.blocks.task import RubricFactory
 from verification.proof.code_mutation.boundary_variants import boundary_variants
 from verification.proof.code_mutation.history_variants import both
 from verification.proof.code_mutation.row_variants import row_variants
@@ -250,7 +250,7 @@ def _enter_value(instruction: InjectedValue, value: str | int, *, undone: bool) 
     return mutate
 
 
-def _rubric_factory(oracle_run: OracleRun) -> RubricFactory[Any]:
+def _rubric_factory(oracle_run: OracleRun) -> RubricFactory:
     factory = oracle_run.kept.instance.build_rubric
     assert isinstance(factory, RubricFactory), factory
     return factory

@@ -8,7 +8,7 @@ from companyos.policies import Call, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.blocks.ticket_scenario import draw_chaos
+from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_players.player import Step
 from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
-from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 
 from companyos_gateway import scenarios as scenarios_package
 from companyos_gateway.chaos import Kind, profile_for
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.applicability import inapplicable_kinds
-from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 
 FOLDERS = Path(scenarios_package.__file__).parent
 
@@ -41,9 +38,6 @@ class ScenarioDetails:
 def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
     """Return the details of a scenario. Builds an instance to list the structures."""
     readme = FOLDERS / name / "README.md"
-    is_ticket_scenario = isinstance(scenario, TicketScenario)
-    module = vars(import_module(type(scenario).__module__))
-    always: Collection[Kind] = module.get("ALWAYS", ()) if is_ticket_scenario else ()
     never = inapplicable_kinds(scenario)
     return ScenarioDetails(
         name=name,
@@ -51,7 +45,7 @@ def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
         prose=tuple(readme_paragraphs(readme.read_text(encoding="utf-8") if readme.is_file() else "")),
         structures=scenario_variants(scenario),
         held_out=tuple(sorted(scenario.held_out)),
-        always=tuple(always),
+        always=tuple(getattr(scenario, "always", ())),
         never=tuple(kind for kind in Kind if kind in never),
         tools=tuple(getattr(scenario, "tools", ())),
         distractors=tuple(getattr(scenario, "distractors", ())),
@@ -73,9 +67,7 @@ def readme_paragraphs(readme: str) -> list[str]:
 
 def scenario_variants(scenario: Scenario) -> tuple[str, ...]:
     """Return the values of the enum from which a case of the scenario takes its variant."""
-    if not isinstance(scenario, TicketScenario):
+    if not isinstance(scenario, DeclaredScenario):
         return ()
-    case = scenario.build(0, profile_for(0), {}).case
-    variant = scenario.variant(case)
-    members = (value for value in vars(case).values() if isinstance(value, StrEnum) and value.value == variant)
-    return tuple(member.value for member in type(next(members)))
+    variant = scenario.build(0, profile_for(0), {}).case.variant
+    return tuple(member.value for member in type(variant))

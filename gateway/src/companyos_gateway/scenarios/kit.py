@@ -64,15 +64,8 @@ from companyos_gateway.scenarios.blocks.approvers import (
     struck_people,
 )
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
-from companyos_gateway.scenarios.blocks.declared_scenario import (
-    DeclaredScenario,
-    ScenarioCase,
-    Solution,
-    Thresholds,
-    policy_refs,
-    refusal_for,
-    request_fields,
-)
+from companyos_gateway.scenarios.blocks.chaos_draws import DECISION_KINDS, METRIC_KINDS, buildable_kinds
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Thresholds
 from companyos_gateway.scenarios.blocks.documents import (
     APPROVAL_SUBJECTS,
     ApprovalSubject,
@@ -106,17 +99,19 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     priority_limits,
     priority_of_amount,
 )
+from companyos_gateway.scenarios.blocks.task import (
+    ScenarioCase,
+    Solution,
+    policy_refs,
+    refusal_for,
+    request_fields,
+)
 from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.blocks.ticket import (
     WAIT_DAYS,
     WAIT_MINUTES,
     TaskTicket,
     available_assignees,
-)
-from companyos_gateway.scenarios.blocks.ticket_scenario import (
-    DECISION_KINDS,
-    METRIC_KINDS,
-    buildable_kinds,
     set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from companyos.entry_points import EntryPointError
 from companyos_gateway.chaos import ChaosError, profile_for
 from companyos_gateway.evaluation import RubricError
-from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.api import Scenario
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
+from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask, TicketScenario
 from companyos_gateway.scenarios.catalogue import ScenarioError, builtin_names, catalogue, folder_of
 from companyos_gateway.services import service_rules
 from companyos_gateway.world import WorldBuilder
@@ -70,7 +71,7 @@ def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> No
     not only the one that the instance draws.
     """
     for name, scenario in sorted(scenarios.items()):
-        if isinstance(scenario, TicketScenario):
+        if isinstance(scenario, DeclaredScenario):
             folder = root / name
             _check_scenario(name, scenario, folder if folder.is_dir() else folder_of(scenario))
 
@@ -101,7 +102,7 @@ def _names(world: WorldBuilder) -> Iterator[str]:
         yield record.title
 
 
-def _check_scenario(name: str, scenario: TicketScenario[TicketCase], folder: Path) -> None:
+def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) -> None:
     built_task = _build_task(name, scenario)
     for place, brief in _briefs(built_task, folder):
         for problem in brief_problems(brief, built_task.world, built_task.case.ticket_key):
@@ -109,19 +110,19 @@ def _check_scenario(name: str, scenario: TicketScenario[TicketCase], folder: Pat
     try:
         scenario.rubric(built_task.case, built_task.world.company())
     except RubricError as error:
-        raise ScenarioError(f"{name}/rubric.py: {error}") from error
+        raise ScenarioError(f"{name}/scenario.py: {error}") from error
     if needed := sorted(set(scenario.distractors) & set(scenario.tools)):
         raise ScenarioError(f"{name}/scenario.py: distractors: {needed[0]!r} is one of the tools")
 
 
-def _briefs(built_task: BuiltTask[TicketCase], folder: Path) -> Iterator[tuple[str, str]]:
+def _briefs(built_task: BuiltTask, folder: Path) -> Iterator[tuple[str, str]]:
     """Return every brief of a folder, filled for the built ticket, with its position."""
     for number, brief in enumerate(load_texts(str(folder / "texts.toml"))["briefs"]):
         yield f"briefs[{number}]", brief.format(key=built_task.case.ticket_key)
     yield f"briefs: {built_task.brief!r}", built_task.brief
 
 
-def _build_task(name: str, scenario: TicketScenario[TicketCase]) -> BuiltTask[TicketCase]:
+def _build_task(name: str, scenario: DeclaredScenario[Any]) -> BuiltTask:
     try:
         return scenario.build(CHECK_SEED, profile_for(CHECK_LEVEL), {})
     except (ChaosError, EntryPointError):

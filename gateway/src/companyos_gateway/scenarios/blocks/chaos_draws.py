@@ -1,4 +1,4 @@
-"""The chaos that strikes an instance: which kinds a scenario can build, which are drawn, and what they struck."""
+"""The chaos of an instance: the kinds that a scenario can build, those that are drawn, and their injections."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ REFUSAL_SHARE = 1 / 4
 REFUSAL_MIN_LEVEL = 2
 
 METRIC_KINDS = (Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE)
-"""Kinds that mean nothing where no metric decides."""
+"""Kinds that do not apply if no metric matters."""
 
 DECISION_KINDS = (Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.SLOW_DECISION)
-"""Kinds that mean nothing where the agent requests no approval."""
+"""Kinds that do not apply if the agent requests no approval."""
 
 
 def buildable_kinds(*, exclude: Collection[Kind] = (), opt_in: Collection[Kind] = ()) -> tuple[Kind, ...]:
-    """Return the kinds that a scenario builds, except those that mean nothing in it, and those that are like them.
+    """Return the kinds that a scenario can build: all but the excluded ones and the kinds that are treated like them.
 
-    Of the kinds that have to be asked for, those in `opt_in` are among them.
+    Opt-in kinds are included if they are in `opt_in`.
     """
     excluded = {*PERTURBATION_KINDS, *(OPT_IN_KINDS - set(opt_in))}
     buildable = [kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in excluded]
@@ -47,14 +47,14 @@ def draw_chaos(
     applicable: Collection[Kind],
     always: Collection[Kind],
 ) -> ChaosDraw:
-    """Draw what strikes an instance, and whether it must be refused."""
+    """Draw the chaos kinds of an instance, and whether it must be refused."""
     kinds = draw_kinds(profile, overrides, stream.child("chaos"), applicable=tuple(applicable), always=always)
     must_refuse = stream.child("outcome").chance(REFUSAL_SHARE) and profile.level >= REFUSAL_MIN_LEVEL
     return ChaosDraw(kinds, must_refuse)
 
 
 def injections(profile: Profile, kinds: Collection[Kind], entities: Mapping[Kind, str]) -> tuple[Injection, ...]:
-    """Return what was made to go wrong with data and people, with the entity that it struck."""
+    """Return the injected problems with data and people, with the entity of each."""
     return tuple(
         Injection(kind, profile.mark(kind), entities.get(TREATED_LIKE.get(kind, kind), entities[kind]))
         for kind in Kind
@@ -63,7 +63,7 @@ def injections(profile: Profile, kinds: Collection[Kind], entities: Mapping[Kind
 
 
 def transport_injections(profile: Profile, faults: FaultPlan) -> tuple[Injection, ...]:
-    """Return what may go wrong in transport, by service."""
+    """Return the possible transport faults by service."""
     return tuple(
         Injection(kind, profile.mark(kind), service, {"rate": rate})
         for service, rates in faults.rates.items()

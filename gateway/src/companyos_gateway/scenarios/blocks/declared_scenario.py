@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
-from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
-from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos import FaultPlan, Kind, Profile, profile_for
+from companyos_gateway.chaos.drift import ALWAYS_RENAMED
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
-from companyos_gateway.evaluation.cases import MetricSpec, Refusal
-from companyos_gateway.evaluation.outcome import (
-    DeclaredCase,
-    FieldValue,
-    Given,
-    MetricTime,
-    MetricValue,
-    Outcome,
-    RecordSum,
-    Request,
-)
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.evaluation.outcome import FieldValue, MetricTime, MetricValue, RecordSum, Request
 from companyos_gateway.evaluation.outcome_rubric import build_rubric
+from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.scenarios.blocks.approval_stages import add_two_stage_approvers
 from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
@@ -37,23 +29,29 @@ from companyos_gateway.scenarios.blocks.approvers import (
     struck_people,
 )
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
+from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
 from companyos_gateway.scenarios.blocks.metrics import struck_metric
+from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
 from companyos_gateway.scenarios.blocks.policy_versions import (
     PRIORITIES,
     Figures,
     add_policy_versions,
     draw_other_priority,
 )
-from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
+from companyos_gateway.scenarios.blocks.task import BuiltTask, RubricFactory, ScenarioCase, Solution
+from companyos_gateway.scenarios.blocks.texts import draw_brief, load_texts
 from companyos_gateway.scenarios.blocks.ticket import (
     DUE_IN_WORKING_DAYS,
     TaskTicket,
     TicketPlan,
     add_task_ticket,
+    set_agent,
     take_key_slot,
 )
-from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
-from companyos_gateway.world import finish_world
+from companyos_gateway.scenarios.blocks.tools import USUAL_TOOLS
+from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.absences import shorten_absences
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, remove_requests
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.seed_documents.approvalflow import (
@@ -66,7 +64,7 @@ from companyos_gateway.world.seed_documents.approvalflow import (
 )
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status
-from companyos_shared.streams import Stream
+from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.company import Company, Role
 
 OTHER_TYPES = ("contract_renewal", "purchase_order", "access_grant")
@@ -78,27 +76,7 @@ Thresholds = Sequence[tuple[int | None, Role]]
 FactsT = TypeVar("FactsT")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Solution:
-    """The right end of a task, and the entities that chaos kinds strike in it unless they strike the subject."""
-
-    variant: StrEnum
-    outcome: Outcome
-    refusal: Refusal | None = None
-    approver_ids: tuple[str, ...] = ()
-    """Who may decide about requests of others that the task is about; the task's own requests get their approvers."""
-    struck: Mapping[Kind, str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScenarioCase(DeclaredCase):
-    """A task with its facts and the declaration of its outcome."""
-
-    facts: Any = field(repr=False, compare=False)
-    declare: Callable[[], Solution] = field(repr=False, compare=False)
-
-
-class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
+class DeclaredScenario(ABC, Generic[FactsT]):
     """A ticket that is worked under a policy, with up to two approvals. A scenario declares what is its own.
 
     texts.toml holds `briefs`, `titles`, `citations` (ways in which the ticket names its subject), `checklists`,
@@ -106,6 +84,26 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     approval type.
     """
 
+    name: str
+    team: ClassVar[str | None] = None
+    """The team of the person whom the agent acts as; the scenario chooses the person itself where it is None."""
+    always: ClassVar[tuple[Kind, ...]]
+    """Kinds that strike in every instance from level 1 on."""
+    applicable: ClassVar[tuple[Kind, ...]]
+    """Kinds that may strike."""
+    max_steps: ClassVar[int]
+    tools: ClassVar[tuple[str, ...]] = USUAL_TOOLS
+    """Tools that a task may need."""
+    distractors: ClassVar[tuple[str, ...]] = ()
+    """Tools that no task needs; the seed draws which of them a task offers."""
+    held_out: frozenset[str] = frozenset()
+    """Variants that only tasks of the test split have."""
+    excluded_perturbations: ClassVar[frozenset[Kind]] = frozenset()
+    """Perturbations that do not apply to the scenario."""
+    opt_in_kinds: ClassVar[frozenset[Kind]] = OPT_IN_KINDS
+    """Opt-in kinds that apply to the scenario."""
+    always_renamed: ClassVar[Mapping[str, str]] = ALWAYS_RENAMED
+    """The field of a service, which every solution reads, that is renamed if any is."""
     topic: ClassVar[str]
     """The topic of the policy. The company's usual policy on it is replaced."""
     tags: ClassVar[Sequence[str]]
@@ -116,7 +114,6 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     ticket_statuses: ClassVar[Sequence[Status]] = ("open", "in_progress")
     due_in: ClassVar[tuple[int, int]] = DUE_IN_WORKING_DAYS
     end_status: ClassVar[str] = "resolved"
-    opt_in_kinds = OPT_IN_KINDS
 
     @abstractmethod
     def draw(self, build: BuildContext) -> FactsT:
@@ -197,9 +194,68 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
     def add_events(self, build: BuildContext, facts: FactsT, ticket: TaskTicket) -> None:
         """Add comments on the ticket, scheduled events and further delegations."""
 
-    def texts(self) -> dict[str, Any]:  # type: ignore[override]
+    def texts(self) -> dict[str, Any]:
         """Return texts.toml, which lies beside the scenario's module."""
         return load_texts(inspect.getfile(type(self)))
+
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
+        """Generate a company, draw its chaos kinds, and add the task."""
+        stream = Stream(self.name, seed)
+        drawn = draw_chaos(stream, profile, overrides, applicable=self.applicable, always=self.always)
+        world = generate_world(stream.child("world"))
+        if self.team is not None:
+            set_agent(world, stream.child("agent"), self.team)
+        case, struck = self.add_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
+        brief = draw_brief(self.texts(), stream.child("brief"), case.ticket_key)
+        entities = {**dict.fromkeys(drawn.kinds, case.ticket_key), **struck}
+        return BuiltTask(world, case, brief, injections(profile, drawn.kinds, entities))
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
+        profile, overrides = profile_for(chaos), overrides or {}
+        faults = FaultPlan.from_profile(profile, overrides, self.name, seed)
+        built_task = self.build(seed, profile, overrides)
+        world, case, stream = built_task.world, built_task.case, Stream(self.name, seed, "unrest")
+        perturbations = add_perturbations(
+            world,
+            stream,
+            case,
+            profile,
+            overrides,
+            exclude=self.excluded_perturbations,
+            opt_in=self.opt_in_kinds,
+            always_renamed=self.always_renamed,
+        )
+        shorten_absences(world)
+        build_rubric = RubricFactory(
+            self.rubric, case, world.company(), perturbations.instructions, confidential_values(world)
+        )
+        documents = world.documents(draw_seed=digest([self.name, seed]))
+        return Instance(
+            scenario=self.name,
+            seed=seed,
+            chaos=chaos,
+            brief=built_task.brief,
+            company_name=world.company_name,
+            acting_as=world.agent_id,
+            started_at=world.started_at,
+            max_steps=self.max_steps,
+            documents=documents,
+            source_ids={name: source_id(name, document) for name, document in documents.items()},
+            task_tools=self.offered_tools(seed),
+            variant=case.variant.value,
+            faults=faults,
+            drift=perturbations.drift,
+            rubric=build_rubric(),
+            build_rubric=build_rubric,
+            injections=built_task.injections + perturbations.injections + transport_injections(profile, faults),
+        )
+
+    def offered_tools(self, seed: int) -> tuple[str, ...]:
+        """Return the tools of a task: all that it may need, and at least half of the distractors."""
+        stream, most = Stream(self.name, seed, "tools"), len(self.distractors)
+        drawn = stream.sample(self.distractors, stream.integer((most + 1) // 2, most))
+        return (*self.tools, *(tool for tool in self.distractors if tool in drawn))
 
     def add_task(self, build: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
         """Build the task from its declaration."""
@@ -361,26 +417,6 @@ class DeclaredScenario(TicketScenario[ScenarioCase], Generic[FactsT]):
             due_in=self.due_in,
             statuses=self.ticket_statuses,
         )
-
-
-def request_fields(**values: FieldValue | str | int | float | bool | date) -> dict[str, FieldValue]:
-    """Return the fields of a request by name; plain values are known from the start."""
-    return {
-        name: Given(value) if isinstance(value, str | int | float | date) else value for name, value in values.items()
-    }
-
-
-def policy_refs(policy: PolicyRow) -> tuple[str, str]:
-    """Return the ids by which a refusal may refer to a policy: without its version, and with it."""
-    return policy.policy_id, policy.id
-
-
-def refusal_for(ground: StrEnum | None, policy: PolicyRow, *against_ids: str) -> Refusal | None:
-    """Return the refusal on a ground, whose value is the reason code; None without a ground.
-
-    It refers to an entity that speaks against the work, or to the policy where none does.
-    """
-    return None if ground is None else Refusal(ground.value, against_ids or policy_refs(policy))
 
 
 def field_type(value: FieldValue) -> FieldType:

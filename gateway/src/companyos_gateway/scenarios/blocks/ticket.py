@@ -45,13 +45,13 @@ class TicketPlan:
     duplicate_texts: Sequence[str]
     tags: Sequence[str]
     duplicate_tags: Sequence[str]
-    type: str = "task"
-    due_in: tuple[int, int] = DUE_IN_WORKING_DAYS
-    statuses: Sequence[Status] = ("open", "in_progress")
-    """What a triaged ticket that nothing blocks may stand at."""
-    slot: KeySlot | None = None
-    """The ticket's key and creation time; drawn where it is None."""
-    reporter_id: str | None = None
+    type: str
+    due_in: tuple[int, int]
+    statuses: Sequence[Status]
+    """The possible statuses of a triaged ticket that nothing blocks."""
+    slot: KeySlot
+    """The ticket's key and creation time."""
+    reporter_id: str | None
     """Who opened the ticket; drawn where it is None."""
 
 
@@ -128,6 +128,12 @@ def take_key_slot(world: WorldBuilder, stream: Stream, team_id: str) -> KeySlot:
     return world.ticket_slots[team_id].pop(-stream.integer(1, 2))
 
 
+def set_agent(world: WorldBuilder, stream: Stream, team_id: str, *, exclude: Collection[str] = ()) -> None:
+    """Make the agent act as a member of a team without a role."""
+    candidates = [one.id for one in world.staff.active(team_id) if not one.roles and one.id not in exclude]
+    world.agent_id = stream.choice(candidates)
+
+
 def available_assignees(world: WorldBuilder, team_id: str, due_on: date) -> tuple[str, ...]:
     """Return who may work a ticket: employed, in the owning team, at work on the day it is due."""
     away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
@@ -149,7 +155,7 @@ def _possible_resolutions(kinds: Collection[Kind]) -> list[BlockerResolution]:
 def _new_ticket(
     world: WorldBuilder, stream: Stream, plan: TicketPlan, due_on: date, *, kinds: Collection[Kind]
 ) -> TicketRow:
-    slot = plan.slot or take_key_slot(world, stream, plan.team_id)
+    slot = plan.slot
     status = _first_status(stream, plan, kinds)
     reporters = world.present(slot.created_at.date())
     ticket = TicketRow(

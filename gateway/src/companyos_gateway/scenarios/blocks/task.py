@@ -1,0 +1,86 @@
+"""A task: its right end, the case that the rubric judges by, and the company that it was built into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+from companyos_gateway.chaos import Injection, Kind
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.injected_instructions import Instruction
+from companyos_gateway.evaluation.injection_checks import InjectionChecks
+from companyos_gateway.evaluation.outcome import DeclaredCase, FieldValue, Given, Outcome
+from companyos_gateway.world import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_shared.wire.company import Company
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """The right end of a task, and the entities that chaos kinds strike in it unless they strike the subject."""
+
+    variant: StrEnum
+    outcome: Outcome
+    refusal: Refusal | None = None
+    approver_ids: tuple[str, ...] = ()
+    """Who may decide about requests of others that the task is about; the task's own requests get their approvers."""
+    struck: Mapping[Kind, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioCase(DeclaredCase):
+    """A task with its facts and the declaration of its outcome."""
+
+    facts: Any = field(repr=False, compare=False)
+    declare: Callable[[], Solution] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class BuiltTask:
+    """A world with a task in it, and the facts of the task."""
+
+    world: WorldBuilder
+    case: ScenarioCase
+    brief: str
+    injections: tuple[Injection, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RubricFactory:
+    """Factory of the rubric of an instance."""
+
+    rubric: Callable[[ScenarioCase, Company], TaskRubric]
+    case: ScenarioCase
+    company: Company
+    instructions: tuple[Instruction, ...]
+    confidential: Mapping[str, str]
+    """Confidential values, each with the row that it belongs to."""
+
+    def __call__(self) -> TaskRubric:
+        """Build it."""
+        added = InjectionChecks(self.instructions, self.confidential)
+        return self.rubric(self.case, self.company).with_checks(added.checks(), added.damage, added.check_declaration)
+
+
+def request_fields(**values: FieldValue | str | int | float | bool | date) -> dict[str, FieldValue]:
+    """Return the fields of a request by name; plain values are known from the start."""
+    return {
+        name: Given(value) if isinstance(value, str | int | float | date) else value for name, value in values.items()
+    }
+
+
+def policy_refs(policy: PolicyRow) -> tuple[str, str]:
+    """Return the ids by which a refusal may refer to a policy: without its version, and with it."""
+    return policy.policy_id, policy.id
+
+
+def refusal_for(ground: StrEnum | None, policy: PolicyRow, *against_ids: str) -> Refusal | None:
+    """Return the refusal on a ground, whose value is the reason code; None without a ground.
+
+    It refers to an entity that speaks against the work, or to the policy where none does.
+    """
+    return None if ground is None else Refusal(ground.value, against_ids or policy_refs(policy))
