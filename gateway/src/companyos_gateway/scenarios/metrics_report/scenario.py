@@ -61,8 +61,8 @@ class Report:
     source_ids: tuple[str, ...]
     """The sources that measure the first metric."""
     limit: int
-    before: float | None
-    """The value of the first metric on an earlier day, if a question is about it."""
+    before: float
+    """The value of the first metric on an earlier day; 0 if no question is about it."""
     questions: Mapping[str, str]
     """The questions by the names of their answers."""
     slots: Mapping[str, str]
@@ -119,7 +119,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         subjects, lookalike = draw_subjects(build, topic, count)
         metrics = add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
-        before, day = add_past(build.child("past"), metrics[0], topic) if "before" in asked else (None, "")
+        before, day = add_past(build.child("past"), metrics[0], topic) if "before" in asked else (0.0, "")
         texts = [stream.choice(words["asked"][one]).format(limit=limit, unit=topic.unit, day=day) for one in asked]
         questions = dict(zip(stream.choice(words["answers"]), texts, strict=False))
         about = topic.key, subjects[0].id
@@ -156,7 +156,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         """Declare the answers, or report the metric that is not available."""
         first = kit.MetricChecks(facts.metrics[0])
         refusal, act = _refusal(facts, policy), None
-        known = [] if facts.before is None else [first.earlier_value_fact(facts.before)]
+        known = [first.earlier_value_fact(facts.before)] if facts.before else []
         if refusal is not None:
             issue = kit.IssueReportGoal(kind="missing", subjects=_unavailable_metrics(facts), refusal=refusal)
             act = kit.IssueReported(issue, milestone="reason_recorded")
@@ -180,7 +180,7 @@ def _cited(build: kit.BuildContext, subjects: Sequence[Subject]) -> Iterator[str
 def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
     """Return the answers by name, in the unit of the policy."""
     unit_key = "amount_unit" if facts.metrics[0].key == SPEND.key else "share_unit"
-    factor, before = UNITS[unit_key][policy.parameters[unit_key]], facts.before or 0.0
+    factor = UNITS[unit_key][policy.parameters[unit_key]]
 
     def converted(value: float) -> float:
         return value * factor.numerator / factor.denominator
@@ -192,8 +192,8 @@ def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
         "total": lambda values: converted(sum(values)),
         "above": lambda values: sum(value > facts.limit for value in values),
         "highest": lambda values: converted(max(values)),
-        "before": lambda _values: converted(before),
-        "change": lambda values: converted(values[0] - before),
+        "before": lambda _values: converted(facts.before),
+        "change": lambda values: converted(values[0] - facts.before),
     }
     return {name: rules[question] for name, question in zip(facts.questions, CONTENTS[facts.variant][1], strict=True)}
 
