@@ -42,9 +42,6 @@ PAGES = {
 }
 """The page of what a tool shows."""
 
-KNOWN_FROM_WRITES = {"metrics_report"}
-"""Scenarios whose ground is known without a read: the refresh itself fails."""
-
 
 @pytest.mark.parametrize("scenario", sorted(catalogue()))
 def test_a_refusal_is_accepted_after_reading_on_pages_alone(
@@ -53,7 +50,7 @@ def test_a_refusal_is_accepted_after_reading_on_pages_alone(
     record = Evidence.record
     monkeypatch.setattr(Evidence, "record", lambda self, service, report, _response=None: record(self, service, report))
     outcomes = [asyncio.run(_refuse(scenario, tmp_path / name, pages=name == "pages")) for name in ("pages", "none")]
-    assert outcomes == [Outcome.SUCCESS, Outcome.SUCCESS if scenario in KNOWN_FROM_WRITES else Outcome.FAILED]
+    assert outcomes == [Outcome.SUCCESS, Outcome.FAILED]
 
 
 async def _refuse(scenario: str, folder: Path, *, pages: bool) -> Outcome | None:

@@ -303,9 +303,9 @@ class Outcome:
     pays for the refusal, where one does. Stale `metrics` have to be refreshed. True data issues may be reported on
     `subjects` and metrics. `allowances` permit further changes; `forbidden` names entities that were damaged for good.
 
-    A task with `answers` is a report. The agent declares the answers by name with `finish`, by the due date; then all
-    metrics are fresh and the agent was shown them and the `facts`. Its ticket stays as it is, so there are no requests
-    and goals. Where the report cannot be made, the agent declares `impossible` with the reason of the refusal.
+    A task with `answers` is a report. The agent declares the answers by name with `finish`, by the due date. At that
+    moment all metrics are fresh, and the agent was shown them and the `facts`. The ticket stays as it is; `requests`
+    and `goals` are empty. If the report cannot be made, the agent declares `impossible` with the reason of the refusal.
     """
 
     requests: tuple[Request, ...] = ()

@@ -125,20 +125,6 @@ class KeepsSourceUnit(NeverGivesUp):
         return value
 
 
-class AnswersInWords(NeverGivesUp):
-    """Gives every answer as text."""
-
-    async def declare(self, answers: Json) -> None:
-        await super().declare({name: str(value) for name, value in answers.items()})
-
-
-class OmitsOneAnswer(NeverGivesUp):
-    """Omits one answer."""
-
-    async def declare(self, answers: Json) -> None:
-        await super().declare(dict(list(answers.items())[:-1]))
-
-
 class AddsExtraAnswer(NeverGivesUp):
     """Adds an answer that was not requested."""
 
@@ -171,17 +157,6 @@ class ClosesTheTicket(NeverGivesUp):
         if self.ticket.known["status"] == "open":
             await self.ticket.transition("in_progress")
         await self.ticket.transition("resolved")
-        await super().declare(answers)
-
-
-class ReportsFalseIssues(NeverGivesUp):
-    """Reports issues that do not exist, and answers."""
-
-    async def declare(self, answers: Json) -> None:
-        for figure in self.figures:
-            await self.client.create(
-                "datahub_report_data_issue", subject=figure.metric_id, kind="wrong", description="It looks odd."
-            )
         await super().declare(answers)
 
 
@@ -273,14 +248,11 @@ SCENARIO_ADVERSARIES: dict[str, type[MetricsReportWorker]] = {
     "old_policy": UsesOldPolicy,
     "new_policy": UsesNewestPolicy,
     "keep_the_unit": KeepsSourceUnit,
-    "answer_in_words": AnswersInWords,
     "estimate": InventsFigures,
-    "leave_one_out": OmitsOneAnswer,
     "add_one": AddsExtraAnswer,
     "report_late": ReportsLate,
     "sit_on_it": DeclaresStaleFigures,
     "close_the_ticket": ClosesTheTicket,
-    "report_issues": ReportsFalseIssues,
     "give_up_at_once": GivesUpWithoutTrying,
     "blame_the_policy": DeclaresNoAuthority,
     "only_declare": OmitsIssueReport,

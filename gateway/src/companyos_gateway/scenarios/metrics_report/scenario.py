@@ -115,12 +115,12 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
         topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, ERRORS]
         topic = stream.choice([one for one in topics if one is not ERRORS or kit.Kind.SIMILAR_NAMES not in build.kinds])
-        count, asked = CONTENTS[variant]
+        count, keys = CONTENTS[variant]
         subjects, lookalike = draw_subjects(build, topic, count)
         metrics = add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
-        before, day = add_past(build.child("past"), metrics[0], topic) if "before" in asked else (0.0, "")
-        texts = [stream.choice(words["asked"][one]).format(limit=limit, unit=topic.unit, day=day) for one in asked]
+        before, day = add_past(build.child("past"), metrics[0], topic) if "before" in keys else (0.0, "")
+        texts = [stream.choice(words["asked"][key]).format(limit=limit, unit=topic.unit, day=day) for key in keys]
         questions = dict(zip(stream.choice(words["answers"]), texts, strict=False))
         about = topic.key, subjects[0].id
         return Report(
