@@ -228,7 +228,7 @@ INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
         "handbook_update": (97, 26, 0, 2, 12, 42, 14, 46, 8, 4),
         "incident_response": (80, 67, 104, 117, 34, 69, 3, 20, 10, 44),
         "license_renewal": (6, 45, 19, 29, 93, 17, 36, 46, 1, 77),
-        "metrics_report": (11, 106, 7, 75, 17, 95, 10, 5, 2, 99),
+        "metrics_report": (11, 106, 7, 75, 17, 95, 10, 5, 2, 33),
         "purchase_order": (17, 13, 82, 0, 115, 81, 2, 89, 46, 68),
         "quarter_close": (26, 9, 7, 23, 3, 29, 5, 59, 103, 82),
         "vendor_bank_change": (27, 48, 3, 18, 1, 68, 4, 80, 0, 82),
