@@ -143,17 +143,12 @@ def _strike_source(
         authority.authoritative_for.remove(metric.key)
     elif ground is RefusalGround.FAILING:
         authority.pipeline_state = "failed"
-        _fail_refreshes(build, metric.metric_id)
-
-
-def _fail_refreshes(build: kit.BuildContext, metric_id: str) -> None:
-    """Let every refresh of a metric fail."""
-    datahub = build.world.datahub
-    datahub.refresh_plans = [row for row in datahub.refresh_plans if row.metric_id != metric_id]
-    for n in range(1, PLANNED_FAILURES + 1):
-        error = build.stream.choice(kit.PIPELINE_ERRORS)
-        row = kit.RefreshPlanRow(id=f"plan-{metric_id}-{n}", metric_id=metric_id, n=n, outcome="failed", error=error)
-        datahub.refresh_plans.append(row)
+        datahub, metric_id = build.world.datahub, metric.metric_id
+        datahub.refresh_plans = [row for row in datahub.refresh_plans if row.metric_id != metric_id]
+        for n in range(1, PLANNED_FAILURES + 1):
+            error, plan_id = stream.choice(kit.PIPELINE_ERRORS), f"plan-{metric_id}-{n}"
+            row = kit.RefreshPlanRow(id=plan_id, metric_id=metric_id, n=n, outcome="failed", error=error)
+            datahub.refresh_plans.append(row)
 
 
 def add_past(build: kit.BuildContext, metric: kit.MetricSpec, topic: Topic) -> tuple[float, str]:

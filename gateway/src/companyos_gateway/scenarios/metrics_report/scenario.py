@@ -153,21 +153,34 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         return {**units, "most_failures": stream.integer(1, 2)}
 
     def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Declare the answers, or report the metric that is not available."""
-        first = kit.MetricChecks(facts.metrics[0])
-        refusal, act = _refusal(facts, policy), None
+        """Declare the answers, or report a metric that is not available."""
+        first, refusal, subjects = kit.MetricChecks(facts.metrics[0]), None, list[str]()
         known = [first.earlier_value_fact(facts.before)] if facts.before else []
-        if refusal is not None:
-            issue = kit.IssueReportGoal(kind="missing", subjects=_unavailable_metrics(facts), refusal=refusal)
-            act = kit.IssueReported(issue, milestone="reason_recorded")
-            known = {
-                RefusalGround.MAINTENANCE: [first.maintenance_fact()],
-                RefusalGround.FAILING: [first.failures_fact(policy.parameters["most_failures"])],
-                RefusalGround.NO_AUTHORITY: list(map(kit.authority_shown, facts.source_ids)),
-            }[RefusalGround(str(facts.ground))]
-        outcome = kit.Outcome(metrics=facts.metrics, answers=_answers(facts, policy), act=act, facts=tuple(known))
+        if facts.ground is RefusalGround.NO_AUTHORITY:
+            refusal = kit.Refusal("requirement_not_met", kit.policy_refs(policy))
+            subjects = [name for one in facts.metrics for name in (one.metric_id, *one.other_metric_ids)]
+            known = list(map(kit.authority_shown, facts.source_ids))
+        elif facts.ground is not None:
+            refusal = kit.Refusal("data_unavailable", (first.spec.source_id,))
+            is_failing = facts.ground is RefusalGround.FAILING
+            subjects = [
+                one.metric_id for one in facts.metrics if one == first.spec or (one.is_stale and not is_failing)
+            ]
+            failures = policy.parameters["most_failures"]
+            known = [first.failures_fact(failures) if is_failing else first.maintenance_fact()]
+        outcome = kit.Outcome(
+            metrics=facts.metrics,
+            answers=_answers(facts, policy),
+            act=_report_missing(subjects, refusal) if refusal else None,
+            facts=tuple(known),
+        )
         struck = {kit.Kind.SIMILAR_NAMES: first.spec.subject}
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
+
+
+def _report_missing(subjects: Sequence[str], refusal: kit.Refusal) -> kit.IssueReported:
+    issue = kit.IssueReportGoal(kind="missing", subjects=frozenset(subjects), refusal=refusal)
+    return kit.IssueReported(issue, milestone="reason_recorded")
 
 
 def _cited(build: kit.BuildContext, subjects: Sequence[Subject]) -> Iterator[str]:
@@ -196,22 +209,6 @@ def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
         "change": lambda values: converted(values[0] - facts.before),
     }
     return {name: rules[question] for name, question in zip(facts.questions, CONTENTS[facts.variant][1], strict=True)}
-
-
-def _refusal(facts: Report, policy: kit.PolicyRow) -> kit.Refusal | None:
-    if facts.ground is None:
-        return None
-    if facts.ground is RefusalGround.NO_AUTHORITY:
-        return kit.Refusal("requirement_not_met", kit.policy_refs(policy))
-    return kit.Refusal("data_unavailable", (facts.metrics[0].source_id,))
-
-
-def _unavailable_metrics(facts: Report) -> frozenset[str]:
-    """Return the metrics that are not available; without an authority, those of all sources."""
-    metrics = facts.metrics[:1] if facts.ground is RefusalGround.FAILING else facts.metrics
-    if facts.ground is RefusalGround.NO_AUTHORITY:
-        return frozenset(name for one in metrics for name in (one.metric_id, *one.other_metric_ids))
-    return frozenset(one.metric_id for one in metrics if one.is_stale)
 
 
 SCENARIO = MetricsReport()
