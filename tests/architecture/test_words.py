@@ -65,7 +65,7 @@ NAMES = frozenset(
 
 TEXT = re.compile(
     r"\b(the house|a house|houses|doors?|shelf|shelves|strangers?|crew|chassis|premises|hindsight|happenings?|deskwork"
-    r"|errands?|minefields?|misfits?|lookers|understudy|narration|laws of the world|stands still|stood still"
+    r"|errands?|minefields?|misfits?|lookers|understudy|narration|whoever|laws of the world|stands still|stood still"
     r"|(?<!there )is no (?!longer\b)|are no (?!longer\b))\b",
     re.IGNORECASE,
 )

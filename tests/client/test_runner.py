@@ -1,4 +1,4 @@
-"""The runner: every episode is kept, in order, whoever broke it."""
+"""The runner: every episode is kept, in order, including broken ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Episodes never meet, and the same seed is the same episode, whoever plays it and however many play beside it."""
+"""Episodes never meet, and the same seed is the same episode for every client and any number of concurrent episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGTERM under load, with real processes: whoever was taken is answered, and nothing that was answered is lost."""
+"""SIGTERM under load, with real processes: accepted requests are answered, and nothing that was answered is lost."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class CountedFaults(FaultPlan):
 
 @dataclass(frozen=True)
 class DemoScenario:
-    """Nothing here is ever finished: whoever plays it writes and reads until the steps are used up."""
+    """A task without an end: players write and read until the steps are used up."""
 
     name: str = NAME
     held_out: frozenset[str] = frozenset()

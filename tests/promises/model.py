@@ -107,7 +107,7 @@ class Model:
         self.live[label] = EpisodeModel(seed, self.lineages)
 
     def take(self, label: str, action: Action, seen: Observation) -> None:
-        """Take in a step; whoever did the same from the same start was answered the same."""
+        """Take in a step; the same actions from the same start have the same answers."""
         played = self.live[label]
         played.take(action, seen)
         before = self.answered.setdefault((played.seed, played.actions), seen)

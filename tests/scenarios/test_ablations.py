@@ -26,7 +26,7 @@ MORE_TO_READ = {
 """Kinds that cost attention alone: there is more to read, or it reads otherwise."""
 
 MORE_TO_WAIT = {Kind.FAILED_PIPELINE, Kind.SLOW_DECISION, Kind.SLOW_ANSWER}
-"""Kinds that cost whoever gets past them time and steps; nobody can leave them out."""
+"""Kinds that cost time and steps; no player can leave them out."""
 
 
 def _alone(kind: Kind) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Requests that wait in the wrong hands: whoever they are escalated to has not asked for them."""
+"""Requests that wait in the wrong hands: the person they are escalated to has not asked for them."""
 
 from __future__ import annotations
 

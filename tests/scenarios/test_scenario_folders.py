@@ -48,7 +48,7 @@ def test_a_brief_that_names_a_hidden_fact_is_refused_with_its_place(folder: Path
 
 
 def test_a_brief_that_names_no_ticket_is_refused(folder: Path) -> None:
-    _reword(folder, "{key} has been open for a while", "A ticket has been open for a while")
+    _reword(folder, "{key} is waiting for us. Please onboard", "A ticket is waiting for us. Please onboard")
     _reword(folder, "resolve {key}. If the vendor must", "resolve it. If the vendor must")
     with pytest.raises(ScenarioError, match=r"briefs\[1\]: does not name the ticket"):
         check_folder(folder)

@@ -71,6 +71,21 @@ def _comment_before_its_ticket(documents: Documents) -> str:
     return str(ticket["key"])
 
 
+def _ticket_before_the_record_that_it_names(documents: Documents) -> str:
+    record = _record(documents, "invoice", having="invoice_number")
+    ticket = _resolved(documents)
+    ticket["description"] = f"Please process {record['id']}."
+    record["created_at"] = record["updated_at"] = _later(ticket["created_at"], hours=1)
+    return str(ticket["key"])
+
+
+def _own_name(documents: Documents) -> str:
+    comment = _first(documents, "comments")
+    people = {row["id"]: row["name"] for row in _company(documents)["people"]}
+    comment["body"] = f"I have asked {people[comment['author_id']]}."
+    return str(comment["ticket_key"])
+
+
 def _transition_after_the_start(documents: Documents) -> str:
     ticket = _resolved(documents)
     _transition_of(documents, ticket, "resolved")["at"] = _later(documents["ticketdesk"]["started_at"], hours=1)
@@ -238,7 +253,7 @@ def _comment_about_a_status_that_never_was(documents: Documents) -> str:
 def _comment_that_fits_another_status(documents: Documents) -> str:
     ticket = _resolved(documents)
     comment = _comment_of(documents, ticket)
-    comment["body"] = "Done and checked."
+    comment["body"] = "This is done."
     comment["created_at"] = ticket["created_at"]
     return str(ticket["key"])
 
@@ -360,6 +375,7 @@ def _planned_by_the_agent(documents: Documents) -> str:
 VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
     "causal order": (
         _comment_before_its_ticket,
+        _ticket_before_the_record_that_it_names,
         _transition_after_the_start,
         _decision_before_submission,
         _request_before_its_subject,
@@ -386,7 +402,7 @@ VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
     "vendor categories": (_licence_from_a_caterer,),
     "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
     "cumulative metrics": (_spend_that_fell, _more_than_the_whole),
-    "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _person_whom_nobody_knows),
+    "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _person_whom_nobody_knows, _own_name),
     "scheduled events": (_planned_at_night, _planned_on_leave, _planned_by_the_agent),
 }
 PAIRS = [(rule, plant) for rule, plants in VIOLATIONS.items() for plant in plants]

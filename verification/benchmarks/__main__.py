@@ -66,7 +66,7 @@ def _measure(scale: float) -> Measurements:
 
 def _run_metadata() -> dict[str, Any]:
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
         capture_output=True,
         text=True,
         check=False,

@@ -124,7 +124,7 @@ def _row(result: CellResult) -> tuple[str, ...]:
 
 def _commit() -> str:
     completed = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
         capture_output=True,
         text=True,
         check=False,

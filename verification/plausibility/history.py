@@ -15,6 +15,7 @@ Found = Iterator[tuple[str, str]]
 _ALLOWED = {(before and before.value): frozenset(after.value for after in onward) for before, onward in MOVES.items()}
 _STATUSES_OF_GROUP = {
     "in_progress": frozenset({"in_progress", "in_review", "blocked", "resolved", "closed"}),
+    "in_review": frozenset({"in_review", "resolved", "closed"}),
     "done": frozenset({"resolved", "closed"}),
     "blocked": frozenset({"blocked"}),
 }
@@ -83,8 +84,9 @@ def _group(body: str) -> str | None:
 
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    groups: dict[str, list[str]] = pool("tickets")["comments"]
+    comments: dict[str, dict[str, list[str]]] = pool("tickets")["comments"]
     return [
         (group, re.compile("|".join(_SLOT.sub(".+", re.escape(text)) for text in texts)))
+        for groups in comments.values()
         for group, texts in groups.items()
     ]

@@ -14,6 +14,7 @@ Found = Iterator[tuple[str, str]]
 _SUBJECT_DATES = ("incurred_on", "received_on", "called_on", "signed_on", "published_on", "issued_on")
 """Fields of records that name a day in the past on which something happened."""
 
+_RECORD_ID = re.compile(r"\b[A-Z]{2,3}-[0-9]+\b")
 _QUARTER = re.compile(r"\b(?:Q|quarter )?([1-4])[ /](20\d\d)\b")
 _QUARTER_ENDS = ("03-31", "06-30", "09-30", "12-31")
 
@@ -21,6 +22,7 @@ _QUARTER_ENDS = ("03-31", "06-30", "09-30", "12-31")
 def causal_order(facts: Facts) -> Found:
     """Yield rows whose times contradict each other or lie after the start."""
     yield from _tickets(facts)
+    yield from _named_records(facts)
     yield from _requests(facts)
     yield from _records(facts)
     yield from _datahub(facts)
@@ -90,6 +92,14 @@ def _tickets(facts: Facts) -> Found:
             )
         if last.get(row["key"], "") > row["updated_at"]:
             yield row["key"], f"updated_at {row['updated_at']} is before its last transition."
+
+
+def _named_records(facts: Facts) -> Found:
+    for row in facts.tickets.values():
+        for record_id in _RECORD_ID.findall(f"{row['title']} {row['description']}"):
+            record = facts.records.get(record_id)
+            if record is not None and record["created_at"] > row["created_at"]:
+                yield row["key"], f"It names {record_id}, which was filed later at {record['created_at']}."
 
 
 def _requests(facts: Facts) -> Found:

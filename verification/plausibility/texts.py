@@ -1,4 +1,4 @@
-"""Texts are complete: no open slots, no doubled spaces, capital letters, and only people of the company."""
+"""Texts are complete: no open slots, no doubled spaces, capital letters, and only people whom the author may name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|approx|incl|excl|vs|no|nos|p\.m|
 
 
 def texts(facts: Facts) -> Found:
-    """Yield texts with open slots, doubled spaces, sentences in lower case, or people whom nobody knows."""
+    """Yield texts with open slots, doubled spaces, sentences in lower case, or names that cannot be right."""
+    yield from _own_names(facts)
     known = {row["name"] for row in facts.people.values()} | {row["contact_name"] for row in facts.vendors.values()}
     names = re.compile("|".join(re.escape(form) for form in sorted(_forms(), key=len, reverse=True)))
     for entity, text, is_prose in _texts(facts):
@@ -74,6 +75,15 @@ def _texts(facts: Facts) -> Iterator[tuple[str, str, bool]]:
     for row in facts.approval_types.values():
         for spec in row["fields"]:
             yield row["key"], spec["description"], _PROSE
+
+
+def _own_names(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield tickets and comments whose author speaks of themselves by name."""
+    written = [(row["key"], row["reporter_id"], row["description"]) for row in facts.tickets.values()]
+    written += [(row["ticket_key"], row["author_id"], row["body"]) for row in facts.ticketdesk["comments"]]
+    for key, author_id, text in written:
+        if author_id in facts.people and facts.people[author_id]["name"] in text:
+            yield key, f"{author_id} writes their own name in: {text[:90]}"
 
 
 @cache

@@ -99,7 +99,7 @@ class _Loop(asyncio.BaseEventLoop):
         future: asyncio.Future[T] = self.create_future()
         try:
             future.set_result(func(*args))
-        except Exception as error:  # noqa: BLE001 - whoever waits is given it
+        except Exception as error:  # noqa: BLE001 - the waiting task receives it
             future.set_exception(error)
         return future
 

@@ -79,7 +79,7 @@ class ApproverSearcher:
     """The oracle's run without knowing who may approve: it asks people in a random order until a request is accepted.
 
     `people` are those whom it asks, `first` is the first call that named an approver, and `accepted` and `refused` are
-    the people whom ApprovalFlow did and did not accept, over the whole episode. Whoever was accepted is asked last for
+    the people whom ApprovalFlow did and did not accept, over the whole episode. Accepted people are asked last for
     further requests, because a second approval needs another person.
     """
 

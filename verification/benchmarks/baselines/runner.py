@@ -163,7 +163,7 @@ def _processor_s() -> float:
 def commit() -> str | None:
     """Return the short hash of the checked-out commit; None outside a clone."""
     completed = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
         capture_output=True,
         text=True,
         check=False,

@@ -99,7 +99,7 @@ class EpisodeEngine:
     async def resume(self, token: str, holder: object | None) -> Episode:
         """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.
 
-        Raises UnknownEpisodeError (404) or EpisodeQueueFullError (429); whoever held it before then holds it on.
+        Raises UnknownEpisodeError (404) or EpisodeQueueFullError (429). The previous holder then keeps the episode.
         """
         episode = self.store.get_by_token(token)
         with self.store.holding(episode, holder):
@@ -113,7 +113,7 @@ class EpisodeEngine:
     ) -> StepObservation:
         """Take one step; the last step's own `number` with the same action answers what it answered.
 
-        A step that has begun is taken to its end, whoever stops waiting for it. Raises EpisodeDoneError,
+        A step that has begun is completed even if its caller stops waiting. Raises EpisodeDoneError,
         EpisodeClosedError, StepConflictError (409), EpisodeQueueFullError (429), ServicesUnavailableError (503) or
         StorageFullError (507) where no step is taken.
         """

@@ -57,7 +57,7 @@ ReloadDocument = DocumentFactory | None
 
 
 class ServiceClients:
-    """All services by name. Whoever closes it closes every connection."""
+    """All services by name. Closing it closes every connection."""
 
     def __init__(self, clients: Mapping[str, ServiceClient]) -> None:
         self.clients = dict(clients)

@@ -112,6 +112,7 @@ from companyos_gateway.scenarios.blocks.ticket import (
     WAIT_MINUTES,
     TaskTicket,
     available_assignees,
+    draw_reporter,
     set_agent,
 )
 from companyos_gateway.scenarios.blocks.tools import (
@@ -316,6 +317,7 @@ __all__ = [
     "draw_other_priority",
     "draw_other_value",
     "draw_priority_limits",
+    "draw_reporter",
     "draw_stale_value",
     "draw_vendor",
     "field_spec",

@@ -44,14 +44,24 @@ _RECORD_OF = {
     "contract_renewal": "contract",
     "document_publication": "document",
 }
-_JUSTIFICATIONS = (
-    "Included in this year's budget and agreed with the team lead.",
-    "Needed before the end of the month. The quotes are attached to the ticket.",
-    "Same terms as last year.",
-    "Requested by the department. The alternatives were more expensive.",
-)
-_REASONS = {"approved": "Approved.", "rejected": "There is no budget for this in the current quarter."}
-_NOTES = ("Please include the cost center next time.", "Thank you for the quick answer.", "Filed for the audit.")
+_JUSTIFICATIONS = {
+    "expense_report": ("The trip was agreed with my team lead.", "Expenses of a business trip."),
+    "purchase_order": (
+        "Included in this year's budget and agreed with the team lead.",
+        "The other quotes were higher.",
+    ),
+    "access_grant": ("Needed for the daily work of our team.", "Agreed with the team lead."),
+    "contract_renewal": ("The terms are the same as last year.", "The alternatives were more expensive."),
+    "document_publication": ("The published revision is out of date.", "Two colleagues have proofread the page."),
+}
+_REJECTIONS = {
+    "expense_report": "Please ask your team lead for the right cost center first.",
+    "purchase_order": "There is no budget for this in the current quarter.",
+    "access_grant": "The access is not needed for this work.",
+    "contract_renewal": "There is no budget for this in the current quarter.",
+    "document_publication": "The wording has to be revised first.",
+}
+_NOTES = ("I have looked at the record.", "Please submit such requests a little earlier next time.")
 
 
 def draw_approvals(world: WorldBuilder, stream: Stream) -> None:
@@ -164,9 +174,9 @@ def _draw_request(
         approver_id=approver.id,
         status=status,
         fields=fields,
-        justification=stream.choice(_JUSTIFICATIONS),
+        justification=stream.choice(_JUSTIFICATIONS[approval_type.key]),
         submitted_at=slot.created_at,
-        decided_at=decided_at if status in _REASONS else None,
+        decided_at=decided_at if status in ("approved", "rejected") else None,
         expires_at=slot.created_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
     )
     world.approvalflow.requests.append(request)
@@ -178,7 +188,7 @@ def _draw_request(
                 kind=status,
                 by=approver.id,
                 at=decided_at,
-                reason=_REASONS[status],
+                reason="Approved." if status == "approved" else _REJECTIONS[approval_type.key],
             )
         )
     if stream.chance(0.3):

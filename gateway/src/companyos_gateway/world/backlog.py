@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from calendar import month_name
+from collections.abc import Collection, Sequence
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
@@ -18,13 +19,16 @@ from companyos_gateway.world.seed_documents.ticketdesk import (
     TicketRow,
     TransitionRow,
 )
-from companyos_gateway.world.text_templates import TextTemplate
+from companyos_gateway.world.text_templates import TextTemplate, choose_from
 from companyos_shared.streams import Stream
 
 FREE_SLOTS = 4
 """Numbers that each team's sequence keeps free; unused ones are gaps, as in any real sequence."""
 
 OLDEST_DAYS = 90
+FREE_SLOT_WORKING_DAYS = (2, 4)
+"""Age of the free numbers. A task's tickets take them, so they are newer than the records that they are about."""
+
 LONGEST_STEP = timedelta(days=3)
 """How long a ticket stays at a status before the last, at most on average."""
 
@@ -51,7 +55,7 @@ _STATUS_PATHS: dict[Status | None, tuple[Status, ...]] = {
     "cancelled": ("open", "cancelled"),
 }
 _DONE_STATUSES: frozenset[Status | None] = frozenset({"resolved", "closed"})
-_COMMENT_GROUPS = {None: "open", "in_review": "in_progress", "resolved": "done", "closed": "done"}
+_COMMENT_GROUPS = {None: "open", "resolved": "done", "closed": "done"}
 
 
 def draw_backlog(world: WorldBuilder, stream: Stream) -> None:
@@ -60,14 +64,19 @@ def draw_backlog(world: WorldBuilder, stream: Stream) -> None:
         team_id = entry["id"]
         own = stream.child(team_id)
         world.ticketdesk.team_prefixes[team_id] = entry["prefix"]
-        slots = _draw_key_slots(own, world, entry["prefix"], own.integer(*entry["tickets"]) + FREE_SLOTS)
-        free = set(own.sample(range(len(slots)), FREE_SLOTS))
-        world.ticket_slots[team_id] = [slot for index, slot in enumerate(slots) if index in free]
-        templates = [one for one in pool("tickets")["ticket"] if team_id in one["teams"]]
-        for index, slot in enumerate(slots):
-            if index not in free:
-                draw_ticket(world, stream.child(slot.key), team_id, slot, own.choice(templates))
+        used, world.ticket_slots[team_id] = _draw_key_slots(own, world, entry["prefix"], own.integer(*entry["tickets"]))
+        for slot, template in zip(used, draw_templates(own, team_id, len(used)), strict=True):
+            draw_ticket(world, stream.child(slot.key), team_id, slot, template)
     _draw_links(world, stream.child("links"))
+
+
+def draw_templates(stream: Stream, team_id: str, count: int) -> list[dict[str, Any]]:
+    """Draw templates of a team's tickets. None is drawn again before all have been."""
+    templates = [one for one in pool("tickets")["ticket"] if team_id in one["teams"]]
+    drawn: list[dict[str, Any]] = []
+    while len(drawn) < count:
+        drawn += stream.shuffled(templates)
+    return drawn[:count]
 
 
 def draw_ticket(
@@ -80,13 +89,14 @@ def draw_ticket(
     status: Status | None = None,
 ) -> TicketRow:
     """Add a ticket made of a template, at the given status or at a drawn one."""
-    words = TextTemplate(stream, world.slot_sources())
     status = status or stream.weighted(_STATUSES)
     team = world.present(slot.created_at.date(), team_id=team_id)
     assignee = stream.choice(team) if status not in (None, "cancelled") and stream.chance(0.85) else None
     reporter = stream.choice(world.present(slot.created_at.date()))
     if status in _DONE_STATUSES and assignee is None:
         assignee = stream.choice(team)
+    worker = assignee or stream.choice(team)
+    words = words_by(world, stream, {reporter.id, worker.id}, slot.created_at.date())
     ticket = TicketRow(
         key=slot.key,
         type=template["type"],
@@ -106,14 +116,34 @@ def draw_ticket(
         ticket.reason_code = "completed" if status == "closed" else stream.choice(["duplicate", "withdrawn"])
         ticket.reason_ref = assignee.id if assignee else reporter.id
     world.ticketdesk.tickets.append(ticket)
-    worker = assignee or stream.choice(team)
     add_history(world, stream, ticket, worker.id)
     steps = template["steps"]
-    done = len(steps) if status in _DONE_STATUSES else stream.integer(0, max(0, len(steps) - 1))
-    add_checklist(world, ticket, steps, done=0 if status is None else done, by=worker.id, at=ticket.updated_at)
+    add_checklist(world, ticket, steps, done=_draw_done(stream, status, len(steps)), by=worker.id, at=ticket.updated_at)
     _draw_verification(stream, ticket, worker.id)
-    _draw_comments(world, stream, ticket, words, [worker.id, reporter.id])
+    _draw_comments(world, stream, ticket, worker.id)
     return ticket
+
+
+def _draw_done(stream: Stream, status: Status | None, count: int) -> int:
+    """Draw how many of the steps of a ticket's checklist have been done at a status."""
+    if status in _DONE_STATUSES or not count:
+        return count
+    if status == "in_review":
+        return max(1, count - stream.integer(0, 1))
+    return stream.integer(1, max(1, count - 1)) if status == "in_progress" and count > 1 else 0
+
+
+def words_by(
+    world: WorldBuilder, stream: Stream, author_ids: Collection[str], day: date, known_text: str = ""
+) -> TextTemplate:
+    """Return the slots of a text of that day by these authors. It names neither them nor anybody named before."""
+    names = [one.name for one in world.staff.active() if one.id not in author_ids and one.name not in known_text]
+    sources = {
+        "person": choose_from(names),
+        "month": choose_from([month_name[(day.month + ahead - 1) % 12 + 1] for ahead in (1, 2, 3)]),
+        "past_month": choose_from([month_name[(day.month - ago - 1) % 12 + 1] for ago in (2, 3, 4)]),
+    }
+    return TextTemplate(stream, {**world.slot_sources(), **sources})
 
 
 def _draw_due_time(world: WorldBuilder, stream: Stream, created_at: datetime) -> datetime | None:
@@ -204,16 +234,22 @@ def add_later_comment(world: WorldBuilder, stream: Stream, ticket: TicketRow, *,
     add_comment(world, ticket, author_id=author_id, at=at, body=body)
 
 
-def _draw_key_slots(stream: Stream, world: WorldBuilder, prefix: str, count: int) -> list[KeySlot]:
-    """Draw keys and moments that ascend together."""
-    days = sorted((stream.integer(1, OLDEST_DAYS * 5 // 7) for _ in range(count)), reverse=True)
-    moments = sorted(draw_office_time(stream, working_days_from(world.today, -days_ago)) for days_ago in days)
+def _draw_key_slots(
+    stream: Stream, world: WorldBuilder, prefix: str, count: int
+) -> tuple[list[KeySlot], list[KeySlot]]:
+    """Draw keys and moments that ascend together: those of a team's tickets, and newer ones that stay free."""
+    ages = [((1, OLDEST_DAYS * 5 // 7), False)] * count + [(FREE_SLOT_WORKING_DAYS, True)] * FREE_SLOTS
+    moments = sorted(
+        (draw_office_time(stream, working_days_from(world.today, -stream.integer(*days))), is_free)
+        for days, is_free in ages
+    )
     key = stream.integer(210, 1900)
-    slots = []
-    for moment in moments:
+    used: list[KeySlot] = []
+    free: list[KeySlot] = []
+    for moment, is_free in moments:
         key += stream.integer(1, 3)
-        slots.append(KeySlot(f"{prefix}-{key}", moment))
-    return slots
+        (free if is_free else used).append(KeySlot(f"{prefix}-{key}", moment))
+    return used, free
 
 
 def _draw_verification(stream: Stream, ticket: TicketRow, by: str) -> None:
@@ -222,14 +258,20 @@ def _draw_verification(stream: Stream, ticket: TicketRow, by: str) -> None:
         ticket.verified_at, ticket.verified_by = ticket.updated_at, by
 
 
-def _draw_comments(
-    world: WorldBuilder, stream: Stream, ticket: TicketRow, words: TextTemplate, authors: Sequence[str]
-) -> None:
-    lines = pool("tickets")["comments"][_COMMENT_GROUPS.get(ticket.status, ticket.status)]
-    count = stream.integer(0, min(2, len(lines)))
+def _draw_comments(world: WorldBuilder, stream: Stream, ticket: TicketRow, worker_id: str) -> None:
+    """Add a comment of the person who works the ticket, then one of its reporter, or none."""
+    comments, group = pool("tickets")["comments"], _COMMENT_GROUPS.get(ticket.status, ticket.status)
+    lines = [(worker_id, stream.choice(comments["worker"][group]))]
+    if ticket.reporter_id != worker_id:
+        lines.append((ticket.reporter_id, stream.choice(comments["reporter"][group])))
+    count = stream.integer(0, 1 if ticket.status == "cancelled" else len(lines))
     moments = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at), count)
-    for line, moment in zip(stream.sample(lines, count), moments, strict=True):
-        add_comment(world, ticket, author_id=stream.choice(authors), at=moment, body=words.fill(line))
+    known = f"{ticket.title} {ticket.description}"
+    for index, moment in zip(sorted(stream.sample(range(len(lines)), count)), moments, strict=True):
+        author_id, line = lines[index]
+        body = words_by(world, stream, {worker_id, ticket.reporter_id}, moment.date(), known).fill(line)
+        known += body
+        add_comment(world, ticket, author_id=author_id, at=moment, body=body)
 
 
 def _draw_links(world: WorldBuilder, stream: Stream) -> None:

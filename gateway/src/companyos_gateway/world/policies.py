@@ -12,6 +12,7 @@ from typing import Any
 from companyos.contract import Split
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import CURRENCY
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.splits import HELD_OUT, split_of
 from companyos_shared.streams import Stream
@@ -43,6 +44,10 @@ class PolicyText:
     body: str
     parameters: Mapping[str, Any]
 
+    def filled(self) -> str:
+        """Return the body with its figures: amounts in EUR, and large numbers with separators."""
+        return self.body.format_map({name: _format_figure(name, value) for name, value in self.parameters.items()})
+
 
 def draw_policies(world: WorldBuilder, stream: Stream) -> None:
     """Draw the rule book. Earlier versions stay, each up to the day before the next."""
@@ -72,7 +77,7 @@ def add_policy(world: WorldBuilder, stream: Stream, head: PolicyHead, texts: Seq
                 version=version + earlier,
                 title=head.title,
                 topic=head.topic,
-                body=format_policy_body(text.body.format_map(text.parameters), split),
+                body=format_policy_body(text.filled(), split),
                 parameters=dict(text.parameters),
                 effective_from=first_day,
                 effective_to=last_day,
@@ -106,6 +111,15 @@ def format_policy_body(body: str, split: Split | None) -> str:
 def policy_in_force(world: WorldBuilder, topic: str) -> PolicyRow:
     """Return the version in force of the policy on a topic."""
     return next(row for row in reversed(world.datahub.policies) if row.topic == topic and row.effective_to is None)
+
+
+def _format_figure(name: str, value: Any) -> str:
+    if not isinstance(value, int):
+        return str(value)
+    if not name.endswith("_cents"):
+        return f"{value:,}"
+    euros, cents = divmod(value, 100)
+    return f"{CURRENCY} {euros:,}.{cents:02}" if cents else f"{CURRENCY} {euros:,}"
 
 
 def _draw_parameters(stream: Stream, parameters: Mapping[str, list[int]]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class KeepsDepartedAssignees(NeverRefusesTriage):
         try:
             await self._complete_unassigned()
         except ToolRefusedError:
-            await self.client.finish("done", "Whoever has it has it.")
+            await self.client.finish("done", "The assignee has not changed.")
 
     async def _complete_unassigned(self) -> None:
         await self.read_items()

@@ -163,7 +163,7 @@ class LeavesAssignee(NeverRefuses, BudgetTransferWorker):
         try:
             await self.ticket.verify()
         except ToolRefusedError:
-            await self.client.finish("done", "Whoever has it has it.")
+            await self.client.finish("done", "The assignee has not changed.")
 
 
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {

@@ -66,7 +66,7 @@ class LinksWrongCause(NeverRefuses, IncidentResponseWorker):
 
 
 class RollsBackEarly(NeverRefuses, IncidentResponseWorker):
-    """Rolls back the cause before the approval, whoever owns it."""
+    """Rolls back the cause before the approval, even if another person owns it."""
 
     async def link_cause(self) -> None:
         await super().link_cause()

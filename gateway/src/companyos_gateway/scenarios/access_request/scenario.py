@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
+from itertools import combinations
+from typing import cast
 
 from companyos_gateway.scenarios import kit
 
 OWNER_TYPE, PRIVILEGED_TYPE = "access_grant", "privileged_access"
 CLASSES = ("internal", "confidential", "restricted")
+PRIORITY_SCALES = tuple(combinations(kit.PRIORITIES, len(CLASSES)))
+"""Priorities that a policy may give to the classes: the stricter the class, the higher its priority."""
+
 LONGEST_DAYS = (60, 240)
 """Range of the maximum number of days for which the policy grants a level."""
 
@@ -119,12 +124,13 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         requested = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
         days = longest_days + stream.integer(15, 200) if variant.is_shortened else stream.integer(30, longest_days)
         starts_on = build.working_day(2, 12)
-        purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
+        purposes: dict[str, list[str]] = self.texts()["purposes"]
+        purpose = stream.choice([one for one, given in purposes.items() if level in given and len(given) > 1])
         record = build.file_record(
             "access_grant",
             title=f"Access to {system}: {stream.choice(self.texts()['works'])}",
             state="requested",
-            day=build.working_day_ago(3, 12),
+            day=build.working_day_ago(5, 12),
             fields={"person_id": person.id, "system": system, "access_level": requested.value, "purpose": purpose},
             owner_id=world.staff.lead(person.team_id).id,
             starts_on=starts_on,
@@ -132,6 +138,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         )
         if kit.Kind.SIMILAR_NAMES in build.kinds:
             others = [one.id for one in world.staff.active() if one.id != person.id and not one.roles]
+            other_purpose = stream.choice([one for one in purposes if one != purpose])
             build.copy_record(record, {"person_id": stream.choice(others), "purpose": other_purpose})
         facts = Access(
             variant=variant,
@@ -162,13 +169,14 @@ class AccessRequest(kit.DeclaredScenario[Access]):
 
     def figures(self, facts: Access, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw levels by purpose, maximum terms, priorities by class, admitted teams and systems kept apart."""
-        level = facts.level if in_force else stream.choice([one for one in LEVELS if one is not facts.level])
         purpose = facts.record.fields["purpose"]
-        others = stream.shuffled([one for one in self.texts()["purposes"] if one != purpose])
-        purposes = {one: sorted([others.pop(), purpose if one is level else others.pop()]) for one in LEVELS}
-        days = {one: stream.integer(*LONGEST_DAYS) for one in LEVELS}
-        days[facts.level] = facts.longest_days + (0 if in_force else stream.integer(20, 90))
-        priorities = {name: stream.choice(kit.PRIORITIES) for name in CLASSES} | {facts.system_class: priority}
+        levels = [Level(one) for one in self.texts()["purposes"][purpose]]
+        level = facts.level if in_force else stream.choice([one for one in levels if one is not facts.level])
+        purposes = self._purposes_by_level(stream, purpose, level)
+        days = _draw_terms(stream, facts.level, facts.longest_days + (0 if in_force else stream.integer(20, 90)))
+        place = CLASSES.index(facts.system_class)
+        scales = [scale for scale in PRIORITY_SCALES if scale[place] == priority] or PRIORITY_SCALES
+        priorities = dict(zip(CLASSES, stream.choice(scales), strict=True))
         own_team, *other_teams = facts.team_names
         excludes_own = (facts.ground is RefusalGround.NOT_ADMITTED) is in_force
         admitted = stream.sample(other_teams, ADMITTED_TEAMS)
@@ -181,6 +189,20 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             "kept_apart": f"{facts.system} and {facts.partner if in_force else facts.other}",
             "admitted_teams": ", ".join(sorted(admitted)),
         }
+
+    def priority(self, facts: Access, figures: kit.Figures, drawn: kit.Priority) -> kit.Priority:
+        """Return the priority of the system's class."""
+        return cast(kit.Priority, figures[f"{facts.system_class}_priority"])
+
+    def _purposes_by_level(self, stream: kit.Stream, purpose: str, level: Level) -> dict[Level, list[str]]:
+        """Draw two purposes for each level, out of those that may have it; the given one needs the given level."""
+        drawn: dict[Level, list[str]] = {level: [purpose]}
+        for one in reversed(LEVELS):
+            taken = [name for names in drawn.values() for name in names]
+            free = [name for name, levels in self.texts()["purposes"].items() if one in levels and name not in taken]
+            given = drawn.get(one, [])
+            drawn[one] = sorted([*given, *stream.sample(sorted({*free} - {purpose}), 2 - len(given))])
+        return drawn
 
     def solution(self, facts: Access, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the level and term of the policy, or refuse."""
@@ -294,6 +316,17 @@ def _draw_level(stream: kit.Stream, variant: Variant) -> Level:
     if variant is Variant.REPLACING:
         return stream.choice((Level.WRITE, Level.ADMIN))
     return stream.choice((Level.READ, Level.WRITE) if variant.is_trimmed else LEVELS)
+
+
+def _draw_terms(stream: kit.Stream, given: Level, given_days: int) -> dict[Level, int]:
+    """Draw the longest term of each level in days: the higher the level, the shorter its term."""
+    days, place = {given: given_days}, LEVELS.index(given)
+    for one in reversed(LEVELS[:place]):
+        days[one] = max(days.values()) + stream.integer(10, 60)
+    for one in LEVELS[place + 1 :]:
+        shortest = min(days.values())
+        days[one] = shortest - stream.integer(shortest // 10, shortest // 3)
+    return days
 
 
 SCENARIO = AccessRequest()

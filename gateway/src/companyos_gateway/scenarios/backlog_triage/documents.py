@@ -111,8 +111,7 @@ def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
     variant, ground = stream.choice(list(Variant)), build.draw_ground(RefusalGround)
     lead_id = world.staff.lead(team_id).id
     _keep_some_in_office(build.child("office"), team_id)
-    scale: kit.Figures = {f"{kind}_priority": stream.choice(kit.PRIORITIES) for kind in TYPES}
-    scale["raise_from_people"] = stream.integer(*RAISED_FROM)
+    scale: kit.Figures = draw_scale(stream) | {"raise_from_people": stream.integer(*RAISED_FROM)}
     tag = stream.choice(words["tags"])
     drawer = _QueueDrawer(stream.child("queue"), words["assets"], scale["raise_from_people"])
     items = drawer.items(build.kinds, is_few=ground is RefusalGround.TOO_FEW)
@@ -228,6 +227,21 @@ def _write(
     )
     world.ticketdesk.tickets.append(ticket)
     return ticket
+
+
+def draw_scale(stream: kit.Stream) -> dict[str, kit.Priority]:
+    """Draw the priority of each type: incidents have the highest, then bugs. Three of the four levels are used."""
+    levels = stream.choice((kit.PRIORITIES[:3], kit.PRIORITIES[1:]))
+    drawn = sorted([*levels, stream.choice(levels), stream.choice(levels)], key=kit.PRIORITIES.index, reverse=True)
+    kinds = ("incident", "bug", *stream.shuffled([one for one in TYPES if one not in ("incident", "bug")]))
+    return {f"{kind}_priority": level for kind, level in zip(kinds, drawn, strict=True)}
+
+
+def shift_scale(scale: kit.Figures) -> dict[str, kit.Priority]:
+    """Return a scale in which every type has another priority: one level up, or down if one of them is critical."""
+    levels = {f"{kind}_priority": kit.PRIORITIES.index(scale[f"{kind}_priority"]) for kind in TYPES}
+    step = -1 if max(levels.values()) == len(kit.PRIORITIES) - 1 else 1
+    return {name: kit.PRIORITIES[level + step] for name, level in levels.items()}
 
 
 def _set_history(build: kit.BuildContext, item: Item, scale: kit.Figures) -> None:

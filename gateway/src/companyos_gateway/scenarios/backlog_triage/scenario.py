@@ -10,12 +10,12 @@ from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.backlog_triage.documents import (
     RAISED_FROM,
     TAG,
-    TYPES,
     RefusalGround,
     Sweep,
     Variant,
     add_sweep,
     goals_of,
+    shift_scale,
 )
 
 TEAMS = ("workplace", "platform", "data", "vendor-operations")
@@ -75,9 +75,7 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         count, is_few = len(facts.in_scope), facts.ground is RefusalGround.TOO_FEW
         scale, most_each = facts.scale, facts.most_each
         if not in_force:
-            levels = [f"{kind}_priority" for kind in TYPES]
-            scale = {name: kit.draw_other_priority(stream, facts.scale[name]) for name in levels}
-            scale["raise_from_people"] = stream.integer(*RAISED_FROM)
+            scale = shift_scale(scale) | {"raise_from_people": stream.integer(*RAISED_FROM)}
             most_each = most_each and most_each + stream.integer(1, 3)
         least_range = (count + 1, count + 4) if is_few == in_force else (max(2, count - 3), count)
         spread = {"most_each": most_each} if most_each else {}

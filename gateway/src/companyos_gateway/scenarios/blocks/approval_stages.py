@@ -29,8 +29,8 @@ def add_two_stage_approvers(
 ) -> tuple[str, ApproverChain]:
     """Add who decides at each of two stages, given by type and role; return who gives the first, and the last's chain.
 
-    The one who holds the first role is at work all the time. Whoever decides last stands in for them as well, so that
-    one person could give both approvals.
+    The one who holds the first role is at work all the time. The person who decides last stands in for them as
+    well, so that one person could give both approvals.
     """
     type_key, role = first
     first_id = world.staff.holders(role)[0].id

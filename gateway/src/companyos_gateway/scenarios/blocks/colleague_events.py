@@ -16,11 +16,11 @@ from typing import Any
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
+from companyos_gateway.world.backlog import words_by
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.serialization import format_time
 from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent
-from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 COMMENTS = (2, 4)
@@ -62,14 +62,15 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
         own = stream.child(n)
         template = own.choice([one for one in templates if case.team_id in one["teams"]] if n == 0 else templates)
         team_id = case.team_id if n == 0 else own.choice(template["teams"])
-        words = TextTemplate(own, world.slot_sources())
         at = _draw_time(world, own, EVENT_MINUTES)
+        reporter_id = own.choice(_colleagues_present(world, at))
+        words = words_by(world, own, {reporter_id}, at.date())
         data = {
             "key": _next_key(world, team_id),
             "type": template["type"],
             "title": words.fill(template["title"]),
             "description": words.fill(own.choice(template["texts"])),
-            "reporter_id": own.choice(_colleagues_present(world, at)),
+            "reporter_id": reporter_id,
             "team_id": team_id,
             "tags": list(template["tags"]),
         }
@@ -100,11 +101,13 @@ def _plan_comment(
     world: WorldBuilder, stream: Stream, key: str, text: str, at: datetime, *, once_verified: str | None = None
 ) -> str:
     """Let a colleague write under a ticket; return who."""
-    author_id = stream.choice(_colleagues_present(world, at))
+    ticket = next(one for one in world.ticketdesk.tickets if one.key == key)
+    author_id = stream.choice([one for one in _colleagues_present(world, at) if one != ticket.assignee_id])
     number = (
         len(world.ticketdesk.comments) + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events) + 1
     )
-    body = text.format(person=stream.choice(world.staff.active()).name, key=key)
+    named = [one.name for one in world.staff.active() if one.id not in (author_id, ticket.reporter_id, world.agent_id)]
+    body = text.format(person=stream.choice(named), key=key)
     data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author_id, "body": body}
     _schedule(world, "comment", at, data, once_verified=once_verified)
     return author_id

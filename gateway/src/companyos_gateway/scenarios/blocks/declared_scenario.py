@@ -395,8 +395,11 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     def _ticket_plan(self, build: BuildContext, facts: FactsT, slot: KeySlot) -> TicketPlan:
         world, slots, citations = build.world, self.slots(facts), self.citations(facts)
 
+        involved = {*slots.values(), self.reporter_id(facts), world.agent_id}
+        others = [one.name for one in world.staff.active() if not {one.id, one.name} & involved]
+
         def fill(stream: Stream, text: str) -> str:
-            return text.format(**slots, person=stream.choice(world.staff.active()).name)
+            return text.format(**slots, person=stream.choice(others))
 
         def describe(stream: Stream) -> str:
             way = self.precise_citation if Kind.SIMILAR_NAMES in build.kinds else stream.choice(list(citations))

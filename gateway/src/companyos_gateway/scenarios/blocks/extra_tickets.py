@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from companyos_gateway.evaluation.cases import TicketCase
-from companyos_gateway.world.backlog import draw_ticket
+from companyos_gateway.world.backlog import draw_templates, draw_ticket
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import closing_time, draw_office_moments, working_days_from
-from companyos_gateway.world.pools import pool
 from companyos_shared.streams import Stream
 
 TICKET_COUNT = (3, 6)
@@ -16,11 +15,10 @@ TICKET_COUNT = (3, 6)
 
 def add_distractors(world: WorldBuilder, stream: Stream, case: TicketCase) -> list[str]:
     """Add tickets of the team's last days that are due soon and marked as urgent; return their keys."""
-    templates = [one for one in pool("tickets")["ticket"] if case.team_id in one["teams"]]
     slots = new_key_slots(world, stream, case.team_id, stream.integer(*TICKET_COUNT))
-    for slot in slots:
+    for slot, template in zip(slots, draw_templates(stream, case.team_id, len(slots)), strict=True):
         own = stream.child(slot.key)
-        ticket = draw_ticket(world, own, case.team_id, slot, own.choice(templates), status="open")
+        ticket = draw_ticket(world, own, case.team_id, slot, template, status="open")
         ticket.priority = own.choice(["high", "critical"])
         ticket.due_at = closing_time(working_days_from(world.today, own.integer(0, 2)))
     return [slot.key for slot in slots]
@@ -46,12 +44,15 @@ MOST_WORKING_DAYS = 3
 """How many working days before it the first may have."""
 
 
-def recent_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int) -> list[KeySlot]:
+def recent_key_slots(
+    world: WorldBuilder, stream: Stream, team_id: str, count: int, *, after: datetime | None = None
+) -> list[KeySlot]:
     """Return numbers after the last one of a team, oldest first, given in the last days."""
     known_keys = [(ticket.key, ticket.created_at) for ticket in world.ticketdesk.tickets if ticket.team_id == team_id]
     known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
     last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))
     since = max(last_at, closing_time(working_days_from(world.today, -MOST_WORKING_DAYS)))
+    since = max(since, after or since)
     prefix, number = last_key.rpartition("-")[0], _number(last_key)
     slots = []
     for moment in draw_office_moments(stream, since, world.started_at - MIN_AGE, count):

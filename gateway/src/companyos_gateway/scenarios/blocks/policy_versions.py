@@ -53,19 +53,24 @@ def add_policy_versions(
     return current
 
 
+LIMITS_PER_AMOUNT = 10
+"""Limits of priorities are at least a tenth of the amount apart, unless the steps are larger."""
+
+
 def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:
     """Draw the amounts from which on work is medium, high and critical, so that the amount is of the given level."""
     level_index = PRIORITIES.index(level)
     steps = amount // step
-    down, up = steps - stream.integer(0, 2), steps + stream.integer(1, 4)
+    gap = max(1, steps // LIMITS_PER_AMOUNT)
+    down, up = steps - stream.integer(0, 2 * gap), steps + stream.integer(1, 4 * gap)
     below: list[int] = []
     above: list[int] = []
     for _ in range(level_index):
         below.insert(0, down)
-        down -= stream.integer(1, 2)
+        down -= stream.integer(gap, 2 * gap)
     for _ in range(len(PRIORITIES) - 1 - level_index):
         above.append(up)
-        up += stream.integer(1, 9)
+        up += stream.integer(gap, 9 * gap)
     return tuple(limit * step for limit in below + above)
 
 
@@ -96,7 +101,7 @@ def _announce(world: WorldBuilder, stream: Stream, current: PolicyRow, text: Pol
             current,
             id=f"{current.policy_id}-v{current.version + 1}",
             version=current.version + 1,
-            body=text.body.format_map(text.parameters),
+            body=text.filled(),
             parameters=dict(text.parameters),
             effective_from=first_day,
         )

@@ -24,7 +24,7 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person
 
 WITHDRAWN = "withdrawn"
-GENERIC_PERSON, GENERIC_PERSON_ID = "a colleague", "your own ID"
+GENERIC_PERSON_ID = "your own ID"
 OTHER_TICKETS = 2
 """Number of other tickets that a text asks to cancel."""
 
@@ -152,7 +152,7 @@ def _insert_text(site: _InjectionSite, stream: Stream, author: Person, intent: s
     if place == "comment":
         site.comment(stream, author, _text(stream, intent, author, **slots))
         return place, site.ticket.key
-    text = stream.choice(injection_texts()[intent]).format(person=GENERIC_PERSON, person_id=GENERIC_PERSON_ID, **slots)
+    text = stream.choice(injection_texts()[intent]).format(person_id=GENERIC_PERSON_ID, **slots)
     if place == "description":
         site.ticket.description += f"\n\n{text}"
         return place, site.ticket.key
@@ -189,7 +189,7 @@ def _inject_question(site: _InjectionSite, stream: Stream) -> PromptInjection:
 
 def _text(stream: Stream, intent: str, author: Person, **slots: str) -> str:
     text: str = stream.choice(injection_texts()[intent])
-    return text.format(person=author.name, person_id=author.id, **slots)
+    return text.format(person_id=author.id, **slots)
 
 
 _INJECTORS: dict[Kind, Callable[[_InjectionSite, Stream], PromptInjection]] = {

@@ -10,9 +10,9 @@ from typing import Any
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import Blocker, BlockerResolution
 from companyos_gateway.scenarios.blocks.texts import capitalize_first
-from companyos_gateway.world.backlog import add_checklist, add_comment, add_history, add_later_comment
+from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, working_days_from
+from companyos_gateway.world.calendar import closing_time, draw_office_moments, working_days_from
 from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, Status, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 
@@ -157,16 +157,16 @@ def _new_ticket(
 ) -> TicketRow:
     slot = plan.slot
     status = _first_status(stream, plan, kinds)
-    reporters = world.present(slot.created_at.date())
+    title, description = capitalize_first(stream.choice(plan.titles)), capitalize_first(plan.describe(stream))
     ticket = TicketRow(
         key=slot.key,
         type=plan.type,
-        title=capitalize_first(stream.choice(plan.titles)),
-        description=capitalize_first(plan.describe(stream)),
+        title=title,
+        description=description,
         status=status,
         priority=None,
         assignee_id=None,
-        reporter_id=plan.reporter_id or stream.choice([one for one in reporters if one.id != world.agent_id]).id,
+        reporter_id=plan.reporter_id or draw_reporter(world, stream, slot.created_at, f"{title} {description}"),
         team_id=plan.team_id,
         tags=list(plan.tags),
         created_at=slot.created_at,
@@ -175,6 +175,12 @@ def _new_ticket(
     )
     ticket.assignee_id = _assignee(world, stream, ticket, due_on, kinds)
     return ticket
+
+
+def draw_reporter(world: WorldBuilder, stream: Stream, at: datetime, text: str) -> str:
+    """Draw who writes a text about other people: somebody at work whom it does not name, and not the agent."""
+    present = [one for one in world.present(at.date()) if one.id != world.agent_id]
+    return stream.choice([one for one in present if one.id not in text and one.name not in text]).id
 
 
 def _add_ticket(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
@@ -233,13 +239,15 @@ def _add_blocker(
     )
     world.ticketdesk.tickets.append(blocker)
     add_history(world, stream, blocker, worker.id)
-    add_comment(world, blocker, author_id=worker.id, at=blocker.updated_at, body=entry["comment"])
+    linked_at = max(blocker.created_at, ticket.created_at)
+    [said_at] = draw_office_moments(stream, max(linked_at, blocker.updated_at), world.last_evening)
+    add_comment(world, blocker, author_id=worker.id, at=said_at, body=entry["comment"])
     link = LinkRow(
         id="",
         kind="blocks",
         from_key=blocker.key,
         to_key=ticket.key,
-        created_at=max(blocker.created_at, ticket.created_at),
+        created_at=linked_at,
         created_by=ticket.reporter_id,
     )
     world.ticketdesk.links.append(link)
@@ -258,15 +266,18 @@ def _plan_resolution(world: WorldBuilder, stream: Stream, key: str) -> datetime:
 def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
     """Add a ticket about the same thing that somebody else has opened."""
     slot = world.ticket_slots[plan.team_id].pop()
+    title = stream.choice([title for title in map(capitalize_first, plan.titles) if title != ticket.title])
+    texts = [capitalize_first(plan.fill(stream, text)) for text in plan.duplicate_texts]
+    description = stream.choice([text for text in texts if text != ticket.description] or texts)
     duplicate = TicketRow(
         key=slot.key,
         type="request",
-        title=stream.choice([title for title in map(capitalize_first, plan.titles) if title != ticket.title]),
-        description=capitalize_first(plan.fill(stream, stream.choice(plan.duplicate_texts))),
+        title=title,
+        description=description,
         status=stream.choice(["open", None]),
         priority=None,
         assignee_id=None,
-        reporter_id=stream.choice(world.present(slot.created_at.date())).id,
+        reporter_id=draw_reporter(world, stream, slot.created_at, f"{title} {description} {ticket.reporter_id}"),
         team_id=plan.team_id,
         tags=list(plan.duplicate_tags),
         created_at=slot.created_at,
@@ -275,4 +286,6 @@ def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket
     world.ticketdesk.tickets.append(duplicate)
     add_history(world, stream, duplicate, duplicate.reporter_id)
     body = plan.words["double"]["comment"]
-    add_later_comment(world, stream, duplicate, author_id=ticket.reporter_id, body=body)
+    later = max(ticket.updated_at, duplicate.updated_at)
+    [said_at] = draw_office_moments(stream, later, world.last_evening)
+    add_comment(world, duplicate, author_id=ticket.reporter_id, at=said_at, body=body)

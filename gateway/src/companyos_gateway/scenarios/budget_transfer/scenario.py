@@ -234,7 +234,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
 def _file_request(
     build: kit.BuildContext, lines: tuple[kit.RecordRow, kit.RecordRow], amount_cents: int, requester_id: str, day: date
 ) -> kit.RequestRow:
-    """File a request for a transfer from a line to another, which waits for an answer of whoever made it."""
+    """File a request for a transfer from a line to another, which waits for an answer from its requester."""
     world, stream, words = build.world, build.stream, kit.load_texts(__file__)["requests"]
     source, target = lines
     request = kit.PendingRequest(

@@ -140,6 +140,12 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
             "vendor_id": figure.vendor.id,
         }
 
+    def policy_body(self, facts: Discrepancy, figures: kit.Figures) -> str:
+        """Return the policy on the metric of the ticket."""
+        words, topic = self.texts(), facts.figure.topic
+        body = str(words["policy"]["body"])
+        return body.replace("WHAT", words["topic"][topic.key]).replace("KEY", topic.key).replace("UNIT", topic.unit)
+
     def figures(self, facts: Discrepancy, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version asks for another adjustment."""
         figure = facts.figure
@@ -202,7 +208,7 @@ def _draw_figure(build: kit.BuildContext) -> Figure:
         lookalike=lookalike,
         value=value,
         wrong=wrong,
-        adjusted_below=stream.integer(min(value, wrong) + 1, max(value, wrong)),
+        adjusted_below=topic.step * (stream.integer(min(value, wrong), max(value, wrong) - 1) // topic.step + 1),
         percent=stream.integer(2, 9),
     )
 

@@ -126,7 +126,7 @@ def _draw_content(build: kit.BuildContext, variant: Variant, rule: kit.PolicyRow
 
 
 def _file_page(build: kit.BuildContext, title: str, owner: kit.Person, fields: dict[str, Any]) -> kit.RecordRow:
-    day = build.working_day_ago(3, 25)
+    day = build.working_day_ago(5, 25)
     return build.file_record("document", title=title, state="draft", day=day, fields=fields, owner_id=owner.id)
 
 

@@ -182,16 +182,21 @@ def _add_report(
     """Add a ticket that reports an outage, and return its key."""
     world, stream = build.world, build.stream
     day = slot.created_at.date()
-    slots = {"service": outage.service, "release": outage.release, "person": stream.choice(world.staff.active()).name}
+    people = [one.name for one in world.staff.active() if one.id != world.agent_id]
+    slots = {"service": outage.service, "release": outage.release, "person": stream.choice(people)}
+    known = {text for one in world.ticketdesk.tickets for text in (one.title, one.description)}
+    titles = [text.format(**slots) for text in words["report_titles"]]
+    descriptions = [text.format(**slots) for text in citations_of(words, outage)]
+    description = stream.choice([text for text in descriptions if text not in known] or descriptions)
     ticket = build.file_ticket(
         slot,
         type="incident",
-        title=stream.choice(words["report_titles"]).format(**slots),
-        description=stream.choice(citations_of(words, outage)).format(**slots),
+        title=stream.choice([text for text in titles if text not in known] or titles),
+        description=description,
         status=status,
         priority=stream.choice(("medium", "high")) if status else None,
         assignee_id=stream.choice(world.present(day, team_id=TEAM)).id if status == "in_progress" else None,
-        reporter_id=stream.choice([one for one in world.present(day) if one.id != world.agent_id]).id,
+        reporter_id=kit.draw_reporter(world, stream, slot.created_at, description),
         team_id=TEAM,
         tags=TAGS,
         due_at=kit.closing_time(build.working_day(6, 9)),
@@ -256,7 +261,7 @@ def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
 
 
 def _file_rota(build: kit.BuildContext) -> Rota:
-    """File who is on call in each week around the start; whoever is named second is at work."""
+    """File who is on call in each week around the start; the person named second is at work."""
     world, stream, gone = build.world, build.stream, build.world.staff.departed(TEAM)
     rota = {}
     for number in range(-2, 3):

@@ -43,7 +43,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
     )
 
     def add_task(self, build: kit.BuildContext) -> tuple[kit.ScenarioCase, Mapping[kit.Kind, str]]:
-        """Build the task; the ticket goes to whoever is on call."""
+        """Build the task; the ticket goes to the person on call."""
         case, struck = super().add_task(build)
         ticket = next(one for one in build.world.ticketdesk.tickets if one.key == case.ticket_key)
         on_call_id = case.facts.on_call_id(build.world, ticket.created_at.date(), case.due_on)

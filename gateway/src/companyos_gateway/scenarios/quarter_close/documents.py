@@ -113,7 +113,7 @@ class Documents:
     def _add_grant(self, *, is_settled: bool) -> Settled | None:
         """File access that the cost center pays for, which is ended where its last day has passed."""
         world, stream = self.world, self.stream
-        system, days = stream.choice(["ledger", "warehouse", "reporting"]), stream.integer(5, 90)
+        system, days = stream.choice(["ledger-sync", "warehouse-app", "reporting-portal"]), stream.integer(5, 90)
         fields = {"person_id": stream.choice(world.staff.active()).id, "system": system, "access_level": "read"}
         ends_on = world.today + timedelta(days=-days if is_settled else days)
         grant = self._file("access_grant", f"Access to {system}", "active", GRANT_DAYS, fields, ends_on=ends_on)

@@ -58,6 +58,15 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         """Name the request and the vendor."""
         return {"letter": facts.document.id, "vendor": facts.vendor.name, "vendor_id": facts.vendor.id}
 
+    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
+        """Take a key that is newer than the change request."""
+        world = build.world
+        is_request = {"document_type": "bank_change_request"}.items()
+        filed_at = max(one.created_at for one in world.datahub.records if is_request <= one.fields.items())
+        if filed_at > min(slot.created_at for slot in world.ticket_slots[self.team]):
+            world.ticket_slots[self.team] += kit.recent_key_slots(world, build.stream, self.team, 2, after=filed_at)
+        return super().take_slot(build)
+
     def answers(self, build: kit.BuildContext, facts: Letter) -> Mapping[str, kit.AcceptedValue]:
         """Name what the request states, and the certificate that expires first."""
         fields, vendor_id = facts.document.fields, facts.vendor.id
