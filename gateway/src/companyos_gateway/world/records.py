@@ -24,6 +24,9 @@ PREFIXES = {
     "invoice": "INV",
     "budget_line": "BUD",
     "access_grant": "ACG",
+    "customer": "CUS",
+    "sales_order": "SO",
+    "refund_claim": "RCL",
     "document": "DOC",
 }
 FOLLOWS_ORDER = ("goods_receipt", "invoice")

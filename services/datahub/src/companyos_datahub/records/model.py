@@ -24,6 +24,9 @@ class RecordKind(Choice):
     INVOICE = "invoice"
     BUDGET_LINE = "budget_line"
     ACCESS_GRANT = "access_grant"
+    CUSTOMER = "customer"
+    SALES_ORDER = "sales_order"
+    REFUND_CLAIM = "refund_claim"
     DOCUMENT = "document"
 
 
@@ -38,6 +41,9 @@ class FoundKind(Choice):
     INVOICE = "invoice"
     BUDGET_LINE = "budget_line"
     ACCESS_GRANT = "access_grant"
+    CUSTOMER = "customer"
+    SALES_ORDER = "sales_order"
+    REFUND_CLAIM = "refund_claim"
     DOCUMENT = "document"
     VENDOR = "vendor"
 
@@ -61,6 +67,9 @@ STATES: Mapping[RecordKind, tuple[str, ...]] = {
     RecordKind.INVOICE: ("received", "approved", "on_hold", "rejected", "paid"),
     RecordKind.BUDGET_LINE: ("draft", "active", "frozen", "closed"),
     RecordKind.ACCESS_GRANT: ("requested", "active", "expired", "revoked"),
+    RecordKind.CUSTOMER: ("active", "blocked", "closed"),
+    RecordKind.SALES_ORDER: ("open", "shipped", "delivered", "closed", "cancelled"),
+    RecordKind.REFUND_CLAIM: ("draft", "submitted", "approved", "rejected", "on_hold", "paid"),
     RecordKind.DOCUMENT: ("draft", "in_review", "published", "archived"),
 }
 
@@ -102,6 +111,34 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "spent_cents": _INTEGER,
     },
     RecordKind.ACCESS_GRANT: {"person_id": _TEXT, "system": _TEXT, "access_level": _TEXT, "approval_ref": _TEXT},
+    RecordKind.CUSTOMER: {
+        "customer_name": _TEXT,
+        "payout_iban": _TEXT,
+        "payout_holder": _TEXT,
+        "payout_changed_on": _DATE,
+        "key_account": _BOOLEAN,
+        "credit_cents": _INTEGER,
+    },
+    RecordKind.SALES_ORDER: {
+        "customer_id": _TEXT,
+        "item": _TEXT,
+        "quantity": _NUMBER,
+        "unit_price_cents": _INTEGER,
+        "ordered_on": _DATE,
+        "delivered_on": _DATE,
+        "delivery_number": _TEXT,
+    },
+    RecordKind.REFUND_CLAIM: {
+        "customer_id": _TEXT,
+        "sales_order_id": _TEXT,
+        "delivery_number": _TEXT,
+        "cause": _TEXT,
+        "quantity": _NUMBER,
+        "received_on": _DATE,
+        "remedy": _TEXT,
+        "approved_cents": _INTEGER,
+        "approval_ref": _TEXT,
+    },
     RecordKind.DOCUMENT: {
         "document_type": _TEXT,
         "revision": _INTEGER,
