@@ -222,6 +222,7 @@ INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
         "budget_transfer": (25, 76, 1, 69, 81, 101, 20, 88, 6, 62),
         "bug_escalation": (0, 100, 16, 29, 1, 19, 43, 39, 113),
         "contract_renewal": (30, 27, 59, 38, 2, 44, 12, 166, 81, 75),
+        "customer_refund": (5, 17, 16, 33, 2, 15, 8, 24, 36, 37, 6, 0),
         "data_discrepancy": (39, 90, 36, 89, 0, 52, 18, 5, 12, 104),
         "employee_offboarding": (53, 42, 3, 45, 20, 118, 37, 23, 30, 0),
         "expense_report": (68, 11, 20, 0, 16, 30, 2, 101, 7),

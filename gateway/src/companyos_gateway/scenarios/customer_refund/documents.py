@@ -63,7 +63,7 @@ class Claim:
 
     @property
     def is_late(self) -> bool:
-        """Whether the claim was received after the deadline for refunds."""
+        """Return whether the claim was received after the deadline for refunds."""
         return self.variant is Variant.GOODWILL or self.ground is RefusalGround.LATE
 
     @property
@@ -79,14 +79,14 @@ class Claim:
 
     @property
     def remedy(self) -> str:
-        """How the claim is settled."""
+        """The remedy under the policy."""
         if self.variant is Variant.GOODWILL:
             return "goodwill"
         return "credit_note" if self.variant is Variant.CREDIT else "refund"
 
     @property
     def amount_cents(self) -> int:
-        """What is granted; where a claim is refused, what would be if all units had been accepted."""
+        """The amount that is granted; where a claim is refused, the amount if all units had been accepted."""
         quantity = sum(one.fields["quantity"] for one in self.accepted) or self.record.fields["quantity"]
         amount = int(quantity * self.order.fields["unit_price_cents"])
         if self.remedy == "goodwill":
