@@ -101,7 +101,6 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
             state="approved",
             fields={"remedy": remedy, "approved_cents": amount},
             reference_field="approval_ref",
-            do_fields_need_approval=True,
         )
         credited = kit.RecordGoal(
             record_id=customer.id,
