@@ -35,9 +35,8 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         "datahub_query_metric",
         "datahub_get_vendor",
         "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
     )
-    tools = (*kit.USUAL_TOOLS, "datahub_report_data_issue")
+    tools = (*kit.USUAL_TOOLS, "datahub_report_data_issue", "approvalflow_withdraw_approval")
 
     def draw(self, build: kit.BuildContext) -> Claim:
         """Add the claim and what is on file about it."""
