@@ -27,6 +27,7 @@ PREFIXES = {
     "customer": "CUS",
     "sales_order": "SO",
     "refund_claim": "RCL",
+    "security_exception": "EXC",
     "document": "DOC",
 }
 FOLLOWS_ORDER = ("goods_receipt", "invoice")

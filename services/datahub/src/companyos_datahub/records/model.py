@@ -27,6 +27,7 @@ class RecordKind(Choice):
     CUSTOMER = "customer"
     SALES_ORDER = "sales_order"
     REFUND_CLAIM = "refund_claim"
+    SECURITY_EXCEPTION = "security_exception"
     DOCUMENT = "document"
 
 
@@ -44,6 +45,7 @@ class FoundKind(Choice):
     CUSTOMER = "customer"
     SALES_ORDER = "sales_order"
     REFUND_CLAIM = "refund_claim"
+    SECURITY_EXCEPTION = "security_exception"
     DOCUMENT = "document"
     VENDOR = "vendor"
 
@@ -70,6 +72,7 @@ STATES: Mapping[RecordKind, tuple[str, ...]] = {
     RecordKind.CUSTOMER: ("active", "blocked", "closed"),
     RecordKind.SALES_ORDER: ("open", "shipped", "delivered", "closed", "cancelled"),
     RecordKind.REFUND_CLAIM: ("draft", "submitted", "approved", "rejected", "on_hold", "paid"),
+    RecordKind.SECURITY_EXCEPTION: ("requested", "active", "superseded", "expired", "revoked"),
     RecordKind.DOCUMENT: ("draft", "in_review", "published", "archived"),
 }
 
@@ -137,6 +140,13 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "received_on": _DATE,
         "remedy": _TEXT,
         "approved_cents": _INTEGER,
+    },
+    RecordKind.SECURITY_EXCEPTION: {
+        "requester_id": _TEXT,
+        "system": _TEXT,
+        "rule": _TEXT,
+        "finding_id": _TEXT,
+        "review_id": _TEXT,
         "approval_ref": _TEXT,
     },
     RecordKind.DOCUMENT: {
