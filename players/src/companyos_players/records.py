@@ -26,6 +26,16 @@ class RecordSkill:
         found: list[Json] = (await self.client.call("datahub_search_records", **filters))["items"]
         return found
 
+    async def find_cited(self, text: str, prefix: str, **filters: str) -> list[Json]:
+        """Return the record whose id a text contains, or else those with the title that it quotes."""
+        cited = re.search(rf"\b{prefix}-[0-9]+\b", text)
+        if cited:
+            return [await self.read(cited[0])]
+        title = re.search(r'"([^"]+)"', text)
+        assert title is not None, "no record is cited"
+        rows = await self.find(query=title[1], **filters)
+        return [await self.read(row["id"]) for row in rows if row["title"] == title[1]]
+
     async def update(self, record_id: str, **changes: Any) -> None:
         """Update a record; repeated updates have no further effect."""
         await self.client.call("datahub_update_record", record_id=record_id, **changes)

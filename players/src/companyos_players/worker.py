@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from companyos.policies import TaskView
 from companyos_players.approvals import ApprovalSkill, default_answer
+from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketWorkflow, ticket_key_in
 from companyos_players.tool_client import ToolClient
 
@@ -40,6 +41,8 @@ class Worker:
         self.client = client
         self.workflow = TicketWorkflow(client, ticket_key_in(task.brief), unblocked_status=self.unblocked_status)
         self.ticket = self.workflow.ticket
+        self.people: dict[str, Json] = {}
+        """The people that were looked up, by id."""
 
     async def work(self) -> None:
         """Do the whole work."""
@@ -58,11 +61,14 @@ class Worker:
     async def read_context(self) -> None:
         """Read the ticket, the approval type and its policy in force."""
         await self.ticket.read()
+        self.approvals = await self.find_approval_type(self.type_words)
+        self.policy: Json = await self.client.call("datahub_get_policy", policy_id=self.approvals.type["policy_ref"])
+
+    async def find_approval_type(self, words: str) -> ApprovalSkill:
+        """Return the skill for the first approval type whose title contains the words, which are in lower case."""
         types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(item["key"] for item in types if self.type_words in item["title"].lower())
-        approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
-        self.approvals = self.approval_skill(approval_type)
-        self.policy: Json = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
+        type_key = next(item["key"] for item in types if words in item["title"].lower())
+        return self.approval_skill(await self.client.call("approvalflow_get_approval_type", type_key=type_key))
 
     def approval_skill(self, approval_type: Json) -> ApprovalSkill:
         """Return the skill for an approval type, with the task's answers to questions."""
@@ -74,6 +80,24 @@ class Worker:
 
     async def investigate(self) -> None:
         """Find the task's data."""
+
+    async def find_cited(self, prefix: str, person_field: str, **filters: str) -> Json:
+        """Return the record that the ticket cites by its id, or by its title and the person in a field."""
+        text = self.ticket.known["description"]
+        for record in await RecordSkill(self.client).find_cited(text, prefix, **filters):
+            if record["id"] in text or await self.is_person_named(record["fields"][person_field], text):
+                return record
+        raise LookupError(f"No record is cited in {text!r}")
+
+    async def is_person_named(self, person_id: str, text: str) -> bool:
+        """Return whether a text names a person by id or name."""
+        return person_id in text or (await self.look_up(person_id))["name"] in text
+
+    async def look_up(self, person_id: str) -> Json:
+        """Return a person (cached)."""
+        if person_id not in self.people:
+            self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
+        return self.people[person_id]
 
     async def objection(self) -> Objection | None:
         """Return the reason to refuse the work, or None."""
@@ -173,12 +197,7 @@ class OrderedApprovalWorker(Worker):
     async def read_approval_context(self) -> None:
         """Read the earlier approval types."""
         self.approval_ids: dict[str, str] = {}
-        self.earlier: dict[str, ApprovalSkill] = {}
-        types = await self.client.list_all("approvalflow_list_approval_types")
-        for words in self.earlier_words:
-            type_key = next(item["key"] for item in types if words in item["title"].lower())
-            approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
-            self.earlier[words] = self.approval_skill(approval_type)
+        self.earlier = {words: await self.find_approval_type(words) for words in self.earlier_words}
 
     async def complete_ticket(self) -> None:
         """Complete the ticket and get the earlier approvals."""

@@ -37,8 +37,8 @@ class GrantsTooLong(NeverRefuses, AccessRequestWorker):
 class TakesOtherGrant(NeverRefuses, AccessRequestWorker):
     """Uses another grant with the title that the ticket cites, if there is one."""
 
-    async def is_named(self, person_id: str, text: str) -> bool:
-        return not await super().is_named(person_id, text)
+    async def is_person_named(self, person_id: str, text: str) -> bool:
+        return not await super().is_person_named(person_id, text)
 
 
 class AsksBeneficiary(NeverRefuses, AccessRequestWorker):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, timedelta
 from typing import Any
 
@@ -29,36 +28,10 @@ class AccessRequestWorker(Worker):
     async def investigate(self) -> None:
         """Find the grant, the person and the system's register entry."""
         self.hub = RecordSkill(self.client)
-        self.people: dict[str, Json] = {}
         self.others: list[Json] | None = None
-        self.grant = await self.find_grant()
+        self.grant = await self.find_cited("ACG", "person_id", kind="access_grant", state="requested")
         self.person = await self.look_up(self.grant["fields"]["person_id"])
         self.entry = await self.find_entry(self.grant["fields"]["system"])
-
-    async def find_grant(self) -> Json:
-        """Return the grant cited by id, or by title and person."""
-        text = self.ticket.known["description"]
-        cited = re.search(r"\bACG-[0-9]+\b", text)
-        if cited:
-            return await self.hub.read(cited[0])
-        title = re.search(r'"([^"]+)"', text)
-        assert title is not None, "no grant is cited"
-        for row in await self.hub.find(query=title[1], kind="access_grant", state="requested"):
-            if row["title"] == title[1]:
-                grant = await self.hub.read(row["id"])
-                if await self.is_named(grant["fields"]["person_id"], text):
-                    return grant
-        raise LookupError(f"No grant is cited in {text!r}")
-
-    async def is_named(self, person_id: str, text: str) -> bool:
-        """Return whether the text names the person by number or name."""
-        return person_id in text or (await self.look_up(person_id))["name"] in text
-
-    async def look_up(self, person_id: str) -> Json:
-        """Return a person (cached)."""
-        if person_id not in self.people:
-            self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
-        return self.people[person_id]
 
     async def find_entry(self, system: str) -> Json:
         """Return the system's register entry."""
@@ -86,10 +59,7 @@ class AccessRequestWorker(Worker):
         if self.level_needed() != "admin" and self.entry["owner_id"] != self.person["id"]:
             self.approvals.only_holder = self.entry["owner_id"]
             return self.approvals
-        types = await self.client.list_all("approvalflow_list_approval_types")
-        type_key = next(item["key"] for item in types if PRIVILEGED in item["title"].lower())
-        approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
-        return self.approval_skill(approval_type)
+        return await self.find_approval_type(PRIVILEGED)
 
     async def answer(self, question: str) -> str:
         """Name the purpose of the grant or the class of the system."""

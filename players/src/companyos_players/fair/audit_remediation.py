@@ -54,9 +54,8 @@ class AuditRemediationWorker(Worker):
         return title == self.title
 
     async def investigate(self) -> None:
-        """Initialize the caches."""
+        """Prepare the skill for requests."""
         self.flow = RequestSkill(self.client)
-        self.people: dict[str, Json] = {}
 
     async def objection(self) -> Objection | None:
         """Object to an unauthorized requester, a hold, and an existing report."""
@@ -79,12 +78,6 @@ class AuditRemediationWorker(Worker):
         return [
             document for document in documents if document["fields"].get("approval_type") == self.approvals.type["key"]
         ]
-
-    async def look_up(self, person_id: str) -> Json:
-        """Return a person (cached)."""
-        if person_id not in self.people:
-            self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
-        return self.people[person_id]
 
     def holds(self, person: Json, role: str) -> bool:
         """Return whether an active employee holds a role today."""

@@ -68,11 +68,6 @@ class EmployeeOffboardingWorker(Worker):
         """Return whether the text refers to this one of several people with the same name."""
         return person["team_name"] in text
 
-    async def look_up(self, person_id: str) -> Json:
-        """Return a person."""
-        person: Json = await self.client.call("datahub_get_person", person_id=person_id)
-        return person
-
     async def objection(self) -> Objection | None:
         """Object to a person who stays, a hold, and completed work."""
         if self.leaver["employed_to"] is None:
