@@ -133,7 +133,8 @@ class Request:
     """A request for approval that the task requires.
 
     `fields` are its fields by name. `amount_cents` is what the approver's limit is compared with. Where `holder_ids`
-    are named, only these holders of the role count, and their delegates. `barred_ids` never decide.
+    are named, only these holders of the role count, and their delegates. `barred_ids` never decide; where the holders
+    are away, one of these people stands in for a holder nevertheless.
     """
 
     type_key: str

@@ -53,7 +53,6 @@ from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal, MetricReported, RecordCorrected
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_gateway.scenarios.blocks.approvers import (
-    DELEGATION_WORKING_DAYS,
     ApproverChain,
     DecisionSpec,
     add_approver_chain,
@@ -183,7 +182,6 @@ __all__ = [
     "COMMON_TOOLS",
     "CURRENCY",
     "DECISION_KINDS",
-    "DELEGATION_WORKING_DAYS",
     "EXECUTIVE",
     "EXPIRES_AFTER_MINUTES",
     "FINANCE",

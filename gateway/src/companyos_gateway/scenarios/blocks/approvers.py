@@ -99,6 +99,19 @@ def add_approver_chain(
     return ApproverChain((delegate_id,), dead_ends)
 
 
+def delegate_to_barred(world: WorldBuilder, stream: Stream, holder_id: str, barred_ids: Collection[str]) -> None:
+    """Let one of the people who must not decide stand in for an absent holder: the delegation does not entitle them."""
+    people = [world.staff.person(person_id) for person_id in sorted({*barred_ids} - {holder_id})]
+    employed = [one.id for one in people if one.is_employed(world.today)]
+    if not employed:
+        return
+    person_id = stream.choice(employed)
+    world.remove_absences(person_id)
+    starts_at = closing_time(working_days_from(world.today, -stream.integer(15, 20)))
+    ends_at = closing_time(working_days_from(world.today, stream.integer(*DELEGATION_WORKING_DAYS)))
+    add_delegation(world, holder_id, person_id, type_keys=[], limit_cents=None, starts_at=starts_at, ends_at=ends_at)
+
+
 def struck_people(chain: ApproverChain, subject: str, role: str) -> dict[Kind, str]:
     """Return the entities that kinds about people strike: approvers, the role that decides, else the subject."""
     people = dict.fromkeys((kind for kind in Kind if kind.group is Group.PEOPLE), subject)

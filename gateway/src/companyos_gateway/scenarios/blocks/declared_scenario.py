@@ -23,6 +23,7 @@ from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
     add_approver_chain,
+    delegate_to_barred,
     leads_and_finance,
     plan_reactions,
     replace_approval_type,
@@ -390,6 +391,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             other_types=[key for key in OTHER_TYPES if key != last.type_key][:2],
         )
         chain = add_approver_chain(world, stream, spec, kinds)
+        if Kind.APPROVER_OUT_OF_OFFICE in kinds:
+            delegate_to_barred(world, stream.child("barred"), spec.holder_ids[0], last.barred_ids)
         return (replace(last, approver_ids=chain.approver_ids),), chain
 
     def _ticket_plan(self, build: BuildContext, facts: FactsT, slot: KeySlot) -> TicketPlan:

@@ -37,6 +37,7 @@ class ParkingPermitWorker(Worker):
         cited = re.search(r"\bACG-[0-9]+\b", self.ticket.known["description"])
         assert cited is not None, "no permit is cited"
         self.permit = await self.records.read(cited[0])
+        self.approvals.excluded_ids.add(self.permit["fields"]["person_id"])
 
     async def answer(self, question: str) -> str:
         """Return what the permit record says."""
