@@ -232,6 +232,7 @@ INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
         "metrics_report": (11, 106, 7, 75, 17, 95, 10, 5, 2, 33),
         "purchase_order": (17, 13, 82, 0, 115, 81, 2, 89, 46, 68),
         "quarter_close": (26, 9, 7, 23, 3, 29, 5, 59, 103, 82),
+        "security_exception": (0, 26, 2, 20, 12, 19, 7, 9, 1, 53),
         "vendor_bank_change": (27, 48, 3, 18, 1, 68, 4, 80, 0, 82),
         "vendor_onboarding": (115, 1, 50, 3, 78, 55, 8, 118, 5, 21),
     }
