@@ -28,6 +28,8 @@ PREFIXES = {
     "sales_order": "SO",
     "refund_claim": "RCL",
     "security_exception": "EXC",
+    "position": "POS",
+    "job_offer": "OFF",
     "document": "DOC",
 }
 FOLLOWS_ORDER = ("goods_receipt", "invoice")

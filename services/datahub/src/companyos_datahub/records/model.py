@@ -28,6 +28,8 @@ class RecordKind(Choice):
     SALES_ORDER = "sales_order"
     REFUND_CLAIM = "refund_claim"
     SECURITY_EXCEPTION = "security_exception"
+    POSITION = "position"
+    JOB_OFFER = "job_offer"
     DOCUMENT = "document"
 
 
@@ -46,6 +48,8 @@ class FoundKind(Choice):
     SALES_ORDER = "sales_order"
     REFUND_CLAIM = "refund_claim"
     SECURITY_EXCEPTION = "security_exception"
+    POSITION = "position"
+    JOB_OFFER = "job_offer"
     DOCUMENT = "document"
     VENDOR = "vendor"
 
@@ -73,6 +77,8 @@ STATES: Mapping[RecordKind, tuple[str, ...]] = {
     RecordKind.SALES_ORDER: ("open", "shipped", "delivered", "closed", "cancelled"),
     RecordKind.REFUND_CLAIM: ("draft", "submitted", "approved", "rejected", "on_hold", "paid"),
     RecordKind.SECURITY_EXCEPTION: ("requested", "active", "superseded", "expired", "revoked"),
+    RecordKind.POSITION: ("draft", "open", "offered", "filled", "closed"),
+    RecordKind.JOB_OFFER: ("draft", "approved", "accepted", "declined", "withdrawn"),
     RecordKind.DOCUMENT: ("draft", "in_review", "published", "archived"),
 }
 
@@ -147,6 +153,15 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "rule": _TEXT,
         "finding_id": _TEXT,
         "review_id": _TEXT,
+        "approval_ref": _TEXT,
+    },
+    RecordKind.POSITION: {"grade": _INTEGER, "cost_center": _TEXT, "location": _TEXT},
+    RecordKind.JOB_OFFER: {
+        "position_id": _TEXT,
+        "application": _TEXT,
+        "salary_cents": _INTEGER,
+        "sign_on_cents": _INTEGER,
+        "start_date": _DATE,
         "approval_ref": _TEXT,
     },
     RecordKind.DOCUMENT: {
