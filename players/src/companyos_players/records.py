@@ -36,6 +36,17 @@ class RecordSkill:
         rows = await self.find(query=title[1], **filters)
         return [await self.read(row["id"]) for row in rows if row["title"] == title[1]]
 
+    async def find_by_value(self, kind: str, value: str, *states: str) -> list[Json]:
+        """Return the records of a kind in one of the states in which a field has a value."""
+        rows = await self.client.list_all("datahub_search_records", query=value, kind=kind)
+        found = [await self.read(row["id"]) for row in rows if row["state"] in states]
+        return [one for one in found if value in one["fields"].values()]
+
+    async def published(self, value: str) -> dict[str, Json]:
+        """Return the published documents in which a field has a value, by their type."""
+        found = await self.find_by_value("document", value, "published")
+        return {one["fields"]["document_type"]: one for one in found}
+
     async def update(self, record_id: str, **changes: Any) -> None:
         """Update a record; repeated updates have no further effect."""
         await self.client.call("datahub_update_record", record_id=record_id, **changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, ClassVar
 
 from companyos.policies import TaskView
@@ -14,6 +15,7 @@ from companyos_players.tool_client import ToolClient
 
 Json = dict[str, Any]
 
+LONGEST_BREAK_DAYS = 20
 PRIORITIES = ("low", "medium", "high", "critical")
 
 
@@ -114,8 +116,8 @@ class Worker:
         raise NotImplementedError
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        raise NotImplementedError
+        """Return the priority for the policy's thresholds, by default that of the amount."""
+        return self.level(self.amount_cents())
 
     def subject(self) -> str:
         """Return the subject of the request."""
@@ -174,6 +176,15 @@ class Worker:
     async def resolve(self) -> None:
         """Resolve the ticket."""
         await self.workflow.resolve()
+
+    async def first_working_day(self, day: date) -> date:
+        """Return a day, or the next working day if it is not one."""
+        period = {"from": day.isoformat(), "to": (day + timedelta(days=LONGEST_BREAK_DAYS)).isoformat()}
+        calendar = await self.client.call("datahub_get_calendar", **period)
+        holidays = [holiday["day"] for holiday in calendar["holidays"]]
+        while day.weekday() not in calendar["working_weekdays"] or day.isoformat() in holidays:
+            day += timedelta(days=1)
+        return day
 
     def level(self, amount: float) -> str:
         """Return the priority of an amount by the policy's thresholds."""
