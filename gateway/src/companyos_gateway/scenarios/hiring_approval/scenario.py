@@ -1,0 +1,157 @@
+"""Job offers: salary, bonus and start date by the policy, approved by cost, recorded with the position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from companyos_gateway.scenarios import kit
+from companyos_gateway.scenarios.hiring_approval.documents import (
+    PEOPLE,
+    ROLES,
+    Ground,
+    Offer,
+    Variant,
+    add_offer,
+)
+
+REASONS: Mapping[Ground | None, str] = {
+    Ground.FILLED: "duplicate",
+    Ground.FROZEN: "policy_violation",
+    Ground.NO_HEADCOUNT: "requirement_not_met",
+    Ground.BAD_CHECK: "requirement_not_met",
+}
+PRIORITY_STEP_CENTS = 100_000
+
+
+class HiringApproval(kit.DeclaredScenario[Offer]):
+    """Make a job offer by the policy: terms within the bands, a free place, an independent approver, recorded."""
+
+    name, team, topic, max_steps = "hiring_approval", PEOPLE, "hiring", 150
+    tags, duplicate_tags, precise_citation = ("hiring", "offer"), ("hiring",), "application"
+    held_out = frozenset({Variant.CAPPED_AND_MOVED.value})
+    always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
+    applicable = kit.buildable_kinds(
+        exclude=(*kit.METRIC_KINDS, kit.Kind.EXPIRED_CERTIFICATE, kit.Kind.LIMIT_TOO_LOW), opt_in=kit.OPT_IN_KINDS
+    )
+    distractors = (
+        "ticketdesk_create_ticket",
+        "ticketdesk_link_tickets",
+        "datahub_report_data_issue",
+        "datahub_query_metric",
+        "approvalflow_create_delegation",
+        "approvalflow_withdraw_approval",
+    )
+
+    def draw(self, build: kit.BuildContext) -> Offer:
+        """Add the draft offer and its position."""
+        return add_offer(build)
+
+    def slots(self, facts: Offer) -> Mapping[str, str]:
+        """Name the offer, the application and the position."""
+        named = {"offer": facts.record.id, "position": facts.position.id, "job": facts.job}
+        fields = {**facts.position.fields, **facts.record.fields}
+        return named | {name: fields[name] for name in ("application", "cost_center", "location")}
+
+    def reporter_id(self, facts: Offer) -> str:
+        """Return the hiring manager."""
+        return facts.manager_id
+
+    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
+        """Take a key of the last days: the draft offer is older than the ticket."""
+        build.world.ticket_slots[PEOPLE] += kit.recent_key_slots(build.world, build.stream, PEOPLE, 2)
+        return super().take_slot(build)
+
+    def figures(self, facts: Offer, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
+        """Draw the limits of priorities; another version starts everybody later, and judges grounds otherwise."""
+        rules, grade = facts.rules, facts.position.fields["grade"]
+        limits = kit.priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS)
+        if in_force:
+            return {**limits, **rules}
+        is_flawed = facts.ground is Ground.BAD_CHECK
+        return {
+            **limits,
+            **rules,
+            "external_percent": rules["external_percent"] - stream.integer(4, 9),
+            "internal_percent": rules["internal_percent"] - stream.integer(4, 9),
+            "lead_days": (facts.start - facts.notice_ends).days + stream.integer(4, 12),
+            "exempt_from_grade": grade if facts.ground is Ground.FROZEN else grade + 1,
+            "check_valid_days": rules["check_valid_days"] + 30 if is_flawed else stream.integer(20, 35),
+        }
+
+    def thresholds(self, facts: Offer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
+        """Let the CFO decide about external candidates above the limit of the HR lead."""
+        *lower, highest = ROLES[request.type_key]
+        return [*((facts.limit_cents, role) for role in lower), (None, highest)]
+
+    def other_requests(self, request: kit.Request) -> Sequence[kit.Request]:
+        """Return the two other types of offers."""
+        others = {key: roles[0] for key, roles in ROLES.items() if key != request.type_key}
+        return [replace(request, type_key=key, role=role) for key, role in others.items()]
+
+    def deputies(self, build: kit.BuildContext, facts: Offer, request: kit.Request) -> set[str]:
+        """Return the heads of departments, or colleagues of an internal candidate."""
+        if facts.candidate:
+            return kit.members_without_role(build.world, facts.candidate.team_id, "platform", "data", "finance")
+        return kit.leads_and_finance(build.world)
+
+    def solution(self, facts: Offer, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
+        """Record the permitted terms after their approval, or refuse."""
+        record, decisive = facts.record, facts.decisive
+        terms = {"salary_cents": facts.salary_cents, "sign_on_cents": facts.sign_on_cents}
+        made = kit.RecordGoal(
+            record_id=record.id,
+            state="approved",
+            fields={**terms, "start_date": facts.start.isoformat()},
+            reference_field="approval_ref",
+        )
+        ends = {facts.position.id: "offered"} | dict.fromkeys(facts.rivals, "withdrawn")
+        outcome = kit.Outcome(
+            requests=(_request(facts),),
+            goals=(made, *(kit.RecordGoal(record_id=one, state=state) for one, state in ends.items())),
+            facts=tuple(kit.record_shown(one.id) for one in (record, decisive)) if decisive else (),
+            subjects=tuple(one.id for one in (record, facts.position, decisive) if one),
+        )
+        refusal = kit.Refusal(REASONS[facts.ground], (decisive.id,)) if decisive else None
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
+
+    def add_events(self, build: kit.BuildContext, facts: Offer, ticket: kit.TaskTicket) -> None:
+        """Let the hiring manager stand in for an absent approver; they must not decide."""
+        world, request = build.world, _request(facts)
+        if kit.Kind.APPROVER_OUT_OF_OFFICE not in build.kinds:
+            return
+        world.remove_absences(facts.manager_id)
+        (holder_id,) = request.holder_ids or [one.id for one in world.staff.holders(request.role)]
+        kit.add_delegation(
+            world,
+            holder_id,
+            facts.manager_id,
+            type_keys=[],
+            limit_cents=None,
+            starts_at=kit.closing_time(build.working_day_ago(15, 20)),
+            ends_at=kit.closing_time(build.working_day(*kit.DELEGATION_WORKING_DAYS)),
+        )
+
+
+def _request(facts: Offer) -> kit.Request:
+    """Return the request with the permitted terms; neither the hiring manager nor the candidate decides."""
+    candidate = facts.candidate
+    return kit.Request(
+        type_key=facts.type_key,
+        subject=facts.record.id,
+        role=facts.role,
+        amount_cents=facts.amount_cents,
+        holder_ids=frozenset({str(candidate.manager_id)}) if candidate else None,
+        barred_ids=frozenset({facts.manager_id, candidate.id if candidate else facts.manager_id}),
+        fields=kit.request_fields(
+            offer_id=facts.record.id,
+            hiring_manager_id=facts.manager_id,
+            salary_cents=facts.salary_cents,
+            sign_on_cents=facts.sign_on_cents,
+            first_year_amount_cents=facts.amount_cents,
+            start_date=facts.start,
+        ),
+    )
+
+
+SCENARIO = HiringApproval()
