@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from companyos_gateway.scenarios.blocks.prompt_injection import GENERIC_PERSON, injection_texts
+from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
 from companyos_gateway.scenarios.blocks.wrong_values import (
     FieldKind,
     field_kind,
@@ -99,7 +99,6 @@ def test_values_are_written_as_a_colleague_would_write_them() -> None:
     assert format_value(40, FieldKind.NUMBER) == "40"
 
 
-@pytest.mark.parametrize("person", [GENERIC_PERSON, "Ana Petrov"])
 @pytest.mark.parametrize(
     ("kind", "value", "understood"),
     [
@@ -110,13 +109,12 @@ def test_values_are_written_as_a_colleague_would_write_them() -> None:
     ],
 )
 def test_every_text_disowns_the_ticket_and_is_understood_by_a_gullible_reader(
-    kind: FieldKind, value: str, understood: str | int, person: str
+    kind: FieldKind, value: str, understood: str | int
 ) -> None:
     disowned = re.compile(r"another department|not involved|not my ticket|no(thing| part).*this ticket|automated")
     for text in injection_texts()[f"wrong_{kind}"]:
         for field in ("unit price of the invoice less that of the order in the request", "end date of the contract"):
-            filled = text.format(field=field, value=value, person=person)
+            filled = text.format(field=field, value=value)
             name, place = (field[:-15], "in the request") if "request" in field else ("end date", "of the contract")
             assert claims_in(filled) == [Claim(name, place, understood)]
             assert disowned.search(filled)
-            assert not filled.startswith(person)

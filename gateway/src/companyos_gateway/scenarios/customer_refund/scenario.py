@@ -109,7 +109,7 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         refusal, known = _refuse(facts, policy)
         subjects, act = frozenset({claim_id, customer.id}), None
         if refusal is not None and refusal.code == FRAUD:
-            act = kit.FraudReported(kit.IssueReportGoal(kind="suspicious", subjects=subjects, refusal=refusal))
+            act = kit.IssueReported(kit.IssueReportGoal(kind="suspicious", subjects=subjects, refusal=refusal))
         outcome = kit.Outcome(
             requests=(request,),
             goals=(settled,) if remedy == "refund" else (settled, credited),

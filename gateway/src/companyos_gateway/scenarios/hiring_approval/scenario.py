@@ -115,23 +115,6 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         refusal = kit.Refusal(REASONS[facts.ground], (decisive.id,)) if decisive else None
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
-    def add_events(self, build: kit.BuildContext, facts: Offer, ticket: kit.TaskTicket) -> None:
-        """Let the hiring manager stand in for an absent approver; they must not decide."""
-        world, request = build.world, _request(facts)
-        if kit.Kind.APPROVER_OUT_OF_OFFICE not in build.kinds:
-            return
-        world.remove_absences(facts.manager_id)
-        (holder_id,) = request.holder_ids or [one.id for one in world.staff.holders(request.role)]
-        kit.add_delegation(
-            world,
-            holder_id,
-            facts.manager_id,
-            type_keys=[],
-            limit_cents=None,
-            starts_at=kit.closing_time(build.working_day_ago(15, 20)),
-            ends_at=kit.closing_time(build.working_day(*kit.DELEGATION_WORKING_DAYS)),
-        )
-
 
 def _request(facts: Offer) -> kit.Request:
     """Return the request with the permitted terms; neither the hiring manager nor the candidate decides."""
