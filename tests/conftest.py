@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +21,19 @@ SHARING = {
     "tests/client/test_live_commands.py": "guarded",
 }
 """Files that share an enterprise, by how their names begin: each further worker would start one more."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Keep that many cases of a test with the marker `sample`, evenly spaced, and mark its others as `matrix`."""
+    cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if (marker := item.get_closest_marker("sample")) is not None:
+            cases[item.nodeid.partition("[")[0], marker.args[0]].append(item)
+    for (_test, kept), group in cases.items():
+        for number, item in enumerate(group):
+            if number * kept // len(group) == (number - 1) * kept // len(group):
+                item.add_marker("matrix")
 
 
 def pytest_collection_finish() -> None:

@@ -63,6 +63,7 @@ async def test_numbers_go_on_after_the_seeds(start: Start) -> None:
     assert (await flow.post("/approvals", json=submission())).json()["id"] == "APR-1042"
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("changed", "status", "code"),
     [

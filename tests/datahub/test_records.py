@@ -24,6 +24,7 @@ async def test_records_are_found_by_what_their_fields_say(hub: ServiceHarness) -
     assert ids(await hub.get("/records", params={"query": "PO-3311"})) == ["PO-3311", "GR-908", "INV-6620"]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [

@@ -77,6 +77,7 @@ async def test_going_on_with_an_episode_creates_none(gateway: NotesGateway) -> N
     assert resumed.json()["observation"] == response["observation"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [

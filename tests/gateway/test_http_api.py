@@ -64,6 +64,7 @@ async def test_alive_and_ready(gateway: NotesGateway) -> None:
     assert (ready.status_code, ready.json()["services"]) == (200, {"notes": "ready"})
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("path", ["/reset", "/step", "/companyos/tasks"])
 @pytest.mark.parametrize(
     ("body", "status", "code"),

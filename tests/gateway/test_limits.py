@@ -113,6 +113,7 @@ async def _code_of_mcp(socket: Socket, message: str | bytes) -> str:
     return _coded((await socket.ask(message))["error"]["message"])
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("_what", "sent", "code"), BEYOND + ONLY_OVER_HTTP, ids=_id)
 async def test_plain_http_refuses_by_code(gateway: NotesGateway, _what: str, sent: str | bytes, code: str) -> None:
     await gateway.reset(episode_id="live")
@@ -129,6 +130,7 @@ async def test_plain_http_refuses_by_code(gateway: NotesGateway, _what: str, sen
     assert (await gateway.step("live", "notes_list_notes"))["observation"]["result"]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("_what", "sent", "code"), [*BEYOND, ("a binary frame", b"{}", "not-text")], ids=_id)
 async def test_sockets_refuse_by_code_and_go_on(
     gateway: NotesGateway, _what: str, sent: str | bytes, code: str
@@ -152,6 +154,7 @@ async def test_what_keeps_every_limit_is_looked_at(gateway: NotesGateway, _what:
         assert (await socket.ask(sent))["data"]["code"] == "UNKNOWN_TYPE"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("body", "status", "code"), UNKNOWN, ids=lambda value: json.dumps(value)[:60])
 async def test_a_step_that_names_nothing_there_is_refused(
     gateway: NotesGateway, body: dict[str, Any], status: int, code: str
@@ -163,6 +166,7 @@ async def test_a_step_that_names_nothing_there_is_refused(
     assert await _standing(gateway) == before
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("message", "spoken"),
     [
@@ -191,6 +195,7 @@ async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("request_", "number"),
     [

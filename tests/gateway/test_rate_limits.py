@@ -224,6 +224,7 @@ async def test_a_request_belongs_to_the_live_episode_that_it_names(
         assert _names(gateway) - {ADDRESS} == {client_of_episode("live")}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

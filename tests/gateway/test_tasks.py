@@ -61,6 +61,7 @@ async def test_what_the_task_set_does_not_have_is_400(
     assert answer.json()["detail"].startswith(f"{place}: ")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("path", "body", "place"),
     [

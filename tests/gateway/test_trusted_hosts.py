@@ -48,6 +48,7 @@ async def test_two_names_are_none(open_gateway: OpenGateway) -> None:
     assert await _status(open_gateway, ["localhost", "localhost"]) == 400
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("names", "host", "status"),
     [

@@ -95,6 +95,7 @@ async def test_after_the_close_nothing_is_answered_any_more(gateway: NotesGatewa
         assert await socket.closed() == (1000, "")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "options",
     [

@@ -50,6 +50,7 @@ def test_every_kind_is_struck_by_a_profile_and_within_a_budget(kind: Kind) -> No
     assert kind.group is Group.TRANSPORT or STORM.budget.kinds(kind.group) > 0
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_where_a_kind_strikes_the_world_or_the_wire_is_another(kind: Kind) -> None:
     struck = [name for name in EXAMPLES if _strikes(name, kind)]

@@ -54,6 +54,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("ends", ["closed", "killed"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
 async def test_a_damaged_epoch_is_refused(library: ServiceHarness, damage: Callable[[Path], object], ends: str) -> None:

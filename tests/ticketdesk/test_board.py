@@ -15,6 +15,7 @@ async def keys(desk: ServiceHarness, url: str, **params: str) -> list[str]:
     return [row["key"] for row in answer.json()["items"]]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("filters", "found"),
     [

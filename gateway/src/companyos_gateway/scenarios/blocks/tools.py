@@ -38,7 +38,12 @@ APPROVAL_READ_TOOLS = (
     "approvalflow_get_approval",
     "approvalflow_list_approvals",
 )
-APPROVAL_TOOLS = (*APPROVAL_READ_TOOLS, "approvalflow_submit_approval", "approvalflow_provide_information")
+APPROVAL_TOOLS = (
+    *APPROVAL_READ_TOOLS,
+    "approvalflow_submit_approval",
+    "approvalflow_provide_information",
+    "approvalflow_withdraw_approval",
+)
 
 COMMON_TOOLS = (*TICKET_TOOLS, *RECORD_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS)
 """Tools of a task about a ticket and records, with an approval or without."""
@@ -49,6 +54,5 @@ USUAL_DISTRACTORS = (
     "ticketdesk_create_ticket",
     "datahub_report_data_issue",
     "approvalflow_create_delegation",
-    "approvalflow_withdraw_approval",
 )
 """Tools that most tasks with an approval do not need."""

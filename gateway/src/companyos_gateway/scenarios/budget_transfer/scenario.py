@@ -78,7 +78,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         "approvalflow_create_delegation",
         "approvalflow_escalate_approval",
     )
-    tools = (*kit.USUAL_TOOLS, "approvalflow_withdraw_approval", "approvalflow_cancel_approval")
+    tools = (*kit.USUAL_TOOLS, "approvalflow_cancel_approval")
 
     def draw(self, build: kit.BuildContext) -> Transfer:
         """Add the two lines, and one that looks like the source line."""

@@ -36,7 +36,7 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         "datahub_get_vendor",
         "approvalflow_create_delegation",
     )
-    tools = (*kit.USUAL_TOOLS, "datahub_report_data_issue", "approvalflow_withdraw_approval")
+    tools = (*kit.USUAL_TOOLS, "datahub_report_data_issue")
 
     def draw(self, build: kit.BuildContext) -> Claim:
         """Add the claim and what is on file about it."""

@@ -40,7 +40,6 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         "datahub_report_data_issue",
         "datahub_query_metric",
         "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
     )
 
     def draw(self, build: kit.BuildContext) -> Offer:

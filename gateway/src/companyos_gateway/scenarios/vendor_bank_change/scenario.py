@@ -46,7 +46,6 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         "ticketdesk_create_ticket",
         "ticketdesk_link_tickets",
         "approvalflow_create_delegation",
-        "approvalflow_withdraw_approval",
     )
     tools = (*kit.USUAL_TOOLS, "datahub_get_vendor", "datahub_update_vendor", "datahub_report_data_issue")
 

@@ -146,6 +146,7 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "received_on": _DATE,
         "remedy": _TEXT,
         "approved_cents": _INTEGER,
+        "approval_ref": _TEXT,
     },
     RecordKind.SECURITY_EXCEPTION: {
         "requester_id": _TEXT,
