@@ -56,7 +56,7 @@ def baselines(
 
     Your own run must play the same tasks:
 
-      [cyan]companyos eval --policy mine --split test -n 170 --trials 4 --out runs/mine[/]
+      [cyan]companyos eval --policy mine --split test -n 200 --trials 2 --out runs/mine[/]
 
     Each folder in runs/baselines is also a run: `companyos view runs/baselines/worker3` shows why episodes failed.
     """

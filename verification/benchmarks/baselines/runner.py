@@ -24,10 +24,10 @@ from companyos.schemas import TaskInfo
 
 SPLIT = "test"
 POLICIES = ("noop", "random", "worker1", "worker2", "worker3", "oracle")
-TASKS = 170
-"""Each of 17 scenarios twice at each of five levels: once with a `train` structure, once with a `test` structure."""
+TASKS = 200
+"""Each of 20 scenarios twice at each of five levels: once with a `train` structure, once with a `test` structure."""
 
-TRIALS = 4
+TRIALS = 2
 SESSIONS = "sessions.jsonl"
 _REMOVE_HINT = "remove the folder to play again"
 
