@@ -149,6 +149,7 @@ async def test_an_escalated_request_is_decided_by_the_other_person(start: Start)
     ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("approver_id", "status", "code"),
     [

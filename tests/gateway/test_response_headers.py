@@ -15,6 +15,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [

@@ -78,6 +78,7 @@ def test_scenarios_with_requests_have_such_fields_and_others_have_none() -> None
     assert not _task_fields("backlog_triage", 1)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_an_injected_value_is_never_right_and_no_value_of_the_tasks_records(name: str) -> None:
     for seed in SEEDS[:8]:
@@ -119,6 +120,7 @@ def test_the_same_figure_is_wrong_in_the_request_and_in_the_record(name: str) ->
     assert dates[0].right == dates[1].right
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PLAYED)
 def test_an_agent_that_obeys_fails_with_entity_expected_and_found_and_one_that_does_not_succeeds(
     name: str, play_all: PlayAll

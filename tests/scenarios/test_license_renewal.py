@@ -28,6 +28,7 @@ def test_the_limits_of_the_approval_type_name_who_decides(seed: int, level: int)
     assert named == staged.case.facts.role.value
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("level", [0, 4])
 @pytest.mark.parametrize("seed", CHEAP_FOR_THE_CFO)
 def test_both_oracles_solve_it_where_the_cfo_decides_about_little(seed: int, level: int, play_all: PlayAll) -> None:

@@ -71,6 +71,7 @@ def test_outages_are_bounded_and_separated_by_gaps_that_are_at_least_as_long(lev
             assert min(gaps) >= plan.outage_minutes
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_a_rate_is_the_share_of_time_in_outages_of_its_kind(level: int) -> None:
     minutes = range(0, 365 * DAY, 7)
