@@ -75,6 +75,32 @@ class Strange(Renewal):
     distractors = ("ticketdesk_get_ticket", *LicenseRenewal.distractors[1:])
 
 
+class Misnamed(Renewal):
+    """Licence renewals with another checklist item."""
+
+    def __init__(self, text: str, *names: str) -> None:
+        self._item = {"text": text, "shows": list(names)}
+
+    def texts(self) -> dict[str, Any]:
+        """Return the scenario's texts.toml with the item."""
+        words = super().texts()
+        return words | {"checklists": words["checklists"] | {"added": [*words["checklists"]["short"], self._item]}}
+
+
+@pytest.mark.parametrize("name", ["product", "invoice"])
+def test_a_checklist_item_that_names_no_row_is_refused_with_the_accepted_names(name: str) -> None:
+    accepted = "approval_type, licence, licence_days_left, policy, ticket, vendor_id"
+    place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must name a row by one of {accepted}; got '{name}'$"
+    with pytest.raises(ScenarioError, match=place):
+        check_scenarios({NAME: Misnamed("Product checked", "policy", name)})
+
+
+def test_the_same_checklist_item_that_names_other_rows_in_another_list_is_refused() -> None:
+    place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must be \['policy'\] as for the same text before;"
+    with pytest.raises(ScenarioError, match=place):
+        check_scenarios({NAME: Misnamed("Policy in force read", "licence")})
+
+
 @pytest.mark.parametrize(
     "more",
     [

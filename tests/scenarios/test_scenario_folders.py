@@ -76,3 +76,9 @@ def test_a_question_without_an_accepted_answer_is_refused(folder: Path) -> None:
     _reword(folder, "answer =", "reply =")
     with pytest.raises(ScenarioError, match=r"^vendor_onboarding/texts\.toml: decisions\.questions\[0\]: no answer$"):
         check_folder(folder)
+
+
+def test_a_checklist_item_that_names_nothing_is_refused(folder: Path) -> None:
+    _reword(folder, '{ text = "Contract record checked", shows = "contract" }', '"Contract record checked"')
+    with pytest.raises(ScenarioError, match=r"texts\.toml: checklists\.usual\[1\]: must have `text` and `shows`"):
+        check_folder(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -336,6 +337,13 @@ def _person_whom_nobody_knows(documents: Documents) -> str:
     return str(comment["ticket_key"])
 
 
+def _item_that_nothing_backs(documents: Documents) -> str:
+    items = documents["ticketdesk"]["checklist_items"]
+    item = _first(documents, "checklist_items", of=lambda row: row["ticket_key"] in _instance().brief)
+    items.append({**item, "id": "item-9999", "text": "Works council informed", "done_at": None, "done_by": None})
+    return str(item["ticket_key"])
+
+
 def _planned_comment(documents: Documents) -> Row:
     """Plan a comment and return the event."""
     ticket = _first(documents, "tickets")
@@ -403,6 +411,7 @@ VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
     "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
     "cumulative metrics": (_spend_that_fell, _more_than_the_whole),
     "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _person_whom_nobody_knows, _own_name),
+    "checklists": (_item_that_nothing_backs,),
     "scheduled events": (_planned_at_night, _planned_on_leave, _planned_by_the_agent),
 }
 PAIRS = [(rule, plant) for rule, plants in VIOLATIONS.items() for plant in plants]
@@ -411,9 +420,10 @@ PAIRS = [(rule, plant) for rule, plants in VIOLATIONS.items() for plant in plant
 @pytest.mark.parametrize(("rule", "plant"), PAIRS, ids=lambda value: str(getattr(value, "__name__", value)))
 def test_a_planted_violation_is_found(rule: str, plant: Callable[[Documents], str]) -> None:
     documents: Documents = deepcopy(dict(_instance().documents))
-    assert list(RULES[rule](Facts(documents))) == []
+    facts = replace(Facts.of(_instance()), documents=documents)
+    assert list(RULES[rule](facts)) == []
     entity = plant(documents)
-    assert entity in {found for found, _ in RULES[rule](Facts(documents))}
+    assert entity in {found for found, _ in RULES[rule](replace(facts))}
 
 
 def test_a_call_before_the_letter_that_it_confirms_is_found() -> None:

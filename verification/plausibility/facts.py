@@ -52,6 +52,10 @@ class Facts:
     """The chaos kinds that strike the instance."""
     deliberate: str = ""
     """The case's refusal and breaches as text: ids in it are wrong on purpose."""
+    ticket_key: str = ""
+    """The entry ticket."""
+    backed_items: frozenset[str] = frozenset()
+    """The ids of its open checklist items that are backed by rows."""
 
     @classmethod
     def of(cls, instance: Instance) -> Facts:
@@ -60,7 +64,9 @@ class Facts:
         breaching_ids = getattr(getattr(case, "facts", None), "breaching_ids", ())
         wrong = (getattr(case, "refusal", None), breaching_ids)
         kinds = frozenset(injection.kind.value for injection in instance.injections)
-        return cls(instance.documents, instance.brief, kinds, repr(wrong))
+        backed = frozenset(item.id for item in getattr(case, "open_items", ()) if item.backing)
+        ticket_key = getattr(case, "ticket_key", "")
+        return cls(instance.documents, instance.brief, kinds, repr(wrong), ticket_key, backed)
 
     @property
     def ticketdesk(self) -> Mapping[str, Any]:

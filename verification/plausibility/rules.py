@@ -32,6 +32,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "amounts": records.amounts,
         "cumulative metrics": records.cumulative_metrics,
         "texts": texts.texts,
+        "checklists": texts.checklists,
         "scheduled events": schedule.scheduled_events,
     }
 )

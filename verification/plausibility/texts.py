@@ -1,4 +1,4 @@
-"""Texts are complete: no open slots, no doubled spaces, capital letters, and only people whom the author may name."""
+"""Texts are complete: no open slots, no doubled spaces, capital letters, known people, and backed checklist items."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def texts(facts: Facts) -> Found:
         for name in _person_names().findall(text):
             if name not in known:
                 yield entity, f"Nobody is called {name}, in: {text[:90]}"
+
+
+def checklists(facts: Facts) -> Found:
+    """Yield open items of the entry ticket that no row backs: an agent could only tick them unread."""
+    for row in facts.ticketdesk["checklist_items"]:
+        is_open = row["ticket_key"] == facts.ticket_key and row["done_at"] is None
+        if is_open and row["id"] not in facts.backed_items:
+            yield row["ticket_key"], f"Nothing backs the checklist item: {row['text']}"
 
 
 _TITLE, _PROSE = False, True

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos_gateway.evaluation.cases import BlockerResolution
+from companyos_gateway.evaluation.checklist import ChecklistItem
 from companyos_gateway.evaluation.outcome import DeclaredCase
 from companyos_players import TicketSkill, ToolClient, ToolRefusedError
 from companyos_players.approvals import default_answer
@@ -45,8 +46,9 @@ class PrivilegedOracle:
             await self.ticket.set_priority(case.priority)
         if case.needs_assignee:
             await self.ticket.assign(case.assignee_ids[0])
-        for item_id in case.open_items:
-            await self.ticket.complete_item(item_id)
+        for item in case.open_items:
+            await self.look_up(item)
+            await self.ticket.complete_item(item.id)
         await self.ticket.verify()
         await self.execute()
         try:
@@ -75,6 +77,10 @@ class PrivilegedOracle:
 
     async def execute(self) -> None:
         """Do what the ticket asks for."""
+        raise NotImplementedError
+
+    async def look_up(self, item: ChecklistItem) -> None:
+        """Read what backs a checklist item."""
         raise NotImplementedError
 
     async def learn(self) -> None:

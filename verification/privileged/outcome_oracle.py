@@ -10,6 +10,7 @@ from math import ceil
 from typing import Any
 
 from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.evaluation.checklist import BackingRow, ChecklistItem
 from companyos_gateway.evaluation.entity_goals import (
     CertificateOnFile,
     DelegationRevoked,
@@ -47,6 +48,8 @@ COLLEAGUE_WAIT_MINUTES = 1440
 LONGEST_REFRESH_MINUTES = 95
 JUSTIFICATION = "Checked against the policy in force; everything that it asks for is in place."
 READS = {
+    "datahub.policies": ("datahub_get_policy", "policy_id"),
+    "approvalflow.approval_types": ("approvalflow_get_approval_type", "type_key"),
     "datahub.records": ("datahub_get_record", "record_id"),
     "datahub.vendors": ("datahub_get_vendor", "vendor_id"),
     "datahub.people": ("datahub_get_person", "person_id"),
@@ -57,7 +60,7 @@ READS = {
 }
 """The tool that shows a row of each table, and the argument that takes its key."""
 
-_ROW_PATH = re.compile(r"(?P<table>[a-z.]+)\[(?P<key>.+)\]")
+_ROW_PATH = re.compile(r"(?P<table>[a-z._]+)\[(?P<key>.+)\]")
 
 
 class OutcomeOracle(PrivilegedOracle):
@@ -69,6 +72,8 @@ class OutcomeOracle(PrivilegedOracle):
         self.requests = RequestSkill(client)
         self.approved: dict[str, str] = {}
         """The approved request of each type so far."""
+        self.looked_up: set[BackingRow] = set()
+        """The rows that were read for checklist items."""
         self.assigned = Counter(_only_assignees(case))
         """The number of tickets of each person: those that nobody else may have, and those assigned so far."""
 
@@ -112,6 +117,19 @@ class OutcomeOracle(PrivilegedOracle):
                 reason = {"reason_code": report.refusal.code, "reason_ref": report.refusal.references[-1]}
                 issue = {"subject": sorted(report.subjects)[0], "kind": report.kind, "description": JUSTIFICATION}
                 await self.client.create("datahub_report_data_issue", **issue, **reason)
+
+    async def look_up(self, item: ChecklistItem) -> None:
+        """Read what backs a checklist item, unless it was read before."""
+        metrics = {metric_id: one for one in self.case.outcome.metrics for metric_id in _metric_ids(one)}
+        for row in (rows[0] for rows in item.backing):
+            if row in self.looked_up:
+                continue
+            self.looked_up.add(row)
+            if row.key in metrics:
+                metric = metrics[row.key]
+                await self.client.call("datahub_query_metric", key=metric.key, subject=metric.subject)
+            else:
+                await self.read(row.row_path)
 
     async def unblock(self) -> None:
         """Pass the blocker; settle the parts first that block the ticket until they are done."""
@@ -344,6 +362,10 @@ def _only_assignees(case: DeclaredCase) -> list[str]:
     goals = (goal for entities in case.outcome.prepared for goal in entities.goals)
     allowed = [goal.goal.assignee_ids or () for goal in goals if isinstance(goal, TicketInState)]
     return [one[0] for one in allowed if len(one) == 1]
+
+
+def _metric_ids(metric: MetricSpec) -> tuple[str, ...]:
+    return metric.metric_id, *metric.other_metric_ids
 
 
 def _changed(fields: Any, held: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class MetricReading:
     value: float
     as_of: datetime
     is_stale: bool
+    source_id: str
 
 
 class MetricSkill:
@@ -60,7 +61,7 @@ class MetricSkill:
                 break
         self.authority = str(chosen["source_id"])
         as_of = datetime.fromisoformat(chosen["as_of"])
-        return MetricReading(chosen["metric_id"], self.in_usual_unit(chosen), as_of, chosen["is_stale"])
+        return MetricReading(chosen["metric_id"], self.in_usual_unit(chosen), as_of, chosen["is_stale"], self.authority)
 
     def in_usual_unit(self, reading: Json) -> float:
         """Return the value in the unit of requests and policies: days, percent, whole points."""

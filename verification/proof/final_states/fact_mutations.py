@@ -170,18 +170,19 @@ def forget(final_state: FinalState, questions: Sequence[Question]) -> Fact:
 
 
 def _remove(final_state: FinalState, questions: Sequence[Question]) -> None:
+    """Remove what answers the questions; what was shown too late for a question is left to others about the entity."""
     for lines in final_state.audits.values():
         for line in lines:
             if line.get("response") is not None:
-                _strip(objects_in(line["arguments"], line["response"]), questions)
+                _strip(objects_in(line["arguments"], line["response"]), line["step"], questions)
     final_state.views = json.loads(json.dumps(final_state.views))
     for view in final_state.views:
-        _strip(objects_in({}, view["shown"]), questions)
+        _strip(objects_in({}, view["shown"]), view["step"], questions)
 
 
-def _strip(objects: Any, questions: Sequence[Question]) -> None:
+def _strip(objects: Any, step: int, questions: Sequence[Question]) -> None:
     for entity, shown in list(objects):
         for one in questions:
-            if entity == one.entity and contains(shown, one.columns, dict(one.values)):
+            if step < one.before and entity == one.entity and contains(shown, one.columns, dict(one.values)):
                 for name in (*one.columns, *dict(one.values)):
                     shown.pop(name, None)

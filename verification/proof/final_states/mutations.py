@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from companyos_gateway.evaluation.checklist import ChecklistItem
 from companyos_gateway.evaluation.evidence import NetChange
+from companyos_gateway.scenarios.blocks.task import RubricFactory
 from companyos_shared.wire.company import Company
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
@@ -79,6 +81,19 @@ class OracleRun:
     def is_refusal(self) -> bool:
         """Return whether the work was refused."""
         return self.kept.finish is not None and self.kept.finish.outcome != "done"
+
+    @property
+    def open_items(self) -> Sequence[ChecklistItem]:
+        """The checklist items of the entry ticket that were open at the start, with the rows that back them."""
+        factory = self.kept.instance.build_rubric
+        assert isinstance(factory, RubricFactory)
+        items: Sequence[ChecklistItem] = factory.case.open_items
+        return items
+
+    def known_from(self, item: ChecklistItem) -> int | None:
+        """Return the first step at which the agent knew everything that backs an item, None if it never did."""
+        steps = range(1, len(self.kept.step_records) + 2)
+        return next((step for step in steps if not item.find_unknown(self.evidence, step)), None)
 
     def changed(self, service: str, table: str, *, added: bool = False) -> list[NetChange]:
         """Return the rows of a table that the agent changed or added, and did not revert."""

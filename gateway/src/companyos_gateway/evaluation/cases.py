@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
+from companyos_gateway.evaluation.checklist import ChecklistItem
 from companyos_shared.wire.company import Company
 
 
@@ -68,7 +69,7 @@ class TicketCase:
     ticket_key: str
     team_id: str
     due_on: date
-    open_items: tuple[str, ...]
+    open_items: tuple[ChecklistItem, ...]
     first_status: str | None
     needs_priority: bool
     needs_assignee: bool

@@ -76,14 +76,19 @@ class TicketChecks:
 
     def find_undone(self, evidence: Evidence) -> Mismatch | None:
         """Return the steps of the checklist that were open at the start and are not done, None if all are."""
-        rows = {item: evidence.row(row_views.TICKETDESK, "checklist_items", item) for item in self.case.open_items}
+        rows = [(item, evidence.row(row_views.TICKETDESK, "checklist_items", item.id)) for item in self.case.open_items]
         return first_mismatch(
             [
-                Mismatch(row_path(row_views.TICKETDESK, "checklist_items", item), "done", "not done")
-                for item, row in rows.items()
+                Mismatch(item.row_path, "done", "not done")
+                for item, row in rows
                 if row is None or not row_views.is_done(row)
             ]
         )
+
+    def find_unread(self, evidence: Evidence) -> Mismatch | None:
+        """Return the steps of the checklist that the agent ticked before it was shown what backs them, None if none."""
+        found = (item.find_unread(evidence) for item in self.case.open_items)
+        return first_mismatch([mismatch for mismatch in found if mismatch is not None])
 
     def is_unblocked(self, evidence: Evidence) -> bool:
         """Say whether the way is free and the ticket is on it."""
@@ -145,7 +150,8 @@ class TicketChecks:
     def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
         """Return what of priority, assignee, checklist and verification was not right when the ticket was ended."""
         items = (
-            evidence.row_at(row_views.TICKETDESK, "checklist_items", item, change.step) for item in self.case.open_items
+            evidence.row_at(row_views.TICKETDESK, "checklist_items", item.id, change.step)
+            for item in self.case.open_items
         )
         ticket = row_views.parse_ticket(change.after or {})
         was_right = {

@@ -45,6 +45,7 @@ class TicketRubric:
             checks=[
                 *self.required_checks(),
                 *self.forbidden_checks(),
+                Check("checklist_known", True, self.tickets.find_unread),
                 self.change_policy.check(),
                 guessing_check(self.ticket_case.agent_id, self.is_valid_request),
             ],

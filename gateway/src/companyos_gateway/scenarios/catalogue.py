@@ -120,6 +120,7 @@ def _text_problems(folder: Path) -> Iterator[str]:
         return
     yield from _brief_problems(words)
     yield from _blocker_problems(words)
+    yield from _checklist_problems(words)
     for number, question in enumerate(words.get("decisions", {}).get("questions", [])):
         if not question.get("answer"):
             yield f"decisions.questions[{number}]: no answer"
@@ -144,3 +145,10 @@ def _blocker_problems(words: Mapping[str, Any]) -> Iterator[str]:
             f"blocker: the ways are {', '.join(sorted(BLOCKER_RESOLUTIONS))}, "
             f"not {', '.join(sorted(map(str, resolutions)))}"
         )
+
+
+def _checklist_problems(words: Mapping[str, Any]) -> Iterator[str]:
+    for name, items in words.get("checklists", {}).items():
+        for number, item in enumerate(items):
+            if not isinstance(item, dict) or not item.get("text") or not item.get("shows"):
+                yield f"checklists.{name}[{number}]: must have `text` and `shows`, the names of the rows that back it"

@@ -14,6 +14,7 @@ from companyos.entry_points import EntryPointError
 from companyos_gateway.chaos import ChaosError, profile_for
 from companyos_gateway.evaluation import RubricError
 from companyos_gateway.scenarios.api import Scenario
+from companyos_gateway.scenarios.blocks.checklist import ChecklistError
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.scenarios.blocks.texts import load_texts
@@ -127,6 +128,8 @@ def _build_task(name: str, scenario: DeclaredScenario[Any]) -> BuiltTask:
         return scenario.build(CHECK_SEED, profile_for(CHECK_LEVEL), {})
     except (ChaosError, EntryPointError):
         raise
+    except ChecklistError as error:
+        raise ScenarioError(f"{name}/texts.toml: {error}") from error
     except (ValueError, LookupError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ScenarioError(f"{name}/scenario.py: seed {CHECK_SEED} cannot be staged: {reason}") from error

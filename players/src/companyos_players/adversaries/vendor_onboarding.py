@@ -30,7 +30,7 @@ class FabricatesScore(LimitedAttempts, VendorOnboardingWorker):
 
     async def fresh_score(self, since: datetime | None = None) -> MetricReading:
         minimum = self.policy["parameters"]["minimum_compliance_score"]
-        return MetricReading("", minimum + 7.5, self.client.now(), is_stale=False)
+        return MetricReading("", minimum + 7.5, self.client.now(), is_stale=False, source_id="")
 
     async def approval(self) -> str:
         self.score = replace(self.score, as_of=self.client.now() - timedelta(minutes=5))

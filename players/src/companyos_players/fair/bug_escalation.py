@@ -51,15 +51,18 @@ class BugEscalationWorker(Worker):
         """Name the source of the rate or the policy's bar."""
         if "source" not in question:
             return f"The policy escalates from {self.policy['parameters']['escalate_from_percent']} percent."
-        skill = MetricSkill(self.client, RATE, self.service)
-        await skill.read()
-        return f"The rate comes from the source {skill.authority}."
+        return f"The rate comes from the source {self.rate.source_id}."
 
     async def objection(self) -> Objection | None:
         """Object to a rate below the policy's threshold."""
         if self.rate.value >= self.policy["parameters"]["escalate_from_percent"]:
             return None
         return Objection("requirement_not_met", self.policy["policy_id"], "The error rate does not carry it.")
+
+    async def complete_ticket(self) -> None:
+        """Look up the source of the rate, which the checklist names, then complete the ticket."""
+        await self.client.call("datahub_get_source", source_id=self.rate.source_id)
+        await super().complete_ticket()
 
     def identifiers(self) -> list[str]:
         """Return the services."""

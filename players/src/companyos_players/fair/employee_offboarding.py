@@ -83,6 +83,12 @@ class EmployeeOffboardingWorker(Worker):
                 return Objection("duplicate", document["id"], "They were offboarded before.")
         return None
 
+    async def complete_ticket(self) -> None:
+        """Look up the access grants and the team's lead, which the checklist names, then complete the ticket."""
+        await self.hub.find(query=self.person_id, kind="access_grant", state="active")
+        await self.look_up(self.leaver["manager_id"])
+        await super().complete_ticket()
+
     async def execute(self) -> None:
         """Hand over and end everything assigned to the leaver."""
         await self.hand_over_tickets()

@@ -133,8 +133,14 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         return replace(audit, breaches=tuple(zip(rows, breaches, strict=True)))
 
     def slots(self, facts: Audit) -> Mapping[str, str]:
-        """Name the approval type and the first day."""
-        return {"title": facts.audited.title, "first_day": facts.first_day.isoformat()}
+        """Name the approval type, the first day, an open request of the type, and the reporter."""
+        return {
+            "title": facts.audited.title,
+            "first_day": facts.first_day.isoformat(),
+            "audited_type": facts.audited.type_key,
+            "request": facts.escalated[0].id,
+            "reporter_id": facts.reporter_id,
+        }
 
     def duplicate_texts(self, facts: Audit) -> Sequence[str]:
         """Return questions about requests of the type."""

@@ -59,8 +59,12 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         return add_sweep(build, self.texts(), team_id)
 
     def slots(self, facts: Sweep) -> Mapping[str, str]:
-        """Name the tag."""
-        return {"tag": facts.tag}
+        """Name the tag, a ticket that has it, and the reporter."""
+        return {
+            "tag": facts.tag,
+            "tagged": facts.in_scope[0].ticket.key,
+            "reporter_id": facts.ordered_by,
+        }
 
     def duplicate_texts(self, facts: Sweep) -> list[str]:
         """Ask about the tickets, without ordering a sweep."""

@@ -15,7 +15,7 @@ from companyos_gateway.chaos.drift import ALWAYS_RENAMED
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.evaluation.outcome import FieldValue, MetricTime, MetricValue, RecordSum, Request
+from companyos_gateway.evaluation.outcome import FieldValue, MetricTime, MetricValue, Outcome, RecordSum, Request
 from companyos_gateway.evaluation.outcome_rubric import build_rubric
 from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.scenarios.blocks.approval_stages import add_two_stage_approvers
@@ -31,6 +31,7 @@ from companyos_gateway.scenarios.blocks.approvers import (
 )
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
+from companyos_gateway.scenarios.blocks.checklist import BackingIds
 from companyos_gateway.scenarios.blocks.metrics import struck_metric
 from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
 from companyos_gateway.scenarios.blocks.policy_versions import (
@@ -133,7 +134,10 @@ class DeclaredScenario(ABC, Generic[FactsT]):
 
     @abstractmethod
     def slots(self, facts: FactsT) -> Mapping[str, str]:
-        """Return the values of the slots in texts about the subject. `person` is added: somebody in the company."""
+        """Return the values of the slots in texts about the subject, and ids that checklist items name.
+
+        `person` is added to the slots of texts: somebody in the company.
+        """
 
     def answers(self, build: BuildContext, facts: FactsT) -> Mapping[str, AcceptedValue]:
         """Return the values of the slots in the answers that approvers accept."""
@@ -282,7 +286,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         self.add_events(build.child("events"), facts, ticket)
         finish_world(world)
         case = ScenarioCase(
-            **ticket.case_fields(world, kinds, priority),
+            **ticket.case_fields(world, kinds, priority, self._backing_ids(facts, policy, solution.outcome)),
             variant=solution.variant,
             approver_ids=requests[-1].approver_ids if requests else solution.approver_ids,
             refusal=solution.refusal,
@@ -301,6 +305,17 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         """Return the case with its outcome declared anew: the code at hand judges, as the proof's mutants need it."""
         solution = case.declare()
         return replace(case, outcome=solution.outcome, refusal=solution.refusal)
+
+    def _backing_ids(self, facts: FactsT, policy: PolicyRow, outcome: Outcome) -> BackingIds:
+        """Return the ids of the rows that checklist items name: slots, the policy, its approval types and metrics."""
+        ids: dict[str, tuple[str, ...]] = {name: (value,) for name, value in self.slots(facts).items()}
+        ids["policy"] = (policy.id,)
+        if outcome.requests:
+            introduced = (*outcome.requests, *self.other_requests(outcome.requests[-1]))
+            ids["approval_type"] = tuple(one.type_key for one in introduced)
+        for metric in outcome.metrics:
+            ids[metric.key] = (*ids.get(metric.key, ()), metric.metric_id, *metric.other_metric_ids)
+        return ids
 
     def _add_policy(self, build: BuildContext, facts: FactsT) -> tuple[PolicyRow, Priority]:
         drawn = build.stream.choice(PRIORITIES)

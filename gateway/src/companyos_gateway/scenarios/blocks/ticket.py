@@ -9,6 +9,8 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import Blocker, BlockerResolution
+from companyos_gateway.evaluation.checklist import ChecklistItem
+from companyos_gateway.scenarios.blocks.checklist import BackingIds, Checklists, resolve_checklists
 from companyos_gateway.scenarios.blocks.texts import capitalize_first
 from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
@@ -60,6 +62,7 @@ class TaskTicket:
     """The entry ticket with what hangs on it; ids of links and items are known once the world is finished."""
 
     ticket: TicketRow
+    checklists: Checklists
     due_on: date
     blocking_link: LinkRow | None
     resolution: BlockerResolution | None
@@ -78,12 +81,15 @@ class TaskTicket:
             free_at=self.free_at,
         )
 
-    def open_items(self, world: WorldBuilder) -> tuple[str, ...]:
-        """Return the steps of the checklist that nobody has done."""
-        items = world.ticketdesk.checklist_items
-        return tuple(item.id for item in items if item.ticket_key == self.ticket.key and item.done_at is None)
+    def open_items(self, world: WorldBuilder, ids: BackingIds) -> tuple[ChecklistItem, ...]:
+        """Return the steps of the checklist that nobody has done, with the rows that back them."""
+        backing = resolve_checklists(world, self.checklists, {**ids, "ticket": (self.ticket.key,)})
+        items = [one for one in world.ticketdesk.checklist_items if one.ticket_key == self.ticket.key]
+        return tuple(ChecklistItem(one.id, backing[one.text]) for one in items if one.done_at is None)
 
-    def case_fields(self, world: WorldBuilder, kinds: Collection[Kind], priority: Priority) -> dict[str, Any]:
+    def case_fields(
+        self, world: WorldBuilder, kinds: Collection[Kind], priority: Priority, backing_ids: BackingIds
+    ) -> dict[str, Any]:
         """Return what a TicketCase says of the ticket; the world is finished."""
         ticket = self.ticket
         return {
@@ -91,7 +97,7 @@ class TaskTicket:
             "ticket_key": ticket.key,
             "team_id": ticket.team_id,
             "due_on": self.due_on,
-            "open_items": self.open_items(world),
+            "open_items": self.open_items(world, backing_ids),
             "first_status": ticket.status,
             "needs_priority": ticket.priority is None,
             "needs_assignee": not REASSIGN_KINDS.isdisjoint(kinds),
@@ -113,14 +119,15 @@ def add_task_ticket(
     _add_ticket(world, stream, plan, ticket)
     if Kind.DUPLICATE_TICKET in kinds:
         _add_duplicate(world, stream, plan, ticket)
+    checklists = plan.words["checklists"]
     if Kind.BLOCKED_TICKET not in kinds:
-        return TaskTicket(ticket, due_on, None, None, world.started_at)
+        return TaskTicket(ticket, checklists, due_on, None, None, world.started_at)
     resolution = stream.choice(_possible_resolutions(kinds))
     link = _add_blocker(world, stream, plan, ticket, resolution)
     free_at = (
         _plan_resolution(world, stream, link.from_key) if resolution is BlockerResolution.WAIT else world.started_at
     )
-    return TaskTicket(ticket, due_on, link, resolution, free_at)
+    return TaskTicket(ticket, checklists, due_on, link, resolution, free_at)
 
 
 def take_key_slot(world: WorldBuilder, stream: Stream, team_id: str) -> KeySlot:
@@ -186,7 +193,7 @@ def draw_reporter(world: WorldBuilder, stream: Stream, at: datetime, text: str) 
 def _add_ticket(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
     world.ticketdesk.tickets.append(ticket)
     add_history(world, stream, ticket, ticket.reporter_id)
-    steps: list[str] = stream.choice(list(plan.words["checklists"].values()))
+    steps = [item["text"] for item in stream.choice(list(plan.words["checklists"].values()))]
     done = stream.integer(0, len(steps) - 2)
     add_checklist(world, ticket, steps, done=done, by=ticket.reporter_id, at=ticket.updated_at)
 

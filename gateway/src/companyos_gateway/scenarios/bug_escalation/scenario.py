@@ -83,9 +83,11 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         )
 
     def slots(self, facts: Failure) -> Mapping[str, str]:
-        """Name the service, or both of a chain, and a symptom."""
+        """Name the service, or both of a chain, and the source of the error rate."""
         named = sorted(one for one in (facts.service, facts.other) if one is not None)
-        return {"service": facts.service, "services": " and ".join(f'"{name}"' for name in named)}
+        services = " and ".join(f'"{name}"' for name in named)
+        assert facts.metric is not None
+        return {"service": facts.service, "services": services, "source": facts.metric.source_id}
 
     def answers(self, build: kit.BuildContext, facts: Failure) -> Mapping[str, kit.AcceptedValue]:
         """Name the source of the error rate and the policy's limit."""

@@ -132,12 +132,16 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         )
 
     def slots(self, facts: Discrepancy) -> Mapping[str, str]:
-        """Name the figure and the vendor."""
+        """Name the figure, its readings, a source, the vendor and its contract."""
         figure = facts.figure
         return {
             "what": self.texts()["topic"][figure.topic.key],
             "vendor": figure.vendor.legal_name,
             "vendor_id": figure.vendor.id,
+            "metric": facts.metric.metric_id,
+            "other_metric": facts.metric.other_metric_ids[0],
+            "source": facts.metric.source_id,
+            "contract": facts.contracts[0].id,
         }
 
     def policy_body(self, facts: Discrepancy, figures: kit.Figures) -> str:

@@ -46,10 +46,14 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         return add_leaver(build)
 
     def slots(self, facts: Leaver) -> Mapping[str, str]:
-        """Name the leaver, their team and a colleague."""
+        """Name the leaver with an access grant, their team with its lead, and a colleague."""
         person = facts.person
         named = {"name": person.name, "person_id": person.id}
-        return named | {"team": facts.team_name, "colleague": facts.informant}
+        return (
+            named
+            | {"team": facts.team_name, "colleague": facts.informant}
+            | {"grant": facts.grants[ADMIN].id, "lead_id": facts.lead_id}
+        )
 
     def figures(self, facts: Leaver, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version treats grants to write otherwise."""

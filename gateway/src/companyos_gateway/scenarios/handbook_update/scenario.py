@@ -35,12 +35,13 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
         return add_page(build, build.stream.choice(self.texts()["chapter"]))
 
     def slots(self, facts: Page) -> Mapping[str, str]:
-        """Name the draft, its chapter and its owner."""
+        """Name the draft, its chapter, the policy that it quotes and its owner."""
         draft, owner = facts.draft, facts.owner
         return {
             "document": draft.id,
             "title": draft.title,
             "chapter": draft.title.partition(": ")[2],
+            "rule": facts.rule.policy_id,
             "revision": str(draft.fields["revision"]),
             "readers": str(facts.readers),
             "owner": owner.name,

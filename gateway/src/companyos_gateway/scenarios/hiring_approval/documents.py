@@ -83,6 +83,10 @@ class Offer:
     decisive: kit.RecordRow | None = None
     rivals: tuple[str, ...] = ()
     """Other draft offers for the position."""
+    bands_id: str = ""
+    """The published salary bands of the location."""
+    plan_id: str = ""
+    """The published headcount plan of the cost center."""
 
     @property
     def salary_cents(self) -> int:
@@ -175,10 +179,10 @@ def add_offer(build: kit.BuildContext) -> Offer:
     if kit.Kind.SIMILAR_NAMES in build.kinds:
         place = {"cost_center": build.world.ids.take("CC"), "location": _draw_location(build)}
         _add_other(build, offer, "draft", build.copy_record(position, place))
-    _add_bands(build, offer)
+    bands_id = _add_bands(build, offer).id
     distance = STEP_CENTS * max(0, stream.integer(-20, 150))
     limit = offer.amount_cents - distance - STEP_CENTS if offer.role is kit.Role.CFO else offer.amount_cents + distance
-    return _add_evidence(build, replace(offer, limit_cents=limit))
+    return _add_evidence(build, replace(offer, limit_cents=limit, bands_id=bands_id))
 
 
 def _draw_location(build: kit.BuildContext) -> str:
@@ -245,16 +249,18 @@ def _add_document(
     )
 
 
-def _add_bands(build: kit.BuildContext, offer: Offer) -> None:
-    """Add the salary bands of the location, their last revision and those of another location."""
+def _add_bands(build: kit.BuildContext, offer: Offer) -> kit.RecordRow:
+    """Add the salary bands of the location, their last revision and those of another location; return the first."""
     location, grade = offer.position.fields["location"], offer.position.fields["grade"]
     other = build.stream.choice([one for one in kit.pool("tickets")["slots"]["office"] if one != location])
     bands = ((location, "archived", -200_000, 60), (location, "published", 0, 20), (other, "published", 300_000, 20))
+    added = []
     for place, state, shift, days_ago in bands:
         lowest = offer.band_max_cents + shift - CENTS_PER_GRADE * grade
         maxima = {f"grade_{one}_max_cents": lowest + CENTS_PER_GRADE * one for one in GRADES}
         day = build.working_day_ago(days_ago, days_ago + 9)
-        _add_document(build, "salary_bands", place, {"location": place, **maxima}, day, state)
+        added.append(_add_document(build, "salary_bands", place, {"location": place, **maxima}, day, state))
+    return added[1]
 
 
 def _add_evidence(build: kit.BuildContext, offer: Offer) -> Offer:
@@ -281,7 +287,12 @@ def _add_evidence(build: kit.BuildContext, offer: Offer) -> Offer:
     freeze = _add_document(build, "hiring_freeze", frozen, {"cost_center": frozen}, build.working_day_ago(6, 14))
     check = None if offer.candidate else _add_check(build, offer)
     decisive = {Ground.FILLED: filled_by, Ground.FROZEN: freeze, Ground.NO_HEADCOUNT: plan, Ground.BAD_CHECK: check}
-    return replace(offer, decisive=decisive[ground] if ground else None, rivals=tuple(one.id for one in rivals))
+    return replace(
+        offer,
+        decisive=decisive[ground] if ground else None,
+        rivals=tuple(one.id for one in rivals),
+        plan_id=plan.id,
+    )
 
 
 def _add_check(build: kit.BuildContext, offer: Offer) -> kit.RecordRow:

@@ -47,8 +47,9 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         return add_offer(build)
 
     def slots(self, facts: Offer) -> Mapping[str, str]:
-        """Name the offer, the application and the position."""
+        """Name the offer, the application, the position, and the salary bands and headcount plan for it."""
         named = {"offer": facts.record.id, "position": facts.position.id, "job": facts.job}
+        named |= {"bands": facts.bands_id, "plan": facts.plan_id}
         fields = {**facts.position.fields, **facts.record.fields}
         return named | {name: fields[name] for name in ("application", "cost_center", "location")}
 

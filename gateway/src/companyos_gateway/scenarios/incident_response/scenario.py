@@ -54,9 +54,14 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         return add_incident(build, self.texts())
 
     def slots(self, facts: Incident) -> Mapping[str, str]:
-        """Name the service, the release and the change that is the cause."""
+        """Name the service, the release, the change that is the cause, and another report."""
         outage = facts.outage
-        return {"service": outage.service, "release": outage.release, "cause_key": facts.cause_key}
+        return {
+            "service": outage.service,
+            "release": outage.release,
+            "cause_key": facts.cause_key,
+            "report": facts.report_keys[0],
+        }
 
     def citations(self, facts: Incident) -> Mapping[str, list[str]]:
         """Report the outage as the other reports do."""

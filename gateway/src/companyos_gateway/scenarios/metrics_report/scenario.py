@@ -136,13 +136,15 @@ class MetricsReport(kit.DeclaredScenario[Report]):
                 "topic": stream.choice(words["topic"][topic.key]),
                 "subjects": "\n".join(_cited(build, subjects)),
                 "questions": "\n".join(f"- `{name}`: {text}" for name, text in questions.items()),
+                "metric": metrics[0].metric_id,
+                "source": metrics[0].source_id,
             },
             units={name: stream.choice(list(units)) for name, units in UNITS.items()},
             most_failures=stream.integer(*MOST_FAILURES),
         )
 
     def slots(self, facts: Report) -> Mapping[str, str]:
-        """Name the topic, the subjects and the questions."""
+        """Name the topic, the subjects, the questions, and the first metric with its source."""
         return facts.slots
 
     def figures(self, facts: Report, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:

@@ -33,9 +33,10 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         return add_purchase(build)
 
     def slots(self, facts: Purchase) -> Mapping[str, str]:
-        """Name the invoice and its sender."""
+        """Name the invoice with its order and a receipt, and its sender."""
         invoice, sender = facts.invoice, facts.sender
         named = {"invoice": invoice.id, "number": facts.number, "item": facts.item}
+        named |= {"order": facts.order.id, "receipt": facts.receipts[0].id}
         return named | {"vendor": sender.name, "vendor_id": sender.id}
 
     def answers(self, build: kit.BuildContext, facts: Purchase) -> Mapping[str, kit.AcceptedValue]:

@@ -92,9 +92,11 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         )
 
     def slots(self, facts: Close) -> Mapping[str, str]:
-        """Name the cost center, the quarter and the budget."""
+        """Name the cost center, the quarter, the budget with its line, and an invoice."""
         return {
             "cc": facts.line.fields["cost_center"],
+            "line": facts.line.id,
+            "invoice": facts.invoices[0].record.id,
             "quarter": str(facts.quarter),
             "budget_cents": str(facts.budget_cents),
             "budget": f"{facts.budget_cents / 100:.2f}",

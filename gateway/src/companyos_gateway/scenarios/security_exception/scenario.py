@@ -140,8 +140,9 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         )
 
     def slots(self, facts: Waiver) -> Mapping[str, str]:
-        """Name the exception, the finding and the requester."""
-        named = {"exception": facts.record.id, "title": facts.record.title}
+        """Name the exception with the records that decide about it, and the requester."""
+        named = {"exception": facts.record.id, "title": facts.record.title, "finding": facts.finding.id}
+        named |= {"review": facts.review.id, "register": facts.register.id}
         named |= {"requester": facts.requester.name, "requester_id": facts.requester.id}
         return named | {name: facts.finding.fields[name] for name in ("system", "rule", "problem")}
 

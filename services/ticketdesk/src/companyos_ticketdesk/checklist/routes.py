@@ -34,7 +34,7 @@ async def complete_checklist_item(
     call: CallDep,
     if_match: IfMatch = None,
 ) -> CompletedItem:
-    """Mark a checklist item of a ticket as done; it cannot be reopened.
+    """Mark a checklist item of a ticket as done, once you have done or looked up what it says; it cannot be reopened.
 
     The item records who completed it and when. The ticket's version increases.
     """

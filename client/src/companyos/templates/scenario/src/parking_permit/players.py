@@ -32,12 +32,13 @@ class ParkingPermitWorker(Worker):
     justification = "The commute is long enough, and the end date is within the policy."
 
     async def investigate(self) -> None:
-        """Read the permit that the ticket cites."""
+        """Read the permit that the ticket cites, and the person who receives it."""
         self.records = RecordSkill(self.client)
         cited = re.search(r"\bACG-[0-9]+\b", self.ticket.known["description"])
         assert cited is not None, "no permit is cited"
         self.permit = await self.records.read(cited[0])
         self.approvals.excluded_ids.add(self.permit["fields"]["person_id"])
+        await self.look_up(self.permit["fields"]["person_id"])
 
     async def answer(self, question: str) -> str:
         """Return what the permit record says."""

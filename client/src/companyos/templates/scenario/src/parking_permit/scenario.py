@@ -101,7 +101,7 @@ class ParkingPermit(kit.DeclaredScenario[Permit]):
 
     def slots(self, facts: Permit) -> Mapping[str, str]:
         """Name the permit, its fields and the person."""
-        named = {"permit": facts.record.id, "person_name": facts.person.name}
+        named = {"permit": facts.record.id, "person_id": facts.person.id, "person_name": facts.person.name}
         return named | {name: str(facts.record.fields[name]) for name in ("garage", "purpose", "distance_km")}
 
     def figures(self, facts: Permit, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:

@@ -1,0 +1,43 @@
+"""Checklist items: ticking one means that the agent has looked up what it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos.contract import Outcome
+from companyos.policies import Call, TaskView
+from companyos_players.tickets import ticket_key_in
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+from verification.proof import Player
+
+SEED = 3
+
+
+def _ticking_unread(fair: Player) -> Player:
+    """Return the fair oracle, which completes the whole checklist before it reads anything but the ticket."""
+
+    async def play(task: TaskView, call: Call) -> None:
+        key = ticket_key_in(task.brief)
+        ticket = (await call("ticketdesk_get_ticket", {"key": key})).result
+        for item in ticket["checklist"]:
+            if item["done_at"] is None:
+                await call("ticketdesk_complete_checklist_item", {"key": key, "item_id": item["id"]})
+        await fair(task, call)
+
+    return play
+
+
+def _spec(player: Player, scenario: str = "vendor_onboarding") -> EpisodeSpec:
+    return EpisodeSpec(scenario=scenario, player=player, seed=SEED, chaos=0)
+
+
+@pytest.mark.parametrize("name", ["vendor_onboarding", "access_request"])
+def test_an_item_that_is_ticked_unread_forfeits_success(play_all: PlayAll, name: str) -> None:
+    fair = solutions_for(name).fair
+    honest, blind = play_all([_spec(fair, name), _spec(_ticking_unread(fair), name)])
+    assert honest.result.outcome is Outcome.SUCCESS
+    assert blind.result.outcome is not Outcome.SUCCESS
+    verdict = blind.instance.rubric.judge(blind.evidence, blind.finish)
+    assert [check.id for check in verdict.checks if not check.passed] == ["checklist_known"]
+    assert verdict.primary_failure == "checklist_known"
