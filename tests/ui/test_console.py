@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from openenv.core.env_server.types import ServerMode
 
+from companyos_gateway.scenarios import catalogue
 from tests.client.stored_runs import LINES, evidence, write_episode
 from tests.ui.conftest import OpenBrowser, in_process
 from tests.ui.episode_client import begin, step
