@@ -160,12 +160,6 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             "window_days": stream.integer(*WINDOW_DAYS) if in_force else stream.choice([1, 14]),
         }
 
-    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
-        """Take a key of the last days, so that earlier requests have not expired."""
-        world, stream = build.world, build.stream
-        world.ticket_slots[kit.FINANCE] += kit.recent_key_slots(world, stream, kit.FINANCE, 2)
-        return super().take_slot(build)
-
     def complete(self, build: kit.BuildContext, facts: Transfer, policy: kit.PolicyRow, slot: kit.KeySlot) -> Transfer:
         """Add earlier requests: parts of the transfer, and some for another line, the other way round or long ago."""
         world, stream, giver, taker = build.world, build.stream, facts.giver, facts.taker

@@ -48,12 +48,6 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         named |= {"customer": facts.customer.title, "customer_id": facts.customer.id}
         return named | {name: facts.order.fields[name] for name in ("item", "delivery_number", "delivered_on")}
 
-    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
-        """Take a key of the last days, so that the ticket is newer than the claim."""
-        world, stream = build.world, build.stream
-        world.ticket_slots[kit.FINANCE] += kit.recent_key_slots(world, stream, kit.FINANCE, 2)
-        return super().take_slot(build)
-
     def figures(self, facts: Claim, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw limits, deadlines and shares; another version puts the claim on the other side of the deadlines."""
         amount, cap, sale_type = facts.amount_cents, facts.goodwill_cap_cents, facts.order.fields["sale_type"]

@@ -57,11 +57,6 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         """Return the hiring manager."""
         return facts.manager_id
 
-    def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
-        """Take a key of the last days: the draft offer is older than the ticket."""
-        build.world.ticket_slots[PEOPLE] += kit.recent_key_slots(build.world, build.stream, PEOPLE, 2)
-        return super().take_slot(build)
-
     def figures(self, facts: Offer, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version starts everybody later, and judges grounds otherwise."""
         rules, grade = facts.rules, facts.position.fields["grade"]
