@@ -69,8 +69,8 @@ FieldSource = Callable[[Evidence, int], Any]
 class RequestChecks:
     """Checks of the agent's requests of one type on one subject, cached until the evidence changes.
 
-    `records` names the system of record of each field; a field without one is free. `dated` is the field with the age
-    of the evidence, which may be `max_age` at submission; None where nothing ages.
+    `sources` names the system of record of each field; a field without one is free. `timestamp_field` is the field
+    with the age of the evidence, which may be `max_age` at submission; None where nothing ages.
     """
 
     requester_id: str

@@ -94,7 +94,6 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     PRIORITIES,
     Figures,
     draw_other_priority,
-    draw_priority_limits,
     priority_limits,
     priority_of_amount,
 )
@@ -139,11 +138,10 @@ from companyos_gateway.world.calendar import (
 from companyos_gateway.world.metrics import draw_metric
 from companyos_gateway.world.people import EXECUTIVE, FINANCE, VENDOR_OPERATIONS
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.records import CURRENCY, PREFIXES, draw_contract, rounded_amount
+from companyos_gateway.world.records import CURRENCY, draw_contract, rounded_amount
 from companyos_gateway.world.seed_documents.approvalflow import (
     AcceptedValue,
     ApprovalTypeRow,
-    DecisionRow,
     DelegationRow,
     RequestRow,
     RequestStatus,
@@ -192,7 +190,6 @@ __all__ = [
     "PEOPLE_TOOLS",
     "PIPELINE_ERRORS",
     "POLICY_TOOLS",
-    "PREFIXES",
     "PRIORITIES",
     "RECORD_TOOLS",
     "TICKET_TOOLS",
@@ -216,7 +213,6 @@ __all__ = [
     "Company",
     "CompletedWithoutApproval",
     "DataHubEvent",
-    "DecisionRow",
     "DecisionSpec",
     "DeclaredScenario",
     "DelegationRevoked",
@@ -314,7 +310,6 @@ __all__ = [
     "draw_office_time",
     "draw_other_priority",
     "draw_other_value",
-    "draw_priority_limits",
     "draw_reporter",
     "draw_stale_value",
     "draw_vendor",

@@ -44,8 +44,8 @@ class ApproverChain:
 class DecisionSpec:
     """Specification of a decision and its approvers.
 
-    `bench` are people who could stand in, at least five; `other_types` are types that a delegation may be about as
-    well.
+    `deputy_candidates` are people who could stand in, at least five; `other_types` are types that a delegation may be
+    about as well.
     """
 
     type_key: str

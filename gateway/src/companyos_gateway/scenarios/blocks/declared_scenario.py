@@ -232,7 +232,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             always_renamed=self.always_renamed,
         )
         shorten_absences(world)
-        build_rubric = RubricFactory(
+        rubric_factory = RubricFactory(
             self.rubric, case, world.company(), perturbations.instructions, confidential_values(world)
         )
         documents = world.documents(draw_seed=digest([self.name, seed]))
@@ -251,8 +251,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             variant=case.variant.value,
             faults=faults,
             drift=perturbations.drift,
-            rubric=build_rubric(),
-            build_rubric=build_rubric,
+            rubric=rubric_factory(),
+            build_rubric=rubric_factory,
             injections=built_task.injections + perturbations.injections + transport_injections(profile, faults),
         )
 

@@ -139,19 +139,20 @@ def _draw_deadlines(facts: Claim, stream: kit.Stream, *, is_late: bool) -> tuple
 
 def _refuse(facts: Claim, policy: kit.PolicyRow) -> tuple[kit.Refusal | None, tuple[kit.Fact, ...]]:
     """Return the refusal, and the facts on which it rests."""
-    claim, order = kit.record_shown(facts.record.id), kit.record_shown(facts.order.id)
+    claim, order, customer = (kit.record_shown(one.id) for one in (facts.record, facts.order, facts.customer))
     match facts.ground:
         case RefusalGround.ACCOUNT:
-            return kit.Refusal(FRAUD, (facts.record.id,)), (kit.record_shown(facts.customer.id), order)
+            return kit.Refusal(FRAUD, (facts.record.id,)), (customer, order)
         case RefusalGround.DELIVERY:
-            return kit.Refusal(FRAUD, (facts.record.id,)), (claim, kit.record_shown(facts.conflicting_id))
+            return kit.Refusal(FRAUD, (facts.record.id,)), (claim, kit.record_shown(facts.conflicting_id, "state"))
         case RefusalGround.DUPLICATE:
             conflicting_id = facts.conflicting_id
-            return kit.Refusal("duplicate", (conflicting_id,)), (claim, kit.record_shown(conflicting_id))
+            return kit.Refusal("duplicate", (conflicting_id,)), (claim, kit.record_shown(conflicting_id, "state"))
         case RefusalGround.EXCLUDED:
             return kit.Refusal("not_entitled", kit.policy_refs(policy)), (order,)
         case RefusalGround.LATE:
-            return kit.Refusal("policy_violation", kit.policy_refs(policy)), (claim, order)
+            known = (claim, order) if facts.customer.fields["key_account"] else (claim, order, customer)
+            return kit.Refusal("policy_violation", kit.policy_refs(policy)), known
         case RefusalGround.NOT_RETURNED:
             rejected = (kit.record_shown(one.id, "state") for one in facts.returns)
             return kit.Refusal("requirement_not_met", (facts.order.id,)), (claim, *rejected)

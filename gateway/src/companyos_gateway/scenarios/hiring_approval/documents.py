@@ -81,6 +81,8 @@ class Offer:
     limit_cents: int = 0
     """The cost of the first year up to which the HR lead decides."""
     decisive: kit.RecordRow | None = None
+    taken: tuple[str, ...] = ()
+    """Approved and accepted offers for other positions of the cost center."""
     rivals: tuple[str, ...] = ()
     """Other draft offers for the position."""
     bands_id: str = ""
@@ -270,11 +272,12 @@ def _add_evidence(build: kit.BuildContext, offer: Offer) -> Offer:
     _add_other(build, offer, stream.choice(("declined", "withdrawn")), position)
     rivals = [_add_other(build, offer, "draft", position) for _ in range(stream.integer(0, 1))]
     filled_by = _add_other(build, offer, stream.choice(TAKEN), position) if ground is Ground.FILLED else None
-    taken = stream.integer(1 if is_full else 0, 2)
-    for _ in range(taken):
+    taken = [
         _add_other(build, offer, stream.choice(TAKEN), build.copy_record(position, state="offered"))
+        for _ in range(stream.integer(1 if is_full else 0, 2))
+    ]
     filled = stream.integer(5, 14)
-    needed = filled + taken + (1 if filled_by else 0)
+    needed = filled + len(taken) + (1 if filled_by else 0)
     planned = {
         "archived": needed + (1 if is_full else 0),
         "published": needed + (0 if is_full else stream.integer(1, 2)),
@@ -290,6 +293,7 @@ def _add_evidence(build: kit.BuildContext, offer: Offer) -> Offer:
     return replace(
         offer,
         decisive=decisive[ground] if ground else None,
+        taken=tuple(one.id for one in taken),
         rivals=tuple(one.id for one in rivals),
         plan_id=plan.id,
     )

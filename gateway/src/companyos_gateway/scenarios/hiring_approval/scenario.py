@@ -104,11 +104,19 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         outcome = kit.Outcome(
             requests=(_request(facts),),
             goals=(made, *(kit.RecordGoal(record_id=one, state=state) for one, state in ends.items())),
-            facts=tuple(kit.record_shown(one.id) for one in (record, decisive)) if decisive else (),
+            facts=_facts_against(facts, decisive) if decisive else (),
             subjects=tuple(one.id for one in (record, facts.position, decisive) if one),
         )
         refusal = kit.Refusal(REASONS[facts.ground], (decisive.id,)) if decisive else None
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
+
+
+def _facts_against(facts: Offer, decisive: kit.RecordRow) -> tuple[kit.Fact, ...]:
+    """Return the facts on which a refusal rests; the state of an offer is enough where its position is filled."""
+    column = "state" if facts.ground is Ground.FILLED else "fields"
+    taken = facts.taken if facts.ground is Ground.NO_HEADCOUNT else ()
+    known = kit.record_shown(facts.record.id), kit.record_shown(decisive.id, column)
+    return (*known, *(kit.record_shown(one, "state") for one in taken))
 
 
 def _request(facts: Offer) -> kit.Request:

@@ -153,7 +153,10 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         return named | {"rule": facts.record.fields["rule"], "control": facts.review.fields["control"]}
 
     def figures(self, facts: Waiver, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw controls, durations, the age of reviews, the number of exceptions, and priorities by severity."""
+        """Draw controls, durations, the age of reviews, the number of exceptions, and priorities by severity.
+
+        The drawn priority has no effect: that of the ticket follows from the severity.
+        """
         controls = {one["name"]: stream.choice(one["controls"]) for one in self.texts()["rules"]}
         controls[facts.record.fields["rule"]] = facts.review.fields["control"] if in_force else facts.other_control
         less = 0 if in_force else 5 * stream.integer(5, 7)
@@ -235,7 +238,12 @@ def _refusal(facts: Waiver) -> tuple[kit.Refusal | None, list[kit.Fact]]:
         Ground.COVERED: ("duplicate", latest_first[:1]),
     }
     code, records = grounds.get(facts.ground, ("requirement_not_met", [facts.review]))
-    return kit.Refusal(code, (records[0].id,)), [kit.record_shown(one.id) for one in records]
+    known = [kit.record_shown(records[0].id)]
+    if facts.ground is Ground.TOO_MANY:  # the others only have to be counted
+        known += [kit.record_shown(one.id, "state") for one in records[1:]]
+    else:
+        known += [kit.record_shown(one.id) for one in records[1:]]
+    return kit.Refusal(code, (records[0].id,)), known
 
 
 def _after(day: date, days: int) -> date:
