@@ -255,8 +255,8 @@ def test_limits_of_a_policy_ascend_and_its_words_say_its_figures() -> None:
         figures = row.parameters
         limits = [figures[f"{name}_from_cents"] for name in ("medium", "high", "critical")]
         assert 0 < limits[0] < limits[1] < limits[2]
-        for value in figures.values():
-            assert str(value) in row.body
+        for name, value in figures.items():
+            assert (f"EUR {value // 100:,}" if name.endswith("_cents") else str(value)) in row.body
 
 
 def test_similar_names_are_told_apart_by_the_legal_name_in_the_ticket() -> None:

@@ -165,6 +165,6 @@ def _comparison_table(summaries: list[Summary], seed: int, episodes: int) -> Tab
         table.add_column(column, justify="right")
     table.add_column("in the original", style="dim")
     for summary in summaries:
-        _, _, mean, share, interval, steps, _ = result_cells(summary)
+        _, _, mean, share, interval, steps, *_ = result_cells(summary)
         table.add_row(summary.policy, mean, share, interval, steps, ORIGINAL[summary.policy])
     return table

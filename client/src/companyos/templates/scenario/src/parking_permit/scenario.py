@@ -148,7 +148,7 @@ class ParkingPermit(kit.DeclaredScenario[Permit]):
 def _file_permit(
     build: kit.BuildContext, fields: dict[str, object], *, state: str, starts_on: date, days: int
 ) -> kit.RecordRow:
-    filed_on = kit.working_days_from(min(starts_on, build.today), -build.stream.integer(3, 12))
+    filed_on = kit.working_days_from(min(starts_on, build.today), -build.stream.integer(5, 12))
     return build.file_record(
         "access_grant",
         title=f"Parking permit: {fields['garage']}",
