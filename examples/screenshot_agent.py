@@ -136,6 +136,7 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
     price, term = number(agent.read(r"Price per seat (\S+) Number")), int(agent.read(r"Term days (\d+) Number"))
     ends = moment(agent.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
 
+    agent.open(vendor)
     agent.open("DataHub", "Policies")
     agent.open(agent.read(r'row "(POL-\d+, version \d+) [^"\n]* In force Renewals'))
     seats = min(seats, used) if "seats_used" in agent.page else seats

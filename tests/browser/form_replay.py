@@ -29,13 +29,23 @@ FORM_PATHS = {
 }
 """Pages with the form of a tool, by tool or by service."""
 
+READ_PATHS = {
+    "datahub_get_record": "records/{record_id}",
+    "datahub_get_vendor": "vendors/{vendor_id}",
+    "datahub_get_policy": "policies/{policy_id}",
+    "datahub_get_person": "people/{person_id}",
+    "datahub_query_metric": "?key={key}&subject={subject}",
+    "approvalflow_get_approval_type": "types/{type_key}",
+}
+"""Pages that show what a tool returns; other reads are not repeated."""
+
 READS = ("get", "list", "search", "query")
 TICKET_TOOLS = ("wait", "finish")
 
 
 @dataclass(frozen=True)
 class RecordedWrite:
-    """A write of the oracle with its simulated time."""
+    """A write of the oracle, or a read with a page of its own, with its simulated time."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -43,7 +53,7 @@ class RecordedWrite:
 
 
 def record_oracle_writes(url: str, options: Mapping[str, Any]) -> list[RecordedWrite]:
-    """Play the task with the oracle and return its writes and waits."""
+    """Play the task with the oracle and return its writes and waits, and the reads with a page of their own."""
     with ThreadPoolExecutor(1) as executor:  # Playwright keeps the loop of this thread
         return executor.submit(asyncio.run, _play_oracle(url, options)).result()
 
@@ -52,7 +62,8 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
     writes: list[RecordedWrite] = []
 
     def record(tool: str, arguments: dict[str, Any], view: StepView) -> None:
-        if not view.is_refused and not any(f"_{verb}_" in tool for verb in READS):
+        is_read = any(f"_{verb}_" in tool for verb in READS)
+        if not view.is_refused and (not is_read or tool in READ_PATHS):
             writes.append(RecordedWrite(tool, arguments, view.now))
 
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
@@ -73,6 +84,9 @@ def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
             continue
         _wait_until(visitor, write.at - timedelta(minutes=_MAX_WRITE_MINUTES))
         service = write.tool.partition("_")[0]
+        if write.tool in READ_PATHS:
+            visitor.open(f"/{service}/{READ_PATHS[write.tool].format(**write.arguments)}")
+            continue
         page = FORM_PATHS.get(write.tool) or FORM_PATHS[service]
         visitor.open(f"/{service}/{page.format(**write.arguments)}")
         visitor.fill_and_send(write.tool.removeprefix(f"{service}_"), write.arguments)
