@@ -140,7 +140,7 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
     agent.open("DataHub", "Policies")
     agent.open(agent.read(r'row "(POL-\d+, version \d+) [^"\n]* In force Renewals'))
     seats = min(seats, used) if "seats_used" in agent.page else seats
-    term = min([term, *map(int, re.findall(r"A term longer than (\d+) days", agent.page))])
+    term = min([term, *map(int, re.findall(r"more than (\d+) days, the new term", agent.page))])
 
     agent.search("DataHub", key="Licence days left", subject=licence)
     days_left, as_of = agent.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
