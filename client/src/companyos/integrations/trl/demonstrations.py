@@ -16,6 +16,8 @@ from companyos.policies import EpisodeOverError, Policy, StepView, load_policy
 TurnSelector = Callable[["Demonstration"], Sequence["Turn"]]
 """Function that selects the turns of a demonstration."""
 
+TICK = "ticketdesk_complete_checklist_item"
+
 _OMITTED_ARGUMENTS = ("idempotency_key",)
 """Arguments that make retries safe; unnecessary without chaos."""
 
@@ -90,7 +92,8 @@ def demonstrate(
 def essential_turns(shown: Demonstration) -> Sequence[Turn]:
     """Select the calls that write, and the reads whose response a later call needs.
 
-    A response is needed for a value with a digit that it contains first, and for the name of a form field. Irrelevant
+    A response is needed for a value with a digit that it contains first, and for the name of a form field. Ticking a
+    checklist item confirms that something was looked up, so the reads of single rows before it are kept too. Irrelevant
     arguments are left out.
     """
     known = set(_values(shown.task.split()))
@@ -100,6 +103,7 @@ def essential_turns(shown: Demonstration) -> Sequence[Turn]:
             if value not in known:
                 first.setdefault(value, number)
     kept = {number for number, turn in enumerate(shown.turns) if not _is_read_call(turn.tool)}
+    kept |= _looked_up(shown.turns)
     pending = list(kept)
     while pending:
         number = pending.pop()
@@ -109,6 +113,16 @@ def essential_turns(shown: Demonstration) -> Sequence[Turn]:
         pending += sources - kept
         kept |= sources
     return [shown.turns[number] for number in sorted(kept)]
+
+
+def _looked_up(turns: Sequence[Turn]) -> set[int]:
+    """Return the first reads of single rows before the last checklist item is ticked."""
+    ticked = max((number for number, turn in enumerate(turns) if turn.tool == TICK), default=0)
+    found: dict[str, int] = {}
+    for number, turn in enumerate(turns[:ticked]):
+        if "_get_" in turn.tool or "_query_" in turn.tool:
+            found.setdefault(f"{turn.tool} {json.dumps(turn.arguments, sort_keys=True)}", number)
+    return set(found.values())
 
 
 def write_conversations(file: Path, shown: Iterable[Conversation]) -> None:
