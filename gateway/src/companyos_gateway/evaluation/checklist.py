@@ -67,17 +67,17 @@ class ChecklistItem:
 
     def find_unread(self, evidence: Evidence) -> Mismatch | None:
         """Return a mismatch if the agent ticked the item before it was shown what backs it."""
-        ticked = self._tick(evidence)
+        ticked = self._last_tick(evidence)
         unread = [] if ticked is None else self.find_unknown(evidence, ticked.step)
         if ticked is None or not unread:
             return None
         expected = f"ticked after {list_names([row.row_path for row in unread])} had been shown to the agent"
         return Mismatch(self.row_path, expected, "ticked before", ticked.step, unread[0].key)
 
-    def _tick(self, evidence: Evidence) -> Change | None:
-        """Return the agent's change that completed the item; items cannot be reopened."""
-        changes = evidence.row_changes(row_views.TICKETDESK, "checklist_items", self.id)
-        for one in changes:
-            if one.actor is Actor.AGENT and one.after is not None and row_views.is_done(one.after):
-                return one
-        return None
+    def _last_tick(self, evidence: Evidence) -> Change | None:
+        """Return the agent's last change that completed the item."""
+        found = None
+        for change in evidence.row_changes(row_views.TICKETDESK, "checklist_items", self.id):
+            if change.actor is Actor.AGENT and change.after is not None and row_views.is_done(change.after):
+                found = change
+        return found
