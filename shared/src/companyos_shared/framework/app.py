@@ -23,10 +23,6 @@ from companyos_shared.framework.call import SCOPE_KEY
 from companyos_shared.framework.control_api import clock_router, control_router
 from companyos_shared.framework.episodes import Episodes
 from companyos_shared.framework.errors import (
-    BodyTooLargeError,
-    InvalidArgumentsError,
-    MalformedBodyError,
-    error_responses,
     install_problem_handlers,
 )
 from companyos_shared.framework.form_middleware import FormMiddleware
@@ -76,18 +72,12 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(episodes, traces, temporary=folder if settings.data_dir is None else None),
-        responses=error_responses(InvalidArgumentsError, MalformedBodyError, BodyTooLargeError),
     )
-    for router in service.routers:
-        app.include_router(router)
-    if service.pages is not None:
-        app.include_router(service.pages.router)
-    if standalone is not None:
-        app.include_router(clock_router(episodes, standalone))
-    else:
-        app.include_router(control_router(episodes))
+    app.router.routes.extend(service.router.routes)
+    control = control_router(episodes) if standalone is None else clock_router(episodes, standalone)
+    app.router.routes.extend(control.routes)  # as they are: an included router builds its routes again
     _add_health(app, service, episodes.storage)
-    app.include_router(metrics_router(episodes))
+    app.router.routes.extend(metrics_router(episodes).routes)
     _add_docs(app, service)
     app.openapi = _openapi_of(app, service)  # type: ignore[method-assign]
     install_problem_handlers(app)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from fastapi import APIRouter
 from sqlalchemy import MetaData
 
 from companyos_shared.framework.call import Call
+from companyos_shared.framework.errors import (
+    BodyTooLargeError,
+    InvalidArgumentsError,
+    MalformedBodyError,
+    error_responses,
+)
 from companyos_shared.framework.pages import Pages
 from companyos_shared.framework.schemas import SeedDocument
 from companyos_shared.streams import digest
@@ -37,6 +44,14 @@ class Service(Generic[SeedT]):
     routers: Sequence[APIRouter]
     event_handlers: EventHandlers = field(default_factory=dict)
     pages: Pages | None = None
+
+    @cached_property
+    def router(self) -> APIRouter:
+        """All operations and pages. FastAPI resolves the routes of a router once, so the apps of a process share it."""
+        router = APIRouter(responses=error_responses(InvalidArgumentsError, MalformedBodyError, BodyTooLargeError))
+        for one in (*self.routers, *([] if self.pages is None else [self.pages.router])):
+            router.include_router(one)
+        return router
 
     def source_of(self, document: dict[str, object]) -> str:
         """Return the source id of a document."""
