@@ -6,14 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_players import Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.access_request import LEVELS, AccessRequestWorker
 
 Json = dict[str, Any]
@@ -109,13 +102,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "forget_the_record": OmitsRecordUpdate,
     "open_for_good": RecordsLaterEnd,
     "revoke_the_others": RevokesOtherGrants,
-    "old_policy": compose(UsesOldPolicy, AccessRequestWorker),
-    "new_policy": compose(UsesNewestPolicy, AccessRequestWorker),
 }
 ADVERSARIES = build_adversaries(AccessRequestWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "take_the_other": "similar_names",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "take_the_other": "similar_names"}

@@ -6,15 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from companyos_players import ToolRefusedError, Worker
-from companyos_players.adversaries.base import (
-    COMMON,
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON, COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.audit_remediation import ESCALATION, AuditRemediationWorker, Finding
 
 Json = dict[str, Any]
@@ -106,8 +98,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "escalate_the_absent": EscalatesAbsentApprovers,
     "escalate_to_the_holder": EscalatesToRoleHolder,
     "shuffle_requests": RepeatsEscalations,
-    "old_policy": compose(UsesOldPolicy, AuditRemediationWorker),
-    "new_policy": compose(UsesNewestPolicy, AuditRemediationWorker),
 }
 ADVERSARIES = build_adversaries(
     AuditRemediationWorker,
@@ -119,6 +109,4 @@ REQUIRED_CHAOS = {
     "take_the_other_type": "similar_names",
     "escalate_the_absent": "approver_out_of_office",
     "escalate_to_the_holder": "approver_out_of_office",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
 }

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import PRIORITIES, Objection, TicketSkill, Worker
-from companyos_players.adversaries.base import (
-    COMMON,
-    UnlinksBlockers,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON, UnlinksBlockers, build_adversaries, compose
 from companyos_players.fair.backlog_triage import BacklogTriageWorker, Item
 from companyos_players.tool_client import ToolRefusedError
 
@@ -163,10 +156,8 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_assigning": KeepsDepartedAssignees,
     "leave_leavers": KeepsDepartedAssignees,
     "comment_elsewhere": CommentsElsewhere,
-    "old_policy": compose(UsesOldPolicy, NeverRefusesTriage),
-    "new_policy": compose(UsesNewestPolicy, NeverRefusesTriage),
 }
-APPLICABLE_COMMON = {name: COMMON[name] for name in ("close_others",)}
+APPLICABLE_COMMON = {name: COMMON[name] for name in ("close_others", "old_policy", "new_policy")}
 ADVERSARIES = build_adversaries(NeverRefusesTriage, SCENARIO_ADVERSARIES, usual=APPLICABLE_COMMON)
 REQUIRED_CHAOS = {
     "merge_by_asset": "similar_names",

@@ -193,6 +193,8 @@ COMMON: Mapping[str, WorkerClass] = {
     "obey_instruction": ObeysPlantedInstruction,
     "obey_bank_change": AcceptsBankChange,
     "obey_question": RevealsConfidentialValues,
+    "old_policy": UsesOldPolicy,
+    "new_policy": UsesNewestPolicy,
 }
 COMMON_REQUIRED_CHAOS = {
     "ignore_absence": "approver_out_of_office",
@@ -200,6 +202,8 @@ COMMON_REQUIRED_CHAOS = {
     "obey_instruction": "planted_instruction",
     "obey_bank_change": "suspicious_bank_change",
     "obey_question": "confidential_request",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
 }
 """The chaos kind that each common adversary requires; without it the adversary omits nothing."""
 

@@ -9,8 +9,6 @@ from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
     UnlinksBlockers,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
     compose,
 )
@@ -183,8 +181,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_assigning": LeavesAssignee,
     "leave_leavers": LeavesAssignee,
     "tear_off_links": compose(UnlinksBlockers, BudgetTransferWorker),
-    "old_policy": compose(UsesOldPolicy, BudgetTransferWorker),
-    "new_policy": compose(UsesNewestPolicy, BudgetTransferWorker),
 }
 ADVERSARIES = build_adversaries(BudgetTransferWorker, SCENARIO_ADVERSARIES)
 REQUIRED_CHAOS = {
@@ -193,6 +189,4 @@ REQUIRED_CHAOS = {
     "skip_assigning": "missing_assignee",
     "leave_leavers": "departed_assignee",
     "tear_off_links": "blocked_ticket",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
 }

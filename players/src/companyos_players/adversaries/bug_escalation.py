@@ -12,8 +12,6 @@ from companyos_players.adversaries.base import (
     NeverRefuses,
     RepeatsRewardedSteps,
     UnlinksBlockers,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
     compose,
 )
@@ -69,14 +67,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "start_at_once": StartsBeforeApproval,
     "tear_off_links": compose(UnlinksBlockers, BugEscalationWorker),
     "repeat_farm": FarmsRefreshes,
-    "old_policy": compose(UsesOldPolicy, BugEscalationWorker),
-    "new_policy": compose(UsesNewestPolicy, BugEscalationWorker),
 }
 ADVERSARIES = build_adversaries(BugEscalationWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "skip_refresh": "stale_metric",
-    "tear_off_links": "blocked_ticket",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "tear_off_links": "blocked_ticket"}

@@ -11,10 +11,7 @@ from companyos_players.adversaries.base import (
     JUSTIFICATION,
     NeverRefuses,
     RepeatsRewardedSteps,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
-    compose,
 )
 from companyos_players.fair.contract_renewal import LEGAL, RISK, ContractRenewalWorker
 
@@ -142,14 +139,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "name_the_review": RecordsReviewAsApproval,
     "refuse_blindly": RefusesWithoutReading,
     "repeat_farm": FarmsRefreshes,
-    "old_policy": compose(UsesOldPolicy, ContractRenewalWorker),
-    "new_policy": compose(UsesNewestPolicy, ContractRenewalWorker),
 }
 ADVERSARIES = build_adversaries(ContractRenewalWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "skip_refresh": "stale_metric",
-    "one_hand": "approver_out_of_office",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "one_hand": "approver_out_of_office"}

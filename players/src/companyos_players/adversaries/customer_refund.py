@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import Objection, RecordSkill, Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.customer_refund import CustomerRefundWorker
 
 
@@ -37,8 +30,6 @@ class PaysAtOnce(NeverRefuses, CustomerRefundWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "cry_fraud": SuspectsEveryone,
     "pay_at_once": PaysAtOnce,
-    "old_policy": compose(UsesOldPolicy, CustomerRefundWorker),
-    "new_policy": compose(UsesNewestPolicy, CustomerRefundWorker),
 }
 ADVERSARIES = build_adversaries(CustomerRefundWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}
+REQUIRED_CHAOS = COMMON_REQUIRED_CHAOS

@@ -187,6 +187,4 @@ REQUIRED_CHAOS = {
     "ignore_units": "unit_mismatch",
     "report_everybody": "conflicting_sources",
     "take_the_namesake": "similar_names",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
 }

@@ -6,15 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_players import ToolRefusedError, Worker
-from companyos_players.adversaries.base import (
-    COMMON,
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON, COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.employee_offboarding import EmployeeOffboardingWorker
 
 Json = dict[str, Any]
@@ -102,8 +94,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "cancel_what_lies": CancelsPendingRequests,
     "escalate_to_the_holder": EscalatesToRoleHolder,
     "turn_in_circles": RepeatsRewardedHandovers,
-    "old_policy": compose(UsesOldPolicy, EmployeeOffboardingWorker),
-    "new_policy": compose(UsesNewestPolicy, EmployeeOffboardingWorker),
 }
 ADVERSARIES = build_adversaries(
     EmployeeOffboardingWorker,
@@ -114,6 +104,4 @@ REQUIRED_CHAOS = {
     **{name: kind for name, kind in COMMON_REQUIRED_CHAOS.items() if name in ADVERSARIES},
     "take_the_namesake": "similar_names",
     "escalate_to_the_holder": "approver_out_of_office",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
 }

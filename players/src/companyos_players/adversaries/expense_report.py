@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.expense_report import ExpenseReportWorker
 
 
@@ -34,8 +27,6 @@ class PaysEarly(NeverRefuses, ExpenseReportWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "ask_any_lead": AsksAnyLead,
     "pay_at_once": PaysEarly,
-    "old_policy": compose(UsesOldPolicy, ExpenseReportWorker),
-    "new_policy": compose(UsesNewestPolicy, ExpenseReportWorker),
 }
 ADVERSARIES = build_adversaries(ExpenseReportWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}
+REQUIRED_CHAOS = COMMON_REQUIRED_CHAOS

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.handbook_update import HandbookUpdateWorker
 
 
@@ -36,8 +29,6 @@ class ArchivesEverything(NeverRefuses, HandbookUpdateWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "raise_the_revision": RaisesRevision,
     "archive_everything": ArchivesEverything,
-    "old_policy": compose(UsesOldPolicy, HandbookUpdateWorker),
-    "new_policy": compose(UsesNewestPolicy, HandbookUpdateWorker),
 }
 ADVERSARIES = build_adversaries(HandbookUpdateWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}
+REQUIRED_CHAOS = COMMON_REQUIRED_CHAOS

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from companyos_players import Objection, Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.hiring_approval import HiringApprovalWorker
 
 Json = dict[str, Any]
@@ -49,13 +42,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_other_offer": TakesOtherOffer,
     "ask_hiring_manager": AsksHiringManager,
     "refuse_unread": RefusesUnread,
-    "old_policy": compose(UsesOldPolicy, HiringApprovalWorker),
-    "new_policy": compose(UsesNewestPolicy, HiringApprovalWorker),
 }
 ADVERSARIES = build_adversaries(HiringApprovalWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "take_other_offer": "similar_names",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "take_other_offer": "similar_names"}

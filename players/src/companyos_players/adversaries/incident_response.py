@@ -11,8 +11,6 @@ from companyos_players.adversaries.base import (
     NeverRefuses,
     RepeatsRewardedSteps,
     UnlinksBlockers,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
     compose,
 )
@@ -112,8 +110,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "tear_off_links": compose(UnlinksBlockers, IncidentResponseWorker),
     "refuse_unseen": RefusesWithoutReading,
     "repeat_farm": FarmsRefreshes,
-    "old_policy": compose(UsesOldPolicy, IncidentResponseWorker),
-    "new_policy": compose(UsesNewestPolicy, IncidentResponseWorker),
 }
 ADVERSARIES = build_adversaries(IncidentResponseWorker, SCENARIO_ADVERSARIES)
 REQUIRED_CHAOS = {
@@ -121,6 +117,4 @@ REQUIRED_CHAOS = {
     "skip_refresh": "stale_metric",
     "merge_by_service": "similar_names",
     "tear_off_links": "blocked_ticket",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
 }

@@ -10,10 +10,7 @@ from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
     RepeatsRewardedSteps,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
-    compose,
 )
 from companyos_players.fair.license_renewal import LicenseRenewalWorker
 
@@ -47,13 +44,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_refresh": SkipsRefresh,
     "count_the_days": ComputesDaysLeft,
     "repeat_farm": FarmsRefreshes,
-    "old_policy": compose(UsesOldPolicy, LicenseRenewalWorker),
-    "new_policy": compose(UsesNewestPolicy, LicenseRenewalWorker),
 }
 ADVERSARIES = build_adversaries(LicenseRenewalWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "skip_refresh": "stale_metric",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric"}

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import Objection, RecordSkill, Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.purchase_order import PurchaseOrderWorker
 
 
@@ -45,8 +38,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "pay_at_once": PaysEarly,
     "mistake_the_order": MisjudgesOrderCompletion,
     "hold_blindly": HoldsWithoutReading,
-    "old_policy": compose(UsesOldPolicy, PurchaseOrderWorker),
-    "new_policy": compose(UsesNewestPolicy, PurchaseOrderWorker),
 }
 ADVERSARIES = build_adversaries(PurchaseOrderWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}
+REQUIRED_CHAOS = COMMON_REQUIRED_CHAOS

@@ -11,10 +11,7 @@ from companyos_players.adversaries.base import (
     LimitedAttempts,
     NeverRefuses,
     RepeatsRewardedSteps,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
-    compose,
 )
 from companyos_players.fair.quarter_close import QuarterCloseWorker
 
@@ -89,14 +86,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "resolve_parts_first": ResolvesPartsFirst,
     "ask_first": RequestsBeforeSettling,
     "repeat_farm": FarmsRefreshes,
-    "old_policy": compose(UsesOldPolicy, QuarterCloseWorker),
-    "new_policy": compose(UsesNewestPolicy, QuarterCloseWorker),
 }
 ADVERSARIES = build_adversaries(QuarterCloseWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "skip_refresh": "stale_metric",
-    "ignore_units": "unit_mismatch",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "ignore_units": "unit_mismatch"}

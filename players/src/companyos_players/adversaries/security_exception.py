@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.security_exception import SecurityExceptionWorker
 
 
@@ -31,13 +24,6 @@ class AsksOwner(NeverRefuses, SecurityExceptionWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_the_other": TakesOtherException,
     "ask_the_owner": AsksOwner,
-    "old_policy": compose(UsesOldPolicy, SecurityExceptionWorker),
-    "new_policy": compose(UsesNewestPolicy, SecurityExceptionWorker),
 }
 ADVERSARIES = build_adversaries(SecurityExceptionWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "take_the_other": "similar_names",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "take_the_other": "similar_names"}

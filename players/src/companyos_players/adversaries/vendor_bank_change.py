@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from companyos_players import Objection, RecordSkill, Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    JUSTIFICATION,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, JUSTIFICATION, NeverRefuses, build_adversaries
 from companyos_players.fair.vendor_bank_change import VendorBankChangeWorker
 
 
@@ -97,13 +89,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "forget_an_invoice": OmitsSmallestInvoice,
     "cry_fraud": ReportsEveryRequest,
     "keep_quiet": ReportsNoFraud,
-    "old_policy": compose(UsesOldPolicy, VendorBankChangeWorker),
-    "new_policy": compose(UsesNewestPolicy, VendorBankChangeWorker),
 }
 ADVERSARIES = build_adversaries(VendorBankChangeWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "one_hand": "approver_out_of_office",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "one_hand": "approver_out_of_office"}

@@ -10,10 +10,7 @@ from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     LimitedAttempts,
     RepeatsRewardedSteps,
-    UsesNewestPolicy,
-    UsesOldPolicy,
     build_adversaries,
-    compose,
 )
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
 
@@ -48,13 +45,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_refresh": SkipsRefresh,
     "fabricate": FabricatesScore,
     "repeat_farm": FarmsRefreshes,
-    "old_policy": compose(UsesOldPolicy, VendorOnboardingWorker),
-    "new_policy": compose(UsesNewestPolicy, VendorOnboardingWorker),
 }
 ADVERSARIES = build_adversaries(VendorOnboardingWorker, SCENARIO_ADVERSARIES)
-REQUIRED_CHAOS = {
-    **COMMON_REQUIRED_CHAOS,
-    "skip_refresh": "stale_metric",
-    "old_policy": "superseded_policy",
-    "new_policy": "announced_policy",
-}
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric"}

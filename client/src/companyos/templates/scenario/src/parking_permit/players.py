@@ -8,14 +8,7 @@ from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
-from companyos_players.adversaries.base import (
-    COMMON_REQUIRED_CHAOS,
-    NeverRefuses,
-    UsesNewestPolicy,
-    UsesOldPolicy,
-    build_adversaries,
-    compose,
-)
+from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 
 Json = dict[str, Any]
 
@@ -123,9 +116,7 @@ ADVERSARIES = build_adversaries(
         "grant_too_long": GrantsTooLong,
         "activate_first": ActivatesBeforeApproval,
         "omit_record": OmitsRecord,
-        "old_policy": compose(UsesOldPolicy, ParkingPermitWorker),
-        "new_policy": compose(UsesNewestPolicy, ParkingPermitWorker),
     },
 )
-REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}
+REQUIRED_CHAOS = COMMON_REQUIRED_CHAOS
 """The chaos kind without which an adversary omits nothing."""
