@@ -60,20 +60,15 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the gateway with one more folder and one more file, and nothing else changed."""
     root = tmp_path_factory.mktemp("copy")
     ignored = shutil.ignore_patterns("__pycache__")
-    package, players, verification = (
+    package, players, _ = (
         Path(shutil.copytree(source, root / source.name, ignore=ignored)) for source in (PACKAGE, PLAYERS, VERIFICATION)
     )
     shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME)
-    for folder in (players / "fair", players / "adversaries", verification / "privileged"):
-        if (folder / f"{MODEL}.py").is_file():  # the privileged oracle of a declared scenario is derived
-            shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
-    for file in (
-        *(package / "scenarios" / NAME).rglob("*.py"),
-        *players.rglob(f"{NAME}.py"),
-        *verification.rglob(f"{NAME}.py"),
-    ):
+    for folder in (players / "fair", players / "adversaries"):
+        shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
+    for file in (*(package / "scenarios" / NAME).rglob("*.py"), *players.rglob(f"{NAME}.py")):
         text = _NAMED.sub(rf'\1"{NAME}"', file.read_text())
-        for place in ("scenarios", "fair", "adversaries", "privileged"):
+        for place in ("scenarios", "fair", "adversaries"):
             text = text.replace(f"{place}.{MODEL}", f"{place}.{NAME}")
         file.write_text(text)
     profiles = package / "chaos" / "profiles"

@@ -50,7 +50,6 @@ _PLACES_OF_A_SCENARIO = (
     "companyos_gateway/scenarios/{}/",
     "companyos_players/fair/{}.py",
     "companyos_players/adversaries/{}.py",
-    "verification/privileged/{}.py",
 )
 _TASK_AGNOSTIC = "companyos_players/task_agnostic.py"
 _LINTER = "verification/plausibility/"
