@@ -8,9 +8,9 @@ from companyos.policies import load_policy
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 
-IN_DAILY_TESTS = ("data_discrepancy",)
-TASKS = ((0, 0), (1, 2), (2, 4), (3, 3))
-"""Seeds and chaos levels."""
+IN_DAILY_TESTS = ("data_discrepancy", "employee_offboarding")
+TASKS = ((0, 0), (1, 2), (2, 4), (3, 3), (5_000_017_003, 2))
+"""Seeds and chaos levels; in the last one of employee_offboarding, the directory knows no last day."""
 
 
 @pytest.mark.parametrize(

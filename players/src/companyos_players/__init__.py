@@ -14,7 +14,7 @@ from companyos_players.metrics import (
 )
 from companyos_players.records import RecordSkill, find_vendor
 from companyos_players.tickets import TicketSkill, TicketWorkflow, ticket_key_in
-from companyos_players.tool_client import ToolClient, ToolRefusedError
+from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefusedError
 from companyos_players.worker import PRIORITIES, Objection, OrderedApprovalWorker, Worker
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "MetricReading",
     "MetricSkill",
     "MetricUnavailableError",
+    "MissingFactError",
     "Objection",
     "OrderedApprovalWorker",
     "RecordSkill",

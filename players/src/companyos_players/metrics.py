@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_players.tool_client import ToolClient, ToolRefusedError
+from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefusedError
 
 Json = dict[str, Any]
 
@@ -79,7 +79,7 @@ MARGIN = timedelta(minutes=30)
 IN_MAINTENANCE, RUNNING = "maintenance-window", "refresh-running"
 
 
-class MetricUnavailableError(Exception):
+class MetricUnavailableError(MissingFactError):
     """Raised for an unavailable metric, with the typed reason, the id of the evidence and the metric."""
 
     def __init__(self, code: str, reference: str, metric_id: str) -> None:

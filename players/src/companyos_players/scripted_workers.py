@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from companyos.policies import Call, EpisodeOverError, TaskView
-from companyos_players import MetricUnavailableError, ToolClient, ToolRefusedError, Worker
+from companyos_players import MissingFactError, ToolClient, ToolRefusedError, Worker
 from companyos_players.ablations import (
     AcceptsFirstRejection,
     IgnoresBlockers,
@@ -56,7 +56,7 @@ class ScriptedWorkerPolicy:
         async def work(task: TaskView, call: Call) -> None:
             try:
                 await composed(task, client(with_reading_bias(bias, call) or call)).work()
-            except (ToolRefusedError, MetricUnavailableError):
+            except (ToolRefusedError, MissingFactError):
                 raise EpisodeOverError from None
 
         return work

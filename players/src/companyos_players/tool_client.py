@@ -30,6 +30,10 @@ class ToolRefusedError(Exception):
         self.code = code
 
 
+class MissingFactError(Exception):
+    """Raised by a worker that goes on without a fact that the work needs; the fair oracle refuses before."""
+
+
 class ToolClient:
     """Calls the tools of one episode. Every method raises EpisodeOverError with the step that ends the episode."""
 

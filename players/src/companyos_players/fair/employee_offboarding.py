@@ -11,6 +11,7 @@ from companyos.policies import Call, TaskView
 from companyos_players import (
     PRIORITIES,
     ApprovalSkill,
+    MissingFactError,
     Objection,
     RecordSkill,
     RequestSkill,
@@ -179,7 +180,9 @@ class EmployeeOffboardingWorker(Worker):
                 await self.hub.update(grant["id"], ends_on=self.last_day().isoformat())
 
     def last_day(self) -> date:
-        """Return the leaver's last day."""
+        """Return the leaver's last day. Raises MissingFactError if the directory knows none."""
+        if self.leaver["employed_to"] is None:
+            raise MissingFactError(f"{self.person_id} has no last day")
         return date.fromisoformat(self.leaver["employed_to"])
 
     def identifiers(self) -> tuple[str, ...]:
