@@ -68,6 +68,7 @@ async def test_a_restart_changes_nothing_of_an_episode_and_nothing_of_its_snapsh
     assert await harness.snapshot() == source
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
 async def test_nothing_starts_from_a_damaged_snapshot(harness: ServiceHarness, damage: str) -> None:
     before, source = await harness.digest(), await harness.snapshot()

@@ -94,6 +94,7 @@ async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
     assert (state["task_id"], state["task_set"]) == (None, None)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

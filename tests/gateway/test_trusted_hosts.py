@@ -25,6 +25,7 @@ async def _status(open_gateway: OpenGateway, host: str | list[str], **settings: 
         return answer.status_code
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("host", NOBODY_S_TO_GIVE)
 async def test_a_name_that_no_public_dns_hands_out_is_answered(open_gateway: OpenGateway, host: str) -> None:
     assert await _status(open_gateway, host) == 200
@@ -38,6 +39,7 @@ async def test_a_name_that_somebody_may_point_here_is_answered_where_tokens_are_
     assert await _status(open_gateway, host, **TRAINER) == 200
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("host", NO_HOSTS)
 async def test_what_is_no_name_is_refused_in_any_case(open_gateway: OpenGateway, host: str) -> None:
     assert await _status(open_gateway, host) == 400
@@ -89,6 +91,7 @@ async def test_the_pages_of_a_space_may_be_shown_where_hugging_face_shows_it_and
         assert policy.endswith("frame-ancestors https://huggingface.co")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("origin", "is_own"),
     [

@@ -66,6 +66,7 @@ async def test_tools_are_listed_without_a_reset_and_are_no_step(gateway: NotesGa
         assert (await socket.state())["step_count"] == 0
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("message", "code"), BAD_MESSAGES, ids=[code for _, code in BAD_MESSAGES])
 async def test_a_bad_message_is_answered_and_the_session_lives_on(
     gateway: NotesGateway, message: Any, code: str

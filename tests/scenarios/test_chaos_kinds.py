@@ -65,6 +65,7 @@ def test_no_kind_strikes_a_scenario_in_name_only(name: str) -> None:
     assert not [kind for kind in struck if not _is_other(*_pair(name, kind))]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_what_is_laid_over_a_world_strikes_in_every_scenario(name: str) -> None:
     scenario = catalogue()[name]

@@ -24,6 +24,7 @@ def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
     return [one for one in found if one["kind"] == kind]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -> None:
     instance = catalogue()[name].plan(4, 0, EVENTS)

@@ -95,6 +95,7 @@ def test_an_injected_value_is_never_right_and_no_value_of_the_tasks_records(name
             assert one.value not in held
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_a_text_names_field_and_value_where_an_agent_reads_them(name: str) -> None:
     for seed in SEEDS[:8]:

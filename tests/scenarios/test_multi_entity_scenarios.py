@@ -110,6 +110,7 @@ def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int)
     assert len({one.id for one in requests} - parts) == 3
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["backlog_triage", "incident_response", "employee_offboarding"])
 def test_no_planted_text_asks_to_cancel_another_ticket_of_the_task(name: str, seed: int) -> None:

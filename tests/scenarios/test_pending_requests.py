@@ -13,6 +13,7 @@ from companyos_gateway.world.builder import WorldBuilder
 SEEDS = range(40)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, level: int) -> None:
@@ -21,6 +22,7 @@ def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, lev
     _check_askers(staged.world, wrong, staged.case.approver_ids)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nobody_who_decides_has_asked_for_what_lies_with_a_leaver(seed: int, level: int) -> None:

@@ -28,6 +28,7 @@ def _documents(built: BuiltTask, document_type: str) -> list[RecordRow]:
     return [one for one in records if one.fields.get("document_type") == document_type]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_handbook_page_is_not_filed_after_it_was_published(seed: int) -> None:
     built = _build("handbook_update", seed)
@@ -36,6 +37,7 @@ def test_a_handbook_page_is_not_filed_after_it_was_published(seed: int) -> None:
             assert page.created_at.date() <= date.fromisoformat(page.fields["published_on"])
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_employed(seed: int) -> None:
     built = _build("employee_offboarding", seed)
@@ -49,6 +51,7 @@ def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_
         assert grant.starts_on >= person.employed_from
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("document_type", ["rota", "maintenance_notice"])
 def test_a_rota_and_a_maintenance_notice_are_filed_before_their_first_day(document_type: str, seed: int) -> None:

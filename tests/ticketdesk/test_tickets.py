@@ -120,6 +120,7 @@ WRITES = [
 ]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
 @pytest.mark.parametrize(
     ("status", "code"), [(None, "ticket-untriaged"), ("closed", "ticket-closed"), ("cancelled", "ticket-closed")]
