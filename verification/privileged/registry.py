@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import cast
 
 from companyos.policies import Call
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
+from companyos_gateway.scenarios.blocks.task import RubricFactory
 from companyos_players import ToolClient
 from companyos_players.field_names import rename_fields
 from verification.privileged.outcome_oracle import OutcomeOracle
@@ -21,12 +20,11 @@ def privileged_player(scenario: str) -> PrivilegedPlayer:
     """Return the privileged oracle of a scenario; it knows the instance's renamed fields."""
 
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
-        found = cast(DeclaredScenario[Any], catalogue()[scenario])
-        names = found.plan(seed, chaos).drift.names
-        built_task = found.build(seed, profile_for(chaos), {})
-        player = OutcomeOracle(built_task.case, ToolClient(rename_fields(names, call)))
-        reactions = built_task.world.approvalflow.reactions
-        player.answers = {row.reason: str(row.accepted[0]) for row in reactions if row.accepted}
+        instance = catalogue()[scenario].plan(seed, chaos)
+        case = cast(RubricFactory, instance.build_rubric).case
+        player = OutcomeOracle(case, ToolClient(rename_fields(instance.drift.names, call)))
+        reactions = instance.documents["approvalflow"]["reactions"]
+        player.answers = {row["reason"]: str(row["accepted"][0]) for row in reactions if row["accepted"]}
         await player.work()
 
     return play_seed

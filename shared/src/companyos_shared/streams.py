@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ class Stream:
 
     def __init__(self, *name: str | int) -> None:
         self._name = tuple(str(part) for part in name)
-        self._key = hashlib.blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
+        self._key = blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
         self._drawn = 0
 
     @property
@@ -100,6 +101,6 @@ class Stream:
         return list(drawn)
 
     def _next(self) -> int:
-        block = hashlib.blake2b(self._drawn.to_bytes(8, "big"), key=self._key, digest_size=_DRAW_BYTES)
+        block = blake2b(self._drawn.to_bytes(8, "big"), key=self._key, digest_size=_DRAW_BYTES).digest()
         self._drawn += 1
-        return int.from_bytes(block.digest(), "big")
+        return int.from_bytes(block, "big")

@@ -9,6 +9,7 @@ from typing import Any
 from companyos_gateway.evaluation.checklist import ChecklistItem
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios.blocks.task import RubricFactory
+from companyos_shared.choices import same_choice
 from companyos_shared.wire.company import Company
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
@@ -35,7 +36,8 @@ def near_values(value: Any) -> Iterator[tuple[str, Any]]:
         yield "true", True
     elif isinstance(value, str):
         yield "padded", f" {value}"
-        yield "of other case", value.lower() if value.lower() != value else f"{value.upper()}X"
+        lower = value.lower()
+        yield "of other case", f"{value.upper()}X" if same_choice(lower, value) else lower
         try:
             yield "a minute later", (datetime.fromisoformat(value) + timedelta(minutes=1)).isoformat()
         except ValueError:

@@ -19,7 +19,7 @@ from companyos_gateway.world.seed_documents.ticketdesk import (
     TicketRow,
     TransitionRow,
 )
-from companyos_gateway.world.text_templates import TextTemplate, choose_from
+from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 FREE_SLOTS = 4
@@ -54,6 +54,7 @@ _STATUS_PATHS: dict[Status | None, tuple[Status, ...]] = {
     "closed": ("open", "in_progress", "resolved", "closed"),
     "cancelled": ("open", "cancelled"),
 }
+_MONTHS = tuple(month_name)[1:]
 _DONE_STATUSES: frozenset[Status | None] = frozenset({"resolved", "closed"})
 _COMMENT_GROUPS = {None: "open", "resolved": "done", "closed": "done"}
 
@@ -137,11 +138,15 @@ def words_by(
     world: WorldBuilder, stream: Stream, author_ids: Collection[str], day: date, known_text: str = ""
 ) -> TextTemplate:
     """Return the slots of a text of that day by these authors. It names neither them nor anybody named before."""
-    names = [one.name for one in world.staff.active() if one.id not in author_ids and one.name not in known_text]
+
+    def draw_person(own: Stream) -> str:
+        active = world.staff.active()
+        return own.choice([one.name for one in active if one.id not in author_ids and one.name not in known_text])
+
     sources = {
-        "person": choose_from(names),
-        "month": choose_from([month_name[(day.month + ahead - 1) % 12 + 1] for ahead in (1, 2, 3)]),
-        "past_month": choose_from([month_name[(day.month - ago - 1) % 12 + 1] for ago in (2, 3, 4)]),
+        "person": draw_person,
+        "month": lambda own: _MONTHS[(day.month + own.integer(0, 2)) % 12],
+        "past_month": lambda own: _MONTHS[(day.month - 3 - own.integer(0, 2)) % 12],
     }
     return TextTemplate(stream, {**world.slot_sources(), **sources})
 
