@@ -271,6 +271,13 @@ def _account_in_another_country(documents: Documents) -> str:
     return str(vendor["id"])
 
 
+def _account_with_wrong_check_digits(documents: Documents) -> str:
+    vendor = _first(documents, "vendors")
+    last = vendor["bank_iban"][-1]
+    vendor["bank_iban"] = vendor["bank_iban"][:-1] + str((int(last) + 1) % 10)
+    return str(vendor["id"])
+
+
 def _mail_domain_of_another_vendor(documents: Documents) -> str:
     vendor = _first(documents, "vendors")
     vendor["contact_email"] = f"{vendor['contact_email'].partition('@')[0]}@elsewhere.example"
@@ -406,7 +413,12 @@ VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
     "unknown people": (_record_of_an_unknown_owner,),
     "history": (_transition_that_is_not_allowed, _history_that_ends_elsewhere),
     "mentioned status": (_comment_about_a_status_that_never_was, _comment_that_fits_another_status),
-    "vendor identity": (_legal_form_of_another_country, _account_in_another_country, _mail_domain_of_another_vendor),
+    "vendor identity": (
+        _legal_form_of_another_country,
+        _account_in_another_country,
+        _account_with_wrong_check_digits,
+        _mail_domain_of_another_vendor,
+    ),
     "vendor categories": (_licence_from_a_caterer,),
     "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
     "cumulative metrics": (_spend_that_fell, _more_than_the_whole),

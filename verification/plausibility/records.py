@@ -44,6 +44,8 @@ def vendor_identity(facts: Facts) -> Found:
             yield key, f"The tax number {row['tax_id']} is not of {country}."
         if not row["bank_iban"].startswith(country):
             yield key, f"The account {row['bank_iban']} is not in {country}."
+        if not _has_valid_check_digits(row["bank_iban"]):
+            yield key, f"The account {row['bank_iban']} has wrong check digits."
         domain = row["contact_email"].rpartition("@")[2]
         if not domain.startswith(re.sub(r"[^a-z0-9]+", "-", row["name"].lower())):
             yield key, f"The mail domain {domain} is not of {row['name']}."
@@ -120,6 +122,11 @@ def cumulative_metrics(facts: Facts) -> Found:
         most = max(value for _, value in values)
         if most > _MOST_OF_UNIT.get(row["unit"], most):
             yield row["id"], f"{row['title']} is {most:g} {row['unit']}."
+
+
+def _has_valid_check_digits(iban: str) -> bool:
+    """Return whether an IBAN's check digits are right (ISO 13616)."""
+    return int("".join(str(int(character, 36)) for character in iban[4:] + iban[:4])) % 97 == 1
 
 
 def _accounts(facts: Facts) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from string import ascii_uppercase
 from typing import Any
 
 from companyos_gateway.world.builder import WorldBuilder
@@ -22,8 +23,7 @@ from companyos_shared.streams import Stream
 
 VENDORS = (15, 18)
 CERTIFICATE_DAYS = 365
-_IBAN_DIGITS = 18
-_TAX_DIGITS = 9
+_MOST_DIGITS = 18
 _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
 _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
@@ -66,7 +66,7 @@ def draw_vendor(
         id=world.ids.take("VEN"),
         name=name,
         legal_name=f"{name} {stream.choice(country['forms'])}",
-        tax_id=f"{code}{_digits(stream, _TAX_DIGITS)}",
+        tax_id=_draw_tax_id(stream, code),
         country=code,
         category=trade["category"],
         status=stream.weighted(_STATUSES) if status is None else status,
@@ -82,14 +82,13 @@ def draw_vendor(
 
 def draw_namesake(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> VendorRow:
     """Add a vendor of the same country and category whose name differs from another's only in the legal form."""
-    country = next(entry for entry in pool("vendors")["country"] if entry["code"] == vendor.country)
-    form = next(form for form in country["forms"] if not vendor.legal_name.endswith(form))
+    form = next(form for form in _country(vendor.country)["forms"] if not vendor.legal_name.endswith(form))
     contact = _person_name(stream)
     lookalike = replace(
         vendor,
         id=world.ids.take("VEN"),
         legal_name=f"{vendor.name} {form}",
-        tax_id=f"{vendor.country}{_digits(stream, _TAX_DIGITS)}",
+        tax_id=_draw_tax_id(stream, vendor.country),
         status=stream.weighted(_STATUSES),
         risk_tier=stream.weighted(_TIERS),
         contact_name=contact,
@@ -146,8 +145,25 @@ def draw_bank_change(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> 
 
 
 def draw_iban(stream: Stream, country: str) -> str:
-    """Draw a bank account of that country."""
-    return f"{country}{stream.integer(10, 98)}{_digits(stream, _IBAN_DIGITS)}"
+    """Draw a bank account of that country, in its national format and with valid check digits (ISO 13616)."""
+    account = _fill(stream, _country(country)["account"])
+    number = int("".join(str(int(character, 36)) for character in f"{account}{country}00"))
+    return f"{country}{98 - number % 97:02}{account}"
+
+
+def _draw_tax_id(stream: Stream, country: str) -> str:
+    """Draw a VAT number of that country, in its national format, without its check digits."""
+    return f"{country}{_fill(stream, _country(country)['vat'])}"
+
+
+def _country(code: str) -> dict[str, Any]:
+    return next(entry for entry in pool("vendors")["country"] if entry["code"] == code)
+
+
+def _fill(stream: Stream, pattern: str) -> str:
+    """Return a pattern with digits in place of its nines and letters in place of each `x`."""
+    lettered = re.sub("x", lambda _: stream.choice(ascii_uppercase), pattern)
+    return re.sub("9+", lambda run: _digits(stream, len(run[0])), lettered)
 
 
 def _person_name(stream: Stream) -> str:
@@ -157,6 +173,8 @@ def _person_name(stream: Stream) -> str:
 
 
 def _digits(stream: Stream, count: int) -> str:
+    if count > _MOST_DIGITS:
+        return _digits(stream, count - _MOST_DIGITS) + _digits(stream, _MOST_DIGITS)
     return str(stream.integer(10 ** (count - 1), 10**count - 1))
 
 

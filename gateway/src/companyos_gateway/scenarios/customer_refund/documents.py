@@ -18,7 +18,7 @@ LATE_DAYS = (35, 45)
 
 REGULAR, SPECIAL_SALES = "regular", ("outlet", "demo_unit", "custom_made")
 CAUSES = ("defective", "wrong_item", "not_needed")
-COUNTRIES = ("DE", "FR", "NL", "IE", "AT")
+COUNTRIES = ("DE", "FR", "NL", "IE", "ES")
 OTHER_CUSTOMERS = 4
 
 
