@@ -130,3 +130,11 @@ async def test_what_waits_for_a_ticket_that_is_settled_unverified_never_happens(
     assert (await desk.post("/tickets/OPS-1/transitions", json=body)).status_code == 200
     report = await desk.advance(minutes=600)
     assert (report.changes, report.next_due_at) == ([], None)
+
+
+async def test_a_change_that_waits_for_verification_is_suspended_while_the_clock_runs(open_desk: OpenDesk) -> None:
+    waiting = [kind("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
+    desk = await open_desk(a_row(status="open", priority="low", assignee_id=EVA), scheduled_events=waiting)
+    report = await desk.advance(minutes=600)
+    assert report.next_due_at is not None
+    assert report.next_due_at.year == 9999

@@ -11,17 +11,22 @@ from companyos_ticketdesk.tickets.model import SETTLED, find_ticket
 KIND = "once_verified"
 """Kind of events that wait for verification."""
 
-LOOK_AGAIN = timedelta(minutes=20)
-"""Interval at which a waiting event checks the ticket."""
+DELAY = timedelta(minutes=20)
+"""Time from the verification to the events that waited for it."""
 
 
 def schedule_once_verified(call: Call, due_at: datetime, key: str, kind: str, data: dict[str, Any]) -> None:
-    """Schedule an event at a time, or a few minutes after the ticket is verified if that is later."""
+    """Schedule an event at a time, or DELAY after the ticket is verified if the ticket is not verified by then."""
     call.schedule(due_at, KIND, {"key": key, "kind": kind, "data": data})
 
 
+def wake_events(call: Call, key: str) -> None:
+    """Schedule the events that have waited for the verification of a ticket."""
+    call.wake(KIND, key, call.now + DELAY)
+
+
 def once_verified(event_handlers: EventHandlers) -> EventHandler:
-    """Return the handler that runs a waiting event once its ticket is verified, and otherwise checks again later.
+    """Return the handler that runs an event if its ticket is verified, and otherwise suspends it until then.
 
     If the ticket is settled without verification, the event is dropped.
     """
@@ -31,7 +36,7 @@ def once_verified(event_handlers: EventHandlers) -> EventHandler:
         if ticket is None or (ticket.verified_at is None and ticket.status in SETTLED):
             return
         if ticket.verified_at is None:
-            call.schedule(call.now + LOOK_AGAIN, KIND, payload)
+            call.suspend(KIND, payload)
         else:
             event_handlers[payload["kind"]](call, payload["data"])
 

@@ -49,6 +49,14 @@ class Call:
         """Schedule an event at `due_at` with the same cause as this call."""
         scheduled_events.schedule(self.db, due_at=due_at, kind=kind, payload=payload, cause=self.cause)
 
+    def suspend(self, kind: str, payload: dict[str, Any]) -> None:
+        """Keep an event until `wake` is called with its kind and the `key` of its payload."""
+        self.schedule(scheduled_events.NEVER, kind, payload)
+
+    def wake(self, kind: str, key: str, due_at: datetime) -> None:
+        """Schedule the suspended events of a kind and key at `due_at`."""
+        scheduled_events.wake(self.db, kind=kind, key=key, due_at=due_at)
+
     def start_numbering(self, sequence: str, last: int) -> None:
         """Set the last used number of a sequence."""
         sqlite_connection(self.db).execute(_SET_SEQUENCE, (sequence, last))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -11,8 +11,12 @@ from sqlalchemy import Connection
 from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.storage import sqlite_connection
 
+NEVER = datetime(9999, 12, 31, tzinfo=UTC)
+"""Due time of an event that waits for something else than the clock."""
+
 _SELECT_NEXT_DUE_AT = "SELECT MIN(due_at) FROM _due"
 _INSERT = "INSERT INTO _due (due_at, kind, payload, cause) VALUES (?, ?, ?, ?)"
+_WAKE = "UPDATE _due SET due_at = ? WHERE kind = ? AND due_at = ? AND json_extract(payload, '$.key') = ?"
 _SELECT_FIRST = "SELECT id, due_at, kind, payload, cause FROM _due WHERE due_at <= ? ORDER BY due_at, id LIMIT 1"
 _DELETE = "DELETE FROM _due WHERE id = ?"
 
@@ -20,6 +24,11 @@ _DELETE = "DELETE FROM _due WHERE id = ?"
 def schedule(db: Connection, *, due_at: datetime, kind: str, payload: dict[str, Any], cause: str | None) -> None:
     """Insert an event that is due at `due_at`."""
     sqlite_connection(db).execute(_INSERT, (format_time(due_at), kind, json.dumps(payload), cause))
+
+
+def wake(db: Connection, *, kind: str, key: str, due_at: datetime) -> None:
+    """Make the waiting events of a kind whose payload has that `key` due at `due_at`."""
+    sqlite_connection(db).execute(_WAKE, (format_time(due_at), kind, format_time(NEVER), key))
 
 
 def next_due_at(db: Connection) -> datetime | None:

@@ -6,6 +6,7 @@ from companyos_shared.framework import Call
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.rules import count_open
+from companyos_ticketdesk.deferred_events import wake_events
 from companyos_ticketdesk.tickets.model import Ticket
 from companyos_ticketdesk.tickets.service import change_ticket, load_live_ticket
 from companyos_ticketdesk.verification.rules import Readiness, check_may_be_verified, check_takes_approval
@@ -15,6 +16,7 @@ def verify_ticket(call: Call, key: str, *, if_match: int | None) -> Ticket:
     """Verify an open ticket as the caller."""
     ticket = load_live_ticket(call, key, if_match)
     check_may_be_verified(ticket, _readiness(call, ticket))
+    wake_events(call, key)
     return change_ticket(call, ticket, verified_at=call.now, verified_by=call.person)
 
 
