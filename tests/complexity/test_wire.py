@@ -21,8 +21,8 @@ from companyos_gateway.app import create_app
 from companyos_gateway.process.uvicorn_options import uvicorn_options
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
-from tests.in_process import in_process_service_clients
 from tests.promises.measurements import Measurements
+from verification.in_process import in_process_service_clients
 
 pytestmark = pytest.mark.matrix
 

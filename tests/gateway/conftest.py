@@ -16,7 +16,7 @@ from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.gateway.notes import SERVICE, NoteKeeping
-from tests.in_process import Wrap, in_process_service_client, service_app
+from verification.in_process import Wrap, in_process_service_client, service_app
 
 
 class NotesGateway:

@@ -24,7 +24,7 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import NotesGateway
 from tests.gateway.notes import SERVICE, NoteKeeping
-from tests.in_process import in_process_service_client, service_app
+from verification.in_process import in_process_service_client, service_app
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 EXPECTED = "expected.json"

@@ -21,7 +21,7 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import SERVICE, NoteKeeping
-from tests.in_process import KEY, in_process_service_client, service_app
+from verification.in_process import KEY, in_process_service_client, service_app
 
 
 async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from companyos_gateway.engine.engine import EpisodeEngine
-from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.settings import Settings
-from tests.in_process import in_process_service_clients
+from verification.in_process import in_process_runtime
 from verification.proof import Player, RecordedEpisode, record_episode
 
 SCENARIO = "vendor_onboarding"
@@ -39,10 +37,8 @@ T = TypeVar("T")
 @asynccontextmanager
 async def open_engine(folder: Path) -> AsyncIterator[EpisodeEngine]:
     """Open a stage whose services keep their databases in the folder."""
-    with in_process_service_clients(folder) as service_clients:
-        runtime = GatewayRuntime(Settings(), service_clients=service_clients)
-        async with runtime.running():
-            yield runtime.engine()
+    async with in_process_runtime(folder) as runtime:
+        yield runtime.engine()
 
 
 @contextmanager

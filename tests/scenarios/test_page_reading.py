@@ -22,9 +22,9 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.settings import Settings
 from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_shared.pages import Shell
-from tests.in_process import in_process_service_clients
 from tests.scenarios.engine import open_engine
 from tests.scenarios.oracle_traces import seed_of
+from verification.in_process import in_process_service_clients
 from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import task_view
 

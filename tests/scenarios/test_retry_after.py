@@ -18,7 +18,7 @@ from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.settings import Settings
-from tests.in_process import in_process_service_clients
+from verification.in_process import in_process_service_clients
 
 SCENARIO, SEED, PROBES = "vendor_onboarding", 1, 25
 READS = ("ticketdesk_list_tickets", "datahub_list_sources", "approvalflow_list_approval_types")

@@ -16,8 +16,8 @@ from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_players import ToolClient, ticket_key_in
 from companyos_shared.pages import Shell
 from companyos_shared.wire.context import FaultKind
-from tests.in_process import in_process_service_clients
 from tests.scenarios.engine import EpisodeSpec, PlayAll, open_engine
+from verification.in_process import in_process_service_clients
 from verification.proof import RecordedEpisode
 
 PLAYED = "license_renewal"

@@ -15,8 +15,8 @@ from companyos_gateway.app import create_app
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_shared.serving import DRAIN_STATE
-from tests.in_process import in_process_service_clients
 from tests.ui.http_browser import Browser
+from verification.in_process import in_process_service_clients
 
 OpenBrowser = Callable[..., AbstractAsyncContextManager[Browser]]
 

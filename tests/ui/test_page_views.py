@@ -18,9 +18,9 @@ from companyos_gateway.settings import Settings
 from companyos_gateway.ui.desk.in_process_app import build_in_process_app
 from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_shared.pages import Shell
-from tests.in_process import in_process_service_clients
 from tests.ui.conftest import OpenBrowser
 from tests.ui.http_browser import Browser
+from verification.in_process import in_process_service_clients
 
 TRAINER = "trainer-token-of-some-length"
 AUTHORIZED = {"Authorization": f"Bearer {TRAINER}"}

@@ -1,4 +1,4 @@
-"""A pool of worker processes, each with its own services, which run the jobs."""
+"""A pool of worker processes, each with its own gateway and services, which run the jobs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.settings import Settings
+from companyos_gateway.process.data_folder import temporary_data_folder
+from verification.in_process import in_process_runtime
 from verification.proof.rows import ROWS
 from verification.proof.rows.base import JOB_FAILED, Job, Tally
 
 POLL_S = 1.0
 JOIN_TIMEOUT_S = 10.0
-START_TIMEOUT_S = 120.0
-"""Startup timeout of a worker on a busy machine, in seconds."""
 
 
 class WorkerLostError(RuntimeError):
@@ -48,7 +46,7 @@ def run_in_pool(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, list
     finally:
         for worker in workers:
             if worker.is_alive():
-                worker.kill()  # its services end with it
+                worker.kill()
                 worker.join()
         job_queue.cancel_join_thread()
 
@@ -73,16 +71,18 @@ def _run_worker(job_queue: Any, result_queue: Any) -> None:
 
 
 async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
-    runtime = GatewayRuntime(Settings(start_timeout_s=START_TIMEOUT_S))
-    async with runtime.running():
-        engine = runtime.engine()
-        while (job := _next_job(job_queue)) is not None:
-            try:
-                tallies = await ROWS[job.row].work(engine, job)
-            except Exception:  # noqa: BLE001  # a failed job is reported and must not stop the others
-                message = traceback.format_exc().strip().replace("\n", " | ")[-600:]
-                tallies = [Tally(promise=JOB_FAILED, n=1, scenario=job.scenario, faults=(f"{job.place}: {message}",))]
-            result_queue.put((job, tallies))
+    with temporary_data_folder() as folder:
+        async with in_process_runtime(folder) as runtime:
+            engine = runtime.engine()
+            while (job := _next_job(job_queue)) is not None:
+                try:
+                    tallies = await ROWS[job.row].work(engine, job)
+                except Exception:  # noqa: BLE001  # a failed job is reported and must not stop the others
+                    message = traceback.format_exc().strip().replace("\n", " | ")[-600:]
+                    tallies = [
+                        Tally(promise=JOB_FAILED, n=1, scenario=job.scenario, faults=(f"{job.place}: {message}",))
+                    ]
+                result_queue.put((job, tallies))
 
 
 def _next_job(job_queue: Any) -> Job | None:

@@ -119,7 +119,7 @@ FULL = Size(
     name="full",
     sampled_scenarios=1_000,
     levels=LEVELS,
-    oracle_seeds=50,
+    oracle_seeds=200,
     cheat_seeds=2,
     task_agnostic_seeds=4,
     search_seeds=20,
@@ -143,7 +143,7 @@ FULL = Size(
     friction_seeds=10,
     fired_seeds=30,
     random_episodes=1_000,
-    hashes=2_000,
+    hashes=500,
     plausible_instances=10_000,
 )
 CHECK = replace(SMOKE, name="check", levels=(2, 4), random_episodes=20, swaps=1, plausible_instances=50)

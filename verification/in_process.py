@@ -1,10 +1,10 @@
-"""Services in process, for gateways in process."""
+"""Services, and gateways with services, in one process."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,11 @@ from pydantic import SecretStr
 
 from companyos_gateway.engine.service_client import ServiceClient
 from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.settings import Settings
 from companyos_shared.framework import Service, ServiceSettings, create_app
 
-KEY = "a key for tests"
+KEY = "a key of one process"
 
 Wrap = Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]
 """Lays something over the way to a service."""
@@ -51,3 +53,12 @@ def in_process_service_clients(folder: Path) -> Iterator[ServiceClients]:
     finally:
         for app in apps.values():
             app.state.episodes.close()
+
+
+@asynccontextmanager
+async def in_process_runtime(folder: Path) -> AsyncIterator[GatewayRuntime]:
+    """Run a gateway and the installed services in this process; the services keep their files in a folder."""
+    with in_process_service_clients(folder) as service_clients:
+        runtime = GatewayRuntime(Settings(), service_clients=service_clients)
+        async with runtime.running():
+            yield runtime
