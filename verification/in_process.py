@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,16 @@ def in_process_service_client(name: str, app: FastAPI, wrap: Wrap = lambda way: 
     return ServiceClient(name, f"http://{name}", KEY.encode(), wrap(httpx.ASGITransport(app)))
 
 
+@cache
+def _installed_services() -> dict[str, Service[Any]]:
+    modules = {one.name: one.value.partition(":")[0] for one in entry_points(group="companyos.services")}
+    return {name: importlib.import_module(module).SERVICE for name, module in modules.items()}
+
+
 @contextmanager
 def in_process_service_clients(folder: Path) -> Iterator[ServiceClients]:
     """Give the installed services, each with its files below a folder."""
-    modules = {one.name: one.value.partition(":")[0] for one in entry_points(group="companyos.services")}
-    services = {name: importlib.import_module(module).SERVICE for name, module in modules.items()}
-    apps = {name: service_app(service, folder / name) for name, service in services.items()}
+    apps = {name: service_app(service, folder / name) for name, service in _installed_services().items()}
     try:
         yield ServiceClients({name: in_process_service_client(name, app) for name, app in apps.items()})
     finally:

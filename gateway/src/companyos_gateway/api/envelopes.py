@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 import orjson
@@ -83,8 +84,12 @@ def json_response(content: bytes, status: int = 200, **headers: str) -> Response
     return Response(content, status_code=status, media_type="application/json", headers=headers)
 
 
+@cache
 def request_body_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI schema of a body that the middleware parses. Reset options may be null."""
+    """Return the OpenAPI schema of a body that the middleware parses, which must not be changed.
+
+    Reset options may be null.
+    """
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     if model is ResetOptions:
