@@ -39,7 +39,11 @@ class PolicyHead:
 
 @dataclass(frozen=True)
 class PolicyText:
-    """Text of one policy version; `body` has slots named like its parameters."""
+    """Text of one policy version; `body` has slots named like its parameters.
+
+    Lists in parameters (`a, b, c`) are joined as in a sentence: `{slot}` with "and", `{slot:or}` with "or", and
+    `{slot:code}` with "and" and in backticks.
+    """
 
     body: str
     parameters: Mapping[str, Any]
@@ -47,6 +51,15 @@ class PolicyText:
     def filled(self) -> str:
         """Return the body with its figures: amounts in EUR, and large numbers with separators."""
         return self.body.format_map({name: _format_figure(name, value) for name, value in self.parameters.items()})
+
+
+class _Words(str):
+    """Words of a parameter, one or several, as they stand in a sentence."""
+
+    def __format__(self, format_spec: str) -> str:
+        words = [f"`{word}`" if format_spec == "code" else word for word in self.split(", ")]
+        conjunction = " or " if format_spec == "or" else " and "
+        return conjunction.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def draw_policies(world: WorldBuilder, stream: Stream) -> None:
@@ -115,7 +128,7 @@ def policy_in_force(world: WorldBuilder, topic: str) -> PolicyRow:
 
 def _format_figure(name: str, value: Any) -> str:
     if not isinstance(value, int):
-        return str(value)
+        return _Words(value)
     if not name.endswith("_cents"):
         return f"{value:,}"
     euros, cents = divmod(value, 100)
