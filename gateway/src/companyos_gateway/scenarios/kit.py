@@ -94,6 +94,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     PRIORITIES,
     Figures,
     draw_other_priority,
+    limit_step,
     priority_limits,
     priority_of_amount,
 )
@@ -317,6 +318,7 @@ __all__ = [
     "file_request",
     "is_working_day",
     "leads_and_finance",
+    "limit_step",
     "load_texts",
     "members_without_role",
     "number_requests",

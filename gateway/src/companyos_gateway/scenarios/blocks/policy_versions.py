@@ -82,6 +82,13 @@ def priority_limits(
     return {f"{name}_from{unit}": limit for name, limit in zip(PRIORITIES[1:], limits, strict=True)}
 
 
+def limit_step(amount: int) -> int:
+    """Return a step of limits near an amount: a round number of one digit and zeros, a twelfth of it at most."""
+    most = max(1, amount // 12)
+    digits = str(most)
+    return min(int(digits[0]), 5) * int("1" + "0" * (len(digits) - 1))
+
+
 def priority_of_amount(amount: int, limits: Sequence[int], *, raised: bool = False) -> Priority:
     """Return the priority of an amount, one level up where it is raised."""
     level = sum(1 for limit in limits if amount >= limit) + (1 if raised else 0)
