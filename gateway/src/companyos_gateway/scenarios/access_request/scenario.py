@@ -16,8 +16,8 @@ CLASSES = ("internal", "confidential", "restricted")
 PRIORITY_SCALES = tuple(combinations(kit.PRIORITIES, len(CLASSES)))
 """Priorities that a policy may give to the classes: the stricter the class, the higher its priority."""
 
-LONGEST_DAYS = (60, 240)
-"""Range of the maximum number of days for which the policy grants a level."""
+TERM_STEP, LONGEST_STEPS = 10, (6, 24)
+"""The maximum number of days for which the policy grants a level is a multiple of the step, in this range."""
 
 NOT_OWNERS = ("executive-office", "security")
 """Teams whose leads own none of the systems: the CEO's, and the one that decides about privileged access."""
@@ -110,7 +110,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         world, stream = build.world, build.stream
         ground = build.draw_ground(RefusalGround)
         variant = stream.choice(list(Variant)) if ground is None else Variant.AS_ASKED
-        level, longest_days = _draw_level(stream, variant), stream.integer(*LONGEST_DAYS)
+        level, longest_days = _draw_level(stream, variant), TERM_STEP * stream.integer(*LONGEST_STEPS)
         system, partner, other = stream.sample(kit.pool("data")["slots"]["service"], 3)
         system_class = "restricted" if ground is RefusalGround.NOT_ADMITTED else stream.choice(CLASSES)
         owner = self._register(build, system, system_class)
@@ -173,7 +173,9 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         levels = [Level(one) for one in self.texts()["purposes"][purpose]]
         level = facts.level if in_force else stream.choice([one for one in levels if one is not facts.level])
         purposes = self._purposes_by_level(stream, purpose, level)
-        days = _draw_terms(stream, facts.level, facts.longest_days + (0 if in_force else stream.integer(20, 90)))
+        days = _draw_terms(
+            stream, facts.level, facts.longest_days + (0 if in_force else TERM_STEP * stream.integer(2, 9))
+        )
         place = CLASSES.index(facts.system_class)
         scales = [scale for scale in PRIORITY_SCALES if scale[place] == priority] or PRIORITY_SCALES
         priorities = dict(zip(CLASSES, stream.choice(scales), strict=True))
@@ -305,10 +307,10 @@ def _draw_terms(stream: kit.Stream, given: Level, given_days: int) -> dict[Level
     """Draw the longest term of each level in days: the higher the level, the shorter its term."""
     days, place = {given: given_days}, LEVELS.index(given)
     for one in reversed(LEVELS[:place]):
-        days[one] = max(days.values()) + stream.integer(10, 60)
+        days[one] = max(days.values()) + TERM_STEP * stream.integer(1, 6)
     for one in LEVELS[place + 1 :]:
         shortest = min(days.values())
-        days[one] = shortest - stream.integer(shortest // 10, shortest // 3)
+        days[one] = (shortest - stream.integer(shortest // 10, shortest // 3)) // TERM_STEP * TERM_STEP
     return days
 
 
