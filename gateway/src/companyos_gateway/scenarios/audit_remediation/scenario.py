@@ -12,8 +12,10 @@ from companyos_gateway.scenarios import kit
 WINDOW_WORKING_DAYS, EARLIER_WORKING_DAYS = (8, 14), (1, 5)
 """How long ago an audit begins, and how long before its first day requests were submitted that it does not cover."""
 
-SMALL_CENTS, TICKET_FROM_CENTS = 20_000, (150_000, 300_000)
-LEAD_LIMIT_CENTS, CEILING_CENTS = (1_200_000, 2_000_000), (5_000_000, 8_000_000)
+SMALL_CENTS, TICKET_STEP_CENTS, TICKET_STEPS = 20_000, 10_000, (15, 30)
+LIMIT_STEP_CENTS, LEAD_LIMIT_STEPS, CEILING_STEPS = 100_000, (12, 20), (50, 80)
+"""Limits of the policy and of the procurement lead are multiples of steps."""
+
 ORDERING_ROLES = (kit.Role.FINANCE_CONTROLLER, kit.Role.SECURITY_LEAD, kit.Role.LEGAL_COUNSEL)
 LEAD, CFO = kit.Role.PROCUREMENT_LEAD, kit.Role.CFO
 OPEN: tuple[kit.RequestStatus, ...] = ("pending", "info_requested")
@@ -113,9 +115,9 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
             role=stream.choice((LEAD, CFO)),
             ordering_role=stream.choice(ORDERING_ROLES),
             first_day=build.working_day_ago(*WINDOW_WORKING_DAYS),
-            ticket_from_cents=kit.rounded_amount(stream, *TICKET_FROM_CENTS),
-            lead_limit_cents=kit.rounded_amount(stream, *LEAD_LIMIT_CENTS),
-            ceiling_cents=kit.rounded_amount(stream, *CEILING_CENTS),
+            ticket_from_cents=TICKET_STEP_CENTS * stream.integer(*TICKET_STEPS),
+            lead_limit_cents=LIMIT_STEP_CENTS * stream.integer(*LEAD_LIMIT_STEPS),
+            ceiling_cents=LIMIT_STEP_CENTS * stream.integer(*CEILING_STEPS),
         )
         kit.remove_requests(build.world, lambda row: row.type_key == audit.audited.type_key)
         breaches = [one for one in BREACHES[audit.variant] for _ in range(stream.integer(1, 2))]
@@ -157,13 +159,13 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
     def figures(self, facts: Audit, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits and the ordering role; under another version a request that breaks nothing breaks it."""
         total = sum(_amount(row) for row, _ in facts.breaches)
-        step = total // 20 // 500 * 500
-        lower_ceiling = kit.rounded_amount(stream, facts.lead_limit_cents + 500, facts.ceiling_cents - 500)
+        lower_steps = facts.lead_limit_cents // LIMIT_STEP_CENTS + 1, facts.ceiling_cents // LIMIT_STEP_CENTS - 1
+        lower_ceiling = LIMIT_STEP_CENTS * stream.integer(*lower_steps)
         return {
             "ceiling_cents": facts.ceiling_cents if in_force else lower_ceiling,
             "ticket_from_cents": facts.ticket_from_cents,
             "ordering_role": (facts.ordering_role if in_force else stream.choice(ORDERING_ROLES)).value,
-            **kit.priority_limits(stream, total, priority, step=step),
+            **kit.priority_limits(stream, total, priority, step=kit.limit_step(total)),
         }
 
     def complete(self, build: kit.BuildContext, facts: Audit, policy: kit.PolicyRow, slot: kit.KeySlot) -> Audit:
