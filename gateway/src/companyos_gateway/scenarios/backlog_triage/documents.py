@@ -279,11 +279,11 @@ def _add_other_sweep(
     if ground is not RefusalGround.TWICE:
         tag = stream.choice([one for one in words["tags"] if one != tag])
     slot, lead = world.ticket_slots[team_id].pop(0), world.staff.lead(team_id)
-    worker = stream.choice([one for one in world.staff.active(team_id) if one.id != world.agent_id])
+    worker = stream.choice([one for one in world.staff.active(team_id) if one.id not in (lead.id, world.agent_id)])
     ticket = build.file_ticket(
         slot,
         title=stream.choice(words["titles"]).format(tag=tag),
-        description=stream.choice(words["citations"]["name"]).format(tag=tag, person=lead.name),
+        description=stream.choice(words["citations"]["name"]).format(tag=tag, person=worker.name),
         status="in_progress",
         priority="medium",
         assignee_id=worker.id,

@@ -10,6 +10,7 @@ from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.backlog_triage.documents import (
     RAISED_FROM,
     TAG,
+    TYPES,
     RefusalGround,
     Sweep,
     Variant,
@@ -90,9 +91,10 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         return max((item.level(figures) for item in facts.kept), key=kit.PRIORITIES.index)
 
     def policy_body(self, facts: Sweep, figures: kit.Figures) -> str:
-        """Return the policy with the paragraph on assignees."""
+        """Return the policy with its priorities by type and its paragraph on assignees."""
         words = self.texts()["policy"]
-        return str(words["body"]).replace("ASSIGN", words[facts.variant.value])
+        body = str(words["body"]).replace("BY_TYPE", _priorities_by_type(figures))
+        return body.replace("ASSIGN", words[facts.variant.value])
 
     def complete(self, build: kit.BuildContext, facts: Sweep, policy: kit.PolicyRow, slot: kit.KeySlot) -> Sweep:
         """Add the ends of the tickets, which depend on the policy and on absences."""
@@ -152,6 +154,16 @@ class _SpreadWork(kit.CompletedWithoutApproval):
                 path = kit.row_path(kit.row_views.DATAHUB, "people", str(person_id))
                 return kit.Mismatch(path, f"assigned to at most {most} of the tickets", f"assigned to {count}")
         return None
+
+
+def _priorities_by_type(figures: kit.Figures) -> str:
+    """Return the priority of each type as a list in a sentence, which names each priority once."""
+    parts = []
+    for level in reversed(kit.PRIORITIES):
+        types = [f"{'an' if one[0] in 'aeiou' else 'a'} {one}" for one in TYPES if figures[f"{one}_priority"] == level]
+        if types:
+            parts.append(f"{level} for {' or '.join([', '.join(types[:-1]), types[-1]] if len(types) > 1 else types)}")
+    return ", ".join([*parts[:-1], f"and {parts[-1]}"])
 
 
 def _deciding_facts(sweep: Sweep, ground: RefusalGround) -> tuple[kit.Fact, ...]:
