@@ -30,7 +30,7 @@ class BudgetTransferWorker(Worker):
         self.hub, self.flow = RecordSkill(self.client), RequestSkill(self.client)
         text = self.ticket.known["description"]
         self.giver, self.taker = await self.find_lines(text)
-        amount = re.search(r"([0-9][0-9,]*) EUR", text)
+        amount = re.search(r"EUR ([0-9][0-9,]*)", text)
         assert amount is not None, "no amount is named"
         self.amount = int(amount[1].replace(",", "")) * 100
         for part in await self.find_parts():

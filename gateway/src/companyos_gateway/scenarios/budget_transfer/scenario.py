@@ -16,7 +16,10 @@ CONTROLLER_LIMIT_CENTS = (1_500_000, 2_500_000)
 SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
 """Amounts in percent of that limit, by who decides about them."""
 
-RESERVE_CENTS, MOST_TO_SPARE_CENTS, USED_CENTS = (200_000, 900_000), 2_000_000, (100_000, 3_000_000)
+RESERVE_STEP_CENTS, RESERVE_STEPS = 10_000, (20, 90)
+"""The reserve is a multiple of the step."""
+
+MOST_TO_SPARE_CENTS, USED_CENTS = 2_000_000, (100_000, 3_000_000)
 NATURES = ("operating", "capital")
 PRIORITY_STEP_CENTS, LEAST_CENTS = 50_000, 500
 WINDOW_DAYS, OLDEST_DAYS = (5, 8), 14
@@ -84,12 +87,13 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         """Add the two lines, and one that looks like the source line."""
         stream, staff = build.stream, build.world.staff
         ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
-        limit, reserve = (kit.rounded_amount(stream, *cents) for cents in (CONTROLLER_LIMIT_CENTS, RESERVE_CENTS))
+        limit = kit.rounded_amount(stream, *CONTROLLER_LIMIT_CENTS)
+        reserve = RESERVE_STEP_CENTS * stream.integer(*RESERVE_STEPS)
         low, high = stream.choice((SMALL_SHARES, LARGE_SHARES)) if variant is Variant.WHOLE else LARGE_SHARES
         amount = kit.rounded_amount(stream, limit * low // 100, limit * high // 100)
         left = reserve + kit.rounded_amount(stream, 0, MOST_TO_SPARE_CENTS)
         if ground is RefusalGround.TOO_LITTLE:
-            left = kit.rounded_amount(stream, 0, reserve - LEAST_CENTS)
+            left = kit.rounded_amount(stream, RESERVE_STEP_CENTS, reserve - LEAST_CENTS)
         owners = [one.id for one in staff.active() if one.team_id not in (kit.FINANCE, kit.EXECUTIVE)]
         owner_id, other_owner_id, stranger_id = stream.sample(owners, 3)
         nature, other_nature = stream.shuffled(NATURES)
@@ -149,15 +153,15 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
 
     def figures(self, facts: Transfer, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities, the reserve and the window; another version decides otherwise about both."""
-        reserve, left = facts.reserve_cents, facts.left_cents
+        reserve, left_steps = facts.reserve_cents, facts.left_cents // RESERVE_STEP_CENTS
         if not in_force and facts.ground is RefusalGround.TOO_LITTLE:
-            reserve = kit.rounded_amount(stream, 0, left)
+            reserve = RESERVE_STEP_CENTS * stream.integer(1, left_steps)
         elif not in_force:
-            reserve = left + kit.rounded_amount(stream, LEAST_CENTS, 900_000)
+            reserve = RESERVE_STEP_CENTS * (left_steps + stream.integer(*RESERVE_STEPS))
         return {
             **kit.priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS),
             "reserve_cents": reserve,
-            "window_days": stream.integer(*WINDOW_DAYS) if in_force else stream.choice([1, 14]),
+            "window_days": stream.integer(*WINDOW_DAYS) if in_force else stream.choice([2, 14]),
         }
 
     def complete(self, build: kit.BuildContext, facts: Transfer, policy: kit.PolicyRow, slot: kit.KeySlot) -> Transfer:
