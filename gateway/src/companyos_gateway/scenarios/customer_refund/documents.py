@@ -12,7 +12,7 @@ QUANTITIES = {kit.Role.FINANCE_CONTROLLER: (8, 16), kit.Role.CFO: (90, 160)}
 """Units of the order, by the role that will decide about the claim."""
 
 PRICES_EUR = (60, 240)
-IN_TIME_DAYS = (8, 16)
+IN_TIME_DAYS = (12, 20)
 LATE_DAYS = (35, 45)
 """Working days from the delivery to the claim."""
 
@@ -116,7 +116,7 @@ def add_claim(build: kit.BuildContext) -> Claim:
         others[0].fields["delivery_number"], conflicting_id = record.fields["delivery_number"], others[0].id
     if kit.Kind.SIMILAR_NAMES in build.kinds:
         _add_other(build.child("similar"), f"{name} {stream.choice(words['branches'])}", state="submitted")
-    claimed_cents = record.amount_cents or 0
+    cap_step = kit.limit_step(record.amount_cents or 0)
     return Claim(
         variant=variant,
         ground=ground,
@@ -129,7 +129,7 @@ def add_claim(build: kit.BuildContext) -> Claim:
             for part in _draw_parts(stream, record.fields["quantity"], variant, ground)
         ),
         opened_percent=5 * stream.integer(10, 17),
-        goodwill_cap_cents=kit.rounded_amount(stream, claimed_cents * 4 // 10, claimed_cents * 8 // 10),
+        goodwill_cap_cents=cap_step * stream.integer(5, 9),
         conflicting_id=conflicting_id,
     )
 

@@ -51,15 +51,16 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
     def figures(self, facts: Claim, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw limits, deadlines and shares; another version puts the claim on the other side of the deadlines."""
         amount, cap, sale_type = facts.amount_cents, facts.goodwill_cap_cents, facts.order.fields["sale_type"]
+        cap_step = kit.limit_step(cap)
         refund_days, goodwill_days = _draw_deadlines(facts, stream, is_late=facts.is_late is in_force)
         excluded = stream.sample([one for one in SPECIAL_SALES if one != sale_type], 1)
         if sale_type != REGULAR and (facts.ground is RefusalGround.EXCLUDED) is in_force:
             excluded.append(sale_type)
         return {
-            **kit.priority_limits(stream, amount, priority, step=amount // 12 // 500 * 500),
+            **kit.priority_limits(stream, amount, priority, step=kit.limit_step(amount)),
             "refund_days": refund_days,
             "goodwill_days": goodwill_days,
-            "goodwill_cap_cents": cap if in_force else kit.rounded_amount(stream, cap // 2, cap - 500),
+            "goodwill_cap_cents": cap if in_force else cap - cap_step * stream.integer(1, 6),
             "opened_percent": facts.opened_percent if in_force else facts.opened_percent - 5 * stream.integer(1, 6),
             "excluded_sales": ", ".join(sorted(excluded)),
         }
@@ -132,7 +133,7 @@ def _draw_deadlines(facts: Claim, stream: kit.Stream, *, is_late: bool) -> tuple
     """Draw the days for a refund, and the further days for goodwill, within which a claim for goodwill lies."""
     if not is_late:
         return facts.age_days + stream.integer(0, 20), stream.integer(5, 20)
-    over_days = stream.integer(4, 8)
+    over_days = stream.integer(5, 8)
     is_too_late = facts.customer.fields["key_account"] and facts.variant is not Variant.GOODWILL
     return facts.age_days - over_days, over_days + (-stream.integer(1, 3) if is_too_late else stream.integer(0, 12))
 
