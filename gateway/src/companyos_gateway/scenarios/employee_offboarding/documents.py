@@ -16,7 +16,7 @@ SUBJECT = next(one for one in kit.APPROVAL_SUBJECTS if one.type_key == "purchase
 TEAMS = ("vendor-operations", "procurement", "platform", "data")
 """Teams that people leave; nothing that blocks the ticket belongs to them."""
 
-LEAST_TENURE_DAYS = 250
+LEAST_TENURE_DAYS = 730
 LAST_DAY_IN_WORKING_DAYS = (20, 26)
 """Later than any ticket of this kind is due."""
 

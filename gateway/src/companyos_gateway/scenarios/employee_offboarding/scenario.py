@@ -17,7 +17,8 @@ from companyos_gateway.scenarios.employee_offboarding.documents import (
     add_leaver,
 )
 
-PRIORITY_STEP_DAYS = 10
+LEAD_FROM: tuple[kit.Priority, ...] = ("medium", "high")
+"""From which priority on the policy may give tickets to the lead."""
 
 
 class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
@@ -57,10 +58,11 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
 
     def figures(self, facts: Leaver, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version treats grants to write otherwise."""
+        days = facts.tenure_days
         return {
-            "lead_from_priority": stream.choice(kit.PRIORITIES[1:]),
+            "lead_from_priority": stream.choice(LEAD_FROM),
             "revoked_levels": ", ".join((ADMIN, WRITE) if facts.is_write_revoked == in_force else (ADMIN,)),
-            **kit.priority_limits(stream, facts.tenure_days, priority, step=PRIORITY_STEP_DAYS, unit="_days"),
+            **kit.priority_limits(stream, days, priority, step=kit.limit_step(days), unit="_days"),
         }
 
     def complete(self, build: kit.BuildContext, facts: Leaver, policy: kit.PolicyRow, slot: kit.KeySlot) -> Leaver:
