@@ -12,8 +12,11 @@ TYPE_KEY, METRIC_KEY, REASON_CODE = "bug_escalation", "error_rate", "requirement
 LIMITS = (5, 8)
 """Range of the error rate in percent from which on the policy escalates."""
 
-LOWEST_ESCALATED, HIGHEST_RATE = 12, 40
-"""Range of error rates in percent that are escalated; below them is room for three limits of the policy."""
+LOWEST_ESCALATED, HIGHEST_RATE = 22, 32
+"""Range of error rates in percent that are escalated; the limits of priorities lie between the policy's and 100."""
+
+STEP_PERCENT, FURTHER, ROOM = 2, 4, (14, 16)
+"""The step of limits of priorities; how far above a rate another version's limit lies, its priorities above it."""
 
 SLA_MINUTES = (360, 480, 720)
 """How old the authority's values may be: hours, so that a person can decide meanwhile."""
@@ -109,12 +112,12 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
 
     def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and of escalation; the rate is on the other side of another version's limit."""
-        counted = max(facts.rate, LOWEST_ESCALATED)
-        other_side = (1, facts.rate) if facts.must_refuse else (facts.rate + 1, HIGHEST_RATE + 9)
-        return {
-            **kit.priority_limits(stream, counted, priority, step=1, unit="_percent"),
-            "escalate_from_percent": facts.limit if in_force else stream.integer(*other_side),
-        }
+        limit, counted = facts.limit, max(facts.rate, LOWEST_ESCALATED)
+        if not in_force:
+            limit = stream.integer(*((1, facts.rate) if facts.must_refuse else (facts.rate + 1, facts.rate + FURTHER)))
+            counted = limit + stream.integer(*ROOM)
+        above = kit.priority_limits(stream, counted - limit, priority, step=STEP_PERCENT, unit="_percent")
+        return {**{name: limit + one for name, one in above.items()}, "escalate_from_percent": limit}
 
     def policy_body(self, facts: Failure, figures: kit.Figures) -> str:
         """Return the policy, with its section on runbooks where there are some."""
