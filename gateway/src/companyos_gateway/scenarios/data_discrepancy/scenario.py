@@ -148,7 +148,8 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         """Return the policy on the metric of the ticket."""
         words, topic = self.texts(), facts.figure.topic
         body = str(words["policy"]["body"])
-        return body.replace("WHAT", words["topic"][topic.key]).replace("KEY", topic.key).replace("UNIT", topic.unit)
+        unit = "percentage points" if topic.unit == "percent" else topic.unit
+        return body.replace("WHAT", words["topic"][topic.key]).replace("KEY", topic.key).replace("UNIT", unit)
 
     def figures(self, facts: Discrepancy, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version asks for another adjustment."""
