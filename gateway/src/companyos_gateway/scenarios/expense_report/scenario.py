@@ -15,11 +15,9 @@ LEAD, CONTROLLER, CFO = kit.Role.TEAM_LEAD, kit.Role.FINANCE_CONTROLLER, kit.Rol
 AMOUNTS = {LEAD: (24_000, 80_000), CONTROLLER: (120_000, 400_000), CFO: (600_000, 1_800_000)}
 """Amounts in cents by the role that decides about them."""
 
-STEPS_CENTS = {LEAD: 2_000, CONTROLLER: 10_000, CFO: 50_000}
-"""The limits of priorities are multiples of these, by the role that decides."""
-
 RECEIPT_FROM_CENTS = (1_500, 9_000)
 LIMITS_CENTS = {"lodging": (9_000, 24_000), "meal": (3_000, 9_000)}
+LIMIT_STEP_CENTS = 500
 UNITS = {"lodging": "nights", "meal": "attendees"}
 """The field that counts the units of a category whose price per unit is limited."""
 
@@ -130,17 +128,18 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
     def figures(self, facts: Report, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and categories; another version puts the report on the other side of them."""
         whole, category = sum(facts.amounts), facts.first.fields["category"]
-        limits = {name: 100 * stream.integer(low // 100, top // 100) for name, (low, top) in LIMITS_CENTS.items()}
+        step = LIMIT_STEP_CENTS
+        limits = {name: step * stream.integer(low // step, top // step) for name, (low, top) in LIMITS_CENTS.items()}
         if category in UNITS:
             each = whole // facts.first.fields[UNITS[category]]
             is_over = (facts.ground is RefusalGround.OVER_LIMIT) is in_force
             share = stream.integer(60, 90) if is_over else stream.integer(105, 160)
-            limits[category] = max(100, each * share // 10_000 * 100 + (0 if is_over else 100))
+            limits[category] = each * share // 100 // step * step + (0 if is_over else step)
         excluded = stream.sample([name for name in PERSONAL if name != category], 2)
         if facts.ground is RefusalGround.PERSONAL:
             excluded.append(category)
         return {
-            **kit.priority_limits(stream, whole, priority, step=STEPS_CENTS[facts.role]),
+            **kit.priority_limits(stream, whole, priority, step=kit.limit_step(whole)),
             "receipt_from_cents": kit.rounded_amount(stream, *RECEIPT_FROM_CENTS),
             **{f"{name}_limit_cents": limit for name, limit in limits.items()},
             "not_repaid": ", ".join(sorted(excluded)),
