@@ -1,0 +1,16 @@
+"""Bug escalations: the policy's limits of priorities all apply to rates that it escalates."""
+
+from __future__ import annotations
+
+from companyos_gateway.scenarios import catalogue
+
+SEEDS, LEVEL = range(40), 3
+LIMITS = ("escalate_from_percent", "medium_from_percent", "high_from_percent", "critical_from_percent")
+
+
+def test_the_limits_of_priorities_lie_between_that_of_escalations_and_all_requests() -> None:
+    for seed in SEEDS:
+        policies = catalogue()["bug_escalation"].plan(seed, LEVEL).documents["datahub"]["policies"]
+        for row in (one for one in policies if one["topic"] == "incidents"):
+            escalated, medium, high, critical = (row["parameters"][name] for name in LIMITS)
+            assert escalated < medium < high < critical < 100, seed
