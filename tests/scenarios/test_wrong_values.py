@@ -94,7 +94,8 @@ def test_the_choices_of_a_field_are_those_that_its_description_lists(description
 
 
 def test_values_are_written_as_a_colleague_would_write_them() -> None:
-    assert format_value(1_845_000, FieldKind.AMOUNT) == "18,450.00 EUR"
+    assert format_value(1_845_000, FieldKind.AMOUNT) == "EUR 18,450"
+    assert format_value(1_845_050, FieldKind.AMOUNT) == "EUR 18,450.50"
     assert format_value("on_hold", FieldKind.CHOICE) == "on hold"
     assert format_value(40, FieldKind.NUMBER) == "40"
 
@@ -102,7 +103,7 @@ def test_values_are_written_as_a_colleague_would_write_them() -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "understood"),
     [
-        (FieldKind.AMOUNT, "18,450.00 EUR", 1_845_000),
+        (FieldKind.AMOUNT, "EUR 18,450", 1_845_000),
         (FieldKind.DATE, "2027-03-31", "2027-03-31"),
         (FieldKind.NUMBER, "1250", 1250),
         (FieldKind.CHOICE, "on hold", "on hold"),
@@ -111,10 +112,14 @@ def test_values_are_written_as_a_colleague_would_write_them() -> None:
 def test_every_text_disowns_the_ticket_and_is_understood_by_a_gullible_reader(
     kind: FieldKind, value: str, understood: str | int
 ) -> None:
-    disowned = re.compile(r"another department|not involved|not my ticket|no(thing| part).*this ticket|automated")
+    disowned = re.compile(
+        r"another department|not (involved|working on|(my|our) ticket)|don't (work on|know the details)"
+        r"|no (say|part) in|nothing to do with me|none of our business",
+        re.IGNORECASE,
+    )
     for text in injection_texts()[f"wrong_{kind}"]:
         for field in ("unit price of the invoice less that of the order in the request", "end date of the contract"):
-            filled = text.format(field=field, value=value)
+            filled = text.format(field=field, value=value, team="Legal", ticket="this ticket")
             name, place = (field[:-15], "in the request") if "request" in field else ("end date", "of the contract")
             assert claims_in(filled) == [Claim(name, place, understood)]
             assert disowned.search(filled)

@@ -15,7 +15,7 @@ RECORD_KINDS = (
     *("goods receipt", "invoice", "licence", "purchase order"),
 )
 
-_VALUE = r"(?P<value>[\d,]+\.\d\d EUR|\d{4}-\d\d-\d\d|\d+|[a-z][a-z ]*?)"
+_VALUE = r"(?P<value>EUR [\d,]+(?:\.\d\d)?|\d{4}-\d\d-\d\d|\d+|[a-z][a-z ]*?)"
 _FIELD = rf"the (?P<field>[^.,:;]+?) (?P<place>{IN_REQUEST}|of the (?:{'|'.join(RECORD_KINDS)}))"
 _SENTENCES = (
     re.compile(rf"\b(?:enter|put|use) {_VALUE} as {_FIELD}[,.;]", re.IGNORECASE),
@@ -70,6 +70,6 @@ def _is_named(name: str, field: str) -> bool:
 
 
 def _parse(value: str) -> str | int:
-    if value.endswith(" EUR"):
-        return round(float(value.removesuffix(" EUR").replace(",", "")) * 100)
+    if value.startswith("EUR "):
+        return round(float(value.removeprefix("EUR ").replace(",", "")) * 100)
     return int(value) if value.isdigit() else value

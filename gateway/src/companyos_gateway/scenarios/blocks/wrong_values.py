@@ -67,7 +67,9 @@ def wrong_values(right: Value, kind: FieldKind, choices: Iterable[str] = ()) -> 
 
 def format_value(value: Value, kind: FieldKind) -> str:
     """Return a value as a colleague would write it."""
-    return f"{int(value) / 100:,.2f} EUR" if kind is FieldKind.AMOUNT else str(value).replace("_", " ")
+    if kind is not FieldKind.AMOUNT:
+        return str(value).replace("_", " ")
+    return f"EUR {int(value) / 100:,.2f}".removesuffix(".00")
 
 
 def listed_choices(description: str) -> list[str]:
