@@ -62,7 +62,7 @@ def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: 
     level_index = PRIORITIES.index(level)
     steps = amount // step
     gap = max(1, steps // LIMITS_PER_AMOUNT)
-    down, up = steps - stream.integer(0, 2 * gap), steps + stream.integer(1, 4 * gap)
+    down, up = steps - stream.integer(0, 2 * gap), steps + stream.integer(gap, 4 * gap)
     below: list[int] = []
     above: list[int] = []
     for _ in range(level_index):
