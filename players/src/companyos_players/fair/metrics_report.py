@@ -21,8 +21,8 @@ from companyos_players.worker import Worker
 
 FACTORS = {
     "cents": Fraction(100),
-    "thousand EUR": Fraction(1, 1000),
-    "per mille": Fraction(10),
+    "thousands of EUR": Fraction(1, 1000),
+    "parts per thousand": Fraction(10),
     "basis points": Fraction(100),
     "fractions of one": Fraction(1, 100),
 }

@@ -21,12 +21,19 @@ from companyos_gateway.scenarios.metrics_report.documents import (
 )
 
 UNITS = {
-    "amount_unit": {"cents": Fraction(100), "thousand EUR": Fraction(1, 1000)},
-    "share_unit": {"per mille": Fraction(10), "basis points": Fraction(100), "fractions of one": Fraction(1, 100)},
+    "amount_unit": {"cents": Fraction(100), "thousands of EUR": Fraction(1, 1000)},
+    "share_unit": {
+        "parts per thousand": Fraction(10),
+        "basis points": Fraction(100),
+        "fractions of one": Fraction(1, 100),
+    },
 }
 """The units of amounts and of percentages, with the factor of a value in EUR or in percent."""
 
-MOST_FAILURES = (3, 4)
+NAMED_BY = {True: "the name of the service", False: "the vendor ID"}
+"""How an answer names a subject, by whether it is a service."""
+
+MOST_FAILURES, FEWER_FAILURES = (3, 4), 2
 CITED_BY_ID = 0.4
 
 
@@ -120,7 +127,8 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         metrics = add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
         before, day = add_past(build.child("past"), metrics[0], topic) if "before" in keys else (0.0, "")
-        texts = [stream.choice(words["asked"][key]).format(limit=limit, unit=topic.unit, day=day) for key in keys]
+        slots = {"limit": limit, "unit": topic.unit, "day": day, "named": NAMED_BY[topic is ERRORS]}
+        texts = [stream.choice(words["asked"][key]).format(**slots) for key in keys]
         questions = dict(zip(stream.choice(words["answers"]), texts, strict=False))
         about = topic.key, subjects[0].id
         return Report(
@@ -152,7 +160,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         if in_force:
             return {**facts.units, "most_failures": facts.most_failures}
         units = {name: stream.choice([one for one in UNITS[name] if one != unit]) for name, unit in facts.units.items()}
-        return {**units, "most_failures": stream.integer(1, 2)}
+        return {**units, "most_failures": FEWER_FAILURES}
 
     def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Declare the answers, or report a metric that is not available."""
