@@ -92,7 +92,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
 
         class_level = 2 if case is Ground.CRITICAL else stream.integer(0, 2)
         severity_level = 3 if case is Ground.CRITICAL else stream.integer(0, 2 if class_level == 2 else 3)
-        base, step, total = 5 * stream.integer(30, 48), 5 * stream.integer(2, 4), 5 * stream.integer(100, 110)
+        base, step, total = (10 * stream.integer(*tens) for tens in ((15, 24), (1, 2), (50, 55)))
         spare = 0 if case is Variant.SHORTENED else stream.integer(1, 20)
         first_day = build.working_day(2, 12)
         last_day = _after(first_day, base - step * (severity_level + class_level) - spare - 1)
@@ -159,7 +159,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         """
         controls = {one["name"]: stream.choice(one["controls"]) for one in self.texts()["rules"]}
         controls[facts.record.fields["rule"]] = facts.review.fields["control"] if in_force else facts.other_control
-        less = 0 if in_force else 5 * stream.integer(5, 7)
+        less = 0 if in_force else 10 * stream.integer(3, 4)
         durations = {name: days - less * name.startswith("longest") for name, days in facts.durations.items()}
         age_days = (facts.first_day - date.fromisoformat(facts.review.fields["reviewed_on"])).days
         is_outdated = (facts.ground is Ground.OUTDATED_REVIEW) is in_force
@@ -169,10 +169,18 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         return {
             **{f"{name}_control": control for name, control in controls.items()},
             **durations,
-            "review_days": age_days + (-stream.integer(1, 10) if is_outdated else stream.integer(0, 15)),
+            "review_days": 5 * ((age_days - 1) // 5 if is_outdated else age_days // 5 + stream.integer(1, 3)),
             "most_earlier": count if count and is_reached else max(count, 1) + stream.integer(1, 2),
             **{f"{name}_priority": one for name, one in priorities.items()},
         }
+
+    def policy_body(self, facts: Waiver, figures: kit.Figures) -> str:
+        """Return the text with the sentence on priorities, which names severities of the same priority together."""
+        names: dict[str, list[str]] = {}
+        for severity in kit.PRIORITIES:
+            names.setdefault(figures[f"{severity}_priority"], []).append(severity)
+        *parts, last = [f"{priority} if it is {' or '.join(found)}" for priority, found in names.items()]
+        return super().policy_body(facts, figures).replace("PRIORITIES", f"{', '.join(parts)} and {last}")
 
     def priority(self, facts: Waiver, figures: kit.Figures, drawn: kit.Priority) -> kit.Priority:
         """Return the priority for the severity of the finding."""
