@@ -14,8 +14,8 @@ from companyos_gateway.scenarios.handbook_update.documents import (
     add_page,
 )
 
-PRIORITY_STEP = 5
-"""Limits of readers are multiples of this."""
+PRIORITY_STEP, CONSENT_STEP = 20, 10
+"""Limits of priorities and of consent are multiples of these."""
 
 
 class HandbookUpdate(kit.DeclaredScenario[Page]):
@@ -52,11 +52,12 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
         """Draw the limits of priorities and of consent; another version decides otherwise about the consent."""
         fewest, most = READERS
         asks_consent = facts.needs_consent == in_force
-        consent_range = (fewest // 2, facts.readers) if asks_consent else (facts.readers + 1, most + 50)
+        lowest, highest = (fewest // 2, facts.readers) if asks_consent else (facts.readers + 1, most + 50)
+        consent = stream.integer(-(-lowest // CONSENT_STEP), highest // CONSENT_STEP) * CONSENT_STEP
         return {
             **kit.priority_limits(stream, facts.readers, priority, step=PRIORITY_STEP, unit="_readers"),
             "publishable_class": PUBLISHABLE_CLASS,
-            "consent_from_readers": stream.integer(*consent_range),
+            "consent_from_readers": consent,
         }
 
     def deputies(self, build: kit.BuildContext, facts: Page, request: kit.Request) -> set[str]:

@@ -140,6 +140,7 @@ def add_offer(build: kit.BuildContext) -> Offer:
     elsewhere = [one for one in staff.active() if one.team_id not in (team["id"], PEOPLE, kit.EXECUTIVE)]
     candidate = stream.choice([one for one in elsewhere if not one.roles]) if variant is Variant.INTERNAL else None
     rules = {name: stream.integer(*limits) for name, limits in RULES.items()}
+    rules["check_valid_days"] -= rules["check_valid_days"] % 5
     exempt = (grade + 1, GRADES[-1] + 1) if ground is Ground.FROZEN else (GRADES[0], grade)
     rules["exempt_from_grade"] = stream.integer(*exempt)
     band_max = stream.choice(LOWEST_BAND_CENTS) + CENTS_PER_GRADE * (grade - GRADES[0])
