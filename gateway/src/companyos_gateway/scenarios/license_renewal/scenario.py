@@ -13,6 +13,9 @@ TYPE_KEY, METRIC_KEY = "licence_renewal", "licence_days_left"
 DAYS_LEFT, MANY_DAYS_LEFT = (32, 60), (100, 300)
 """Days left of a licence that may be renewed, which is more than its ticket has time, and of one that may not yet."""
 
+WINDOW_STEP = 5
+"""The days left from which on a licence may be renewed are a multiple of this."""
+
 FEWEST_DAYS, MOST_DAYS = 5, MANY_DAYS_LEFT[1]
 TERMS, CAPS, SEATS = (365, 730, 1095), (180, 270, 360), (40, 120)
 EDITIONS = ("team", "business", "enterprise")
@@ -155,8 +158,10 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
         left, longest = facts.days_left, MOST_DAYS - 20
         if (facts.ground is RefusalGround.TOO_EARLY) is in_force:
             window = min(stream.integer(DAYS_LEFT[0] - 12, left - 1), longest)
+            window -= window % WINDOW_STEP
         else:
             window = stream.integer(left, max(left, longest))
+            window += -window % WINDOW_STEP
         limits = kit.priority_limits(stream, facts.amount_cents, priority, step=STEPS_CENTS[facts.role])
         cap = {"longest_term_days": facts.longest_term_days} if facts.longest_term_days else {}
         return {"window_days": window, **limits, **cap}

@@ -19,6 +19,9 @@ from companyos_gateway.scenarios.quarter_close.documents import (
 STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 20_000, kit.Role.CFO: 400_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
+EXPENSE_STEP = 5_000
+"""The limit of expenses, in cents, is a multiple of this."""
+
 CONTROLLER_LIMIT_CENTS = (3_700_000, 4_400_000)
 """Up to here a finance controller decides; what the CFO decides about comes to more."""
 
@@ -73,7 +76,7 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         world, stream = build.world, build.stream
         ground = build.draw_ground(RefusalGround)
         variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
-        tolerance, expense_limit = stream.integer(2, 5), kit.rounded_amount(stream, 30_000, 60_000)
+        tolerance, expense_limit = stream.integer(2, 5), EXPENSE_STEP * stream.integer(6, 12)
         quarter = Quarter.ended_before(world.ticket_slots[self.team][0].created_at.date())
         documents = Documents(build.child("documents"), quarter, role, self.texts())
         line, is_over = documents.budget_line(), ground is RefusalGround.OVERSPENT
