@@ -21,7 +21,7 @@ FRAUD = "fraud_suspected"
 STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 10_000, kit.Role.CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
-QUIET_DAYS = (52, 64)
+QUIET_DAYS = (55, 65)
 SHORT_QUIET_DAYS = (5, 15)
 """Days that must lie between two changes: more, or fewer, than before a change that is too soon."""
 
@@ -76,7 +76,7 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
     def figures(self, facts: Letter, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and two periods; those of another version end before or after the change."""
         step, is_too_soon = STEPS_CENTS[facts.role], facts.ground is RefusalGround.TOO_SOON
-        quiet_days = stream.integer(*QUIET_DAYS)
+        quiet_days = stream.integer(*QUIET_DAYS) // 5 * 5
         if not in_force and is_too_soon:
             quiet_days = stream.integer(*SHORT_QUIET_DAYS)
         elif not in_force and facts.last_change_days is not None:
