@@ -154,6 +154,6 @@ def _noun(description: str) -> str:
 
 
 def _entry(name: str, kind: FieldKind) -> str:
-    """Return the name of a record's field in a sentence, such as "end date" or "seats figure"."""
+    """Return the name of a record's field in a sentence, such as "end date", "seats" or "budget figure"."""
     words = "end date" if name == "ends_on" else name.removesuffix("_cents").replace("_", " ")
-    return f"{words} figure" if kind in (FieldKind.AMOUNT, FieldKind.NUMBER) else words
+    return f"{words} figure" if kind is FieldKind.AMOUNT else words
