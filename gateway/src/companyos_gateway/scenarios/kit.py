@@ -81,6 +81,8 @@ from companyos_gateway.scenarios.blocks.metrics import (
     choose_sources,
     draw_other_value,
     draw_stale_value,
+    fail_refreshes,
+    lookalike_metric,
 )
 from companyos_gateway.scenarios.blocks.pending_requests import (
     PENDING_EXPIRES_AFTER_MINUTES,
@@ -314,12 +316,14 @@ __all__ = [
     "draw_reporter",
     "draw_stale_value",
     "draw_vendor",
+    "fail_refreshes",
     "field_spec",
     "file_request",
     "is_working_day",
     "leads_and_finance",
     "limit_step",
     "load_texts",
+    "lookalike_metric",
     "members_without_role",
     "number_requests",
     "person_shown",

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.metrics import CUMULATIVE, draw_metric, source_of
-from companyos_gateway.world.seed_documents.datahub import MetricRow, RefreshPlanRow, SourceRow
+from companyos_gateway.world.seed_documents.datahub import (
+    MetricRow,
+    RecordRow,
+    RefreshOutcome,
+    RefreshPlanRow,
+    SourceRow,
+    VendorRow,
+)
 from companyos_shared.streams import Stream
 
 PIPELINE_ERRORS = (
@@ -30,6 +38,8 @@ FINER_UNITS = {"days": ("hours", 24), "percent": ("per mille", 10)}
 
 TENTHS = 10
 
+EntityT = TypeVar("EntityT", VendorRow, RecordRow)
+
 
 @dataclass(frozen=True)
 class MetricSources:
@@ -46,6 +56,13 @@ class LookalikeMetric:
     subject: str
     title: str
     draw_value: Callable[[Stream], int]
+
+
+def lookalike_metric(
+    entity: EntityT | None, title: Callable[[EntityT], str], draw_value: Callable[[Stream], int]
+) -> LookalikeMetric | None:
+    """Return the metric of a vendor or record with nearly the same name; None without one."""
+    return None if entity is None else LookalikeMetric(subject=entity.id, title=title(entity), draw_value=draw_value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +110,9 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
     as_of = _draw_timestamp(world, stream, authority, is_stale=is_stale)
     metric = _add(world, stream, plan, (plan.subject, plan.title), authority, value=first, as_of=as_of)
     failing = stream.integer(1, 2) if Kind.FAILED_PIPELINE in kinds else 0
-    _plan_refreshes(world, stream, metric, plan, failing=failing)
     if failing:
-        authority.pipeline_state = "failed"
+        fail_refreshes(world, stream, authority, metric.id, failing)
+    _plan_refresh(world, metric.id, failing + 1, value=float(plan.value))
     others = []
     if Kind.CONFLICTING_SOURCES in kinds:
         rival = stream.choice(plan.sources.other_sources)
@@ -118,6 +135,15 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
         failing_refreshes=failing,
         per_unit=per_unit,
     )
+
+
+def fail_refreshes(world: WorldBuilder, stream: Stream, source: SourceRow, metric_id: str, count: int) -> None:
+    """Let the pipeline of a source fail, and the next `count` refreshes of a metric; later ones are not planned."""
+    source.pipeline_state = "failed"
+    datahub = world.datahub
+    datahub.refresh_plans = [row for row in datahub.refresh_plans if row.metric_id != metric_id]
+    for n in range(1, count + 1):
+        _plan_refresh(world, metric_id, n, error=stream.choice(PIPELINE_ERRORS))
 
 
 def draw_stale_value(stream: Stream, key: str, value: int, low: int, high: int) -> int:
@@ -188,17 +214,11 @@ def _add(
     )
 
 
-def _plan_refreshes(world: WorldBuilder, stream: Stream, metric: MetricRow, plan: MetricPlan, *, failing: int) -> None:
-    """Plan the refreshes up to the first that succeeds."""
-    for n in range(1, failing + 2):
-        fails = n <= failing
-        world.datahub.refresh_plans.append(
-            RefreshPlanRow(
-                id=f"plan-{metric.id}-{n}",
-                metric_id=metric.id,
-                n=n,
-                outcome="failed" if fails else "succeeded",
-                value=None if fails else float(plan.value),
-                error=stream.choice(PIPELINE_ERRORS) if fails else None,
-            )
-        )
+def _plan_refresh(
+    world: WorldBuilder, metric_id: str, n: int, *, value: float | None = None, error: str | None = None
+) -> None:
+    """Plan that the n-th refresh brings the value, or fails with the error."""
+    outcome: RefreshOutcome = "succeeded" if error is None else "failed"
+    plan_id = f"plan-{metric_id}-{n}"
+    row = RefreshPlanRow(id=plan_id, metric_id=metric_id, n=n, outcome=outcome, value=value, error=error)
+    world.datahub.refresh_plans.append(row)

@@ -336,7 +336,7 @@ def add_index(build: kit.BuildContext, contract: Contract) -> kit.MetricSpec:
     """Add the vendor's index; an old value and what another source says are of another tier or side."""
     world, stream = build.world, build.stream
     sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
-    risk, vendor, lookalike = contract.risk, contract.vendor, contract.lookalike
+    risk, vendor = contract.risk, contract.vendor
 
     def elsewhere(own: kit.Stream) -> int:
         others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
@@ -354,8 +354,6 @@ def add_index(build: kit.BuildContext, contract: Contract) -> kit.MetricSpec:
         value=risk.index,
         draw_stale_value=elsewhere,
         draw_conflicting_value=elsewhere,
-        lookalike=None
-        if lookalike is None
-        else kit.LookalikeMetric(subject=lookalike.id, title=title(lookalike), draw_value=elsewhere),
+        lookalike=kit.lookalike_metric(contract.lookalike, title, elsewhere),
     )
     return kit.add_task_metric(world, stream, plan, build.kinds)

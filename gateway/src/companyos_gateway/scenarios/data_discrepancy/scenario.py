@@ -238,9 +238,6 @@ def _add_readings(
     def title(vendor: kit.VendorRow) -> str:
         return topic.title.format(vendor=vendor.legal_name)
 
-    lookalike = None
-    if (other := figure.lookalike) is not None:
-        lookalike = kit.LookalikeMetric(subject=other.id, title=title(other), draw_value=draw_other)
     plan = kit.MetricPlan(
         key=topic.key,
         subject=figure.vendor.id,
@@ -250,7 +247,7 @@ def _add_readings(
         value=value,
         draw_stale_value=lambda own: but_wrong(kit.draw_stale_value(own, topic.key, value, low, high)),
         draw_conflicting_value=draw_other,
-        lookalike=lookalike,
+        lookalike=kit.lookalike_metric(figure.lookalike, title, draw_other),
     )
     metric = kit.add_task_metric(world, stream, plan, build.kinds - {kit.Kind.CONFLICTING_SOURCES})
     rival, third = stream.shuffled(sources.other_sources)

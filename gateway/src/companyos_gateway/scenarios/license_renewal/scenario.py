@@ -175,7 +175,7 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
 
     def complete(self, build: kit.BuildContext, facts: Licence, policy: kit.PolicyRow, slot: kit.KeySlot) -> Licence:
         """Add the days left; other sources see them on the other side of the window."""
-        window, left, lookalike = policy.parameters["window_days"], facts.days_left, facts.lookalike
+        window, left = policy.parameters["window_days"], facts.days_left
         inside, outside = (FEWEST_DAYS, window), (window + 1, MOST_DAYS)
         is_early = facts.ground is RefusalGround.TOO_EARLY
         stale = inside if is_early else (FEWEST_DAYS, MOST_DAYS)
@@ -189,12 +189,8 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
             value=left,
             draw_stale_value=lambda own: kit.draw_other_value(own, left, *stale),
             draw_conflicting_value=lambda own: own.integer(*(inside if is_early else outside)),
-            lookalike=None
-            if lookalike is None
-            else kit.LookalikeMetric(
-                subject=lookalike.id,
-                title=_metric_title(lookalike),
-                draw_value=lambda own: kit.draw_other_value(own, left, FEWEST_DAYS, MOST_DAYS),
+            lookalike=kit.lookalike_metric(
+                facts.lookalike, _metric_title, lambda own: kit.draw_other_value(own, left, FEWEST_DAYS, MOST_DAYS)
             ),
         )
         return replace(facts, metric=kit.add_task_metric(build.world, build.stream, plan, build.kinds))

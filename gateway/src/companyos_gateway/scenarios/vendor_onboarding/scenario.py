@@ -192,7 +192,6 @@ def _score_plan(build: kit.BuildContext, facts: Onboarding, minimum: int) -> kit
     value = stream.integer(*(below if facts.must_refuse else above))
     other_side = above if facts.must_refuse else below
     stale = above if facts.must_refuse else (LOWEST_SCORE, HIGHEST_SCORE)
-    lookalike = facts.lookalike
     return kit.MetricPlan(
         key=METRIC_KEY,
         subject=facts.vendor.id,
@@ -202,12 +201,8 @@ def _score_plan(build: kit.BuildContext, facts: Onboarding, minimum: int) -> kit
         value=value,
         draw_stale_value=lambda own: kit.draw_other_value(own, value, *stale),
         draw_conflicting_value=lambda own: own.integer(*other_side),
-        lookalike=None
-        if lookalike is None
-        else kit.LookalikeMetric(
-            subject=lookalike.id,
-            title=_title(lookalike),
-            draw_value=lambda own: kit.draw_other_value(own, value, LOWEST_SCORE, HIGHEST_SCORE),
+        lookalike=kit.lookalike_metric(
+            facts.lookalike, _title, lambda own: kit.draw_other_value(own, value, LOWEST_SCORE, HIGHEST_SCORE)
         ),
     )
 
