@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.metrics_report.documents import (
-    DELIVERY,
-    ERRORS,
-    SPEND,
-    RefusalGround,
-    Subject,
-    add_metrics,
-    add_past,
-    draw_subjects,
-)
 
 UNITS = {
     "amount_unit": {"cents": Fraction(100), "thousands of EUR": Fraction(1, 1000)},
@@ -30,11 +22,12 @@ UNITS = {
 }
 """The units of amounts and of percentages, with the factor of a value in EUR or in percent."""
 
-NAMED_BY = {True: "the name of the service", False: "the vendor ID"}
-"""How an answer names a subject, by whether it is a service."""
+SLA_MINUTES = (240, 360, 480)
+"""Lower bounds of the authority's freshness SLA, so that all metrics of a report can be fresh at once."""
 
-MOST_FAILURES, FEWER_FAILURES = (3, 4), 2
-CITED_BY_ID = 0.4
+MOST_FAILURES, PLANNED_FAILURES = (3, 4), 9
+CITED_BY_ID, ALSO_STALE = 0.4, 0.6
+SHORT_MAINTENANCE, SHORT_MINUTES, LONG_DAYS = 0.35, (60, 400), (8, 12)
 
 
 class Variant(StrEnum):
@@ -57,13 +50,38 @@ CONTENTS = {
 """The number of metrics in a report, and its questions by their keys in `asked` of texts.toml."""
 
 
+class RefusalGround(StrEnum):
+    """Why a report cannot be made."""
+
+    MAINTENANCE = "maintenance"
+    FAILING = "failing"
+    NO_AUTHORITY = "no_authority"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A kind of metric; `low` and `high` bound it in its own unit."""
+
+    key: str
+    title: str
+    unit: str
+    other_keys: tuple[str, str]
+    low: int
+    high: int
+
+
+SPEND = Topic("spend_to_date", "Spend with {} this year", "EUR", ("delivery_score", "risk_index"), 2_000, 400_000)
+DELIVERY = Topic("delivery_score", "Delivery score of {}", "percent", ("risk_index", "spend_to_date"), 30, 95)
+ERRORS = Topic("error_rate", "Error rate of {}", "percent", ("risk_index", "delivery_score"), 2, 40)
+"""The topic about services; the others are about vendors."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """A request for values of metrics."""
 
     variant: Variant
     ground: RefusalGround | None
-    subjects: Sequence[Subject]
     metrics: tuple[kit.MetricSpec, ...]
     source_ids: tuple[str, ...]
     """The sources that measure the first metric."""
@@ -71,11 +89,10 @@ class Report:
     before: float
     """The value of the first metric on an earlier day; 0 if no question is about it."""
     questions: Mapping[str, str]
-    """The questions by the names of their answers."""
+    """The keys of the questions by the names of their answers."""
     slots: Mapping[str, str]
-    units: Mapping[str, str]
-    """The units that the policy in force requires, by its figures."""
-    most_failures: int
+    figures: kit.Figures
+    """The figures of the policy in force: the units, and the number of failed refreshes."""
 
 
 class MetricsReport(kit.DeclaredScenario[Report]):
@@ -118,37 +135,41 @@ class MetricsReport(kit.DeclaredScenario[Report]):
 
     def draw(self, build: kit.BuildContext) -> Report:
         """Add the metrics, and draw the questions about them."""
-        stream, words = build.stream, self.texts()
+        stream, words, has_lookalike = build.stream, self.texts(), kit.Kind.SIMILAR_NAMES in build.kinds
         ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
-        topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, ERRORS]
-        topic = stream.choice([one for one in topics if one is not ERRORS or kit.Kind.SIMILAR_NAMES not in build.kinds])
-        count, keys = CONTENTS[variant]
-        subjects, lookalike = draw_subjects(build, topic, count)
-        metrics = add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
+        topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, *([] if has_lookalike else [ERRORS])]
+        topic, (count, keys) = stream.choice(topics), CONTENTS[variant]
+        subjects, lookalike = _draw_subjects(build, topic, count)
+        metrics = _add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
+        first, datahub = metrics[0], build.world.datahub
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
-        before, day = add_past(build.child("past"), metrics[0], topic) if "before" in keys else (0.0, "")
-        slots = {"limit": limit, "unit": topic.unit, "day": day, "named": NAMED_BY[topic is ERRORS]}
-        texts = [stream.choice(words["asked"][key]).format(**slots) for key in keys]
-        questions = dict(zip(stream.choice(words["answers"]), texts, strict=False))
-        about = topic.key, subjects[0].id
+        before, day = _add_past(build.child("past"), first, topic) if "before" in keys else (0.0, "")
+        texts = [stream.choice(words["asked"][key]).format(limit=limit, unit=topic.unit, day=day) for key in keys]
+        names = stream.choice(words["answers"])[: len(keys)]
+        about = stream.choice(words["topic"][topic.key])
+        is_by_id = [stream.chance(CITED_BY_ID) and not has_lookalike for _ in subjects]
+        cited = [one if by_id else name for by_id, (one, name) in zip(is_by_id, subjects.items(), strict=True)]
         return Report(
             variant=variant,
             ground=ground,
-            subjects=subjects,
             metrics=metrics,
-            source_ids=tuple(row.source_id for row in build.world.datahub.metrics if (row.key, row.subject) == about),
+            source_ids=tuple(
+                row.source_id for row in datahub.metrics if (row.key, row.subject) == (first.key, first.subject)
+            ),
             limit=limit,
             before=before,
-            questions=questions,
+            questions=dict(zip(names, keys, strict=True)),
             slots={
-                "topic": stream.choice(words["topic"][topic.key]),
-                "subjects": "\n".join(_cited(build, subjects)),
-                "questions": "\n".join(f"- `{name}`: {text}" for name, text in questions.items()),
-                "metric": metrics[0].metric_id,
-                "source": metrics[0].source_id,
+                "topic": about,
+                "subjects": "\n".join(f"({place}) {subject}" for place, subject in enumerate(cited, start=1)),
+                "questions": "\n".join(f"- `{name}`: {text}" for name, text in zip(names, texts, strict=True)),
+                "metric": first.metric_id,
+                "source": first.source_id,
             },
-            units={name: stream.choice(list(units)) for name, units in UNITS.items()},
-            most_failures=stream.integer(*MOST_FAILURES),
+            figures={
+                **{name: stream.choice(list(units)) for name, units in UNITS.items()},
+                "most_failures": stream.integer(*MOST_FAILURES),
+            },
         )
 
     def slots(self, facts: Report) -> Mapping[str, str]:
@@ -158,46 +179,35 @@ class MetricsReport(kit.DeclaredScenario[Report]):
     def figures(self, facts: Report, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Return the units and the failures; another version requires other units and gives up sooner."""
         if in_force:
-            return {**facts.units, "most_failures": facts.most_failures}
-        units = {name: stream.choice([one for one in UNITS[name] if one != unit]) for name, unit in facts.units.items()}
-        return {**units, "most_failures": FEWER_FAILURES}
+            return facts.figures
+        units = {name: [one for one in units if one != facts.figures[name]] for name, units in UNITS.items()}
+        return {
+            **{name: stream.choice(others) for name, others in units.items()},
+            "most_failures": stream.integer(1, 2),
+        }
 
     def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Declare the answers, or report a metric that is not available."""
-        first, refusal, subjects = kit.MetricChecks(facts.metrics[0]), None, list[str]()
+        first, act = kit.MetricChecks(facts.metrics[0]), None
         known = [first.earlier_value_fact(facts.before)] if facts.before else []
-        if facts.ground is RefusalGround.NO_AUTHORITY:
-            refusal = kit.Refusal("requirement_not_met", kit.policy_refs(policy))
-            subjects = [name for one in facts.metrics for name in (one.metric_id, *one.other_metric_ids)]
-            known = list(map(kit.authority_shown, facts.source_ids))
-        elif facts.ground is not None:
-            refusal = kit.Refusal("data_unavailable", (first.spec.source_id,))
-            is_failing = facts.ground is RefusalGround.FAILING
-            subjects = [
-                one.metric_id for one in facts.metrics if one == first.spec or (one.is_stale and not is_failing)
-            ]
-            failures = policy.parameters["most_failures"]
-            known = [first.failures_fact(failures) if is_failing else first.maintenance_fact()]
-        outcome = kit.Outcome(
-            metrics=facts.metrics,
-            answers=_answers(facts, policy),
-            act=_report_missing(subjects, refusal) if refusal else None,
-            facts=tuple(known),
-        )
+        refusal = kit.Refusal("data_unavailable", (first.spec.source_id,)) if facts.ground else None
+        subjects = [one.metric_id for one in facts.metrics if one.is_stale]
+        match facts.ground:
+            case RefusalGround.MAINTENANCE:
+                known = [first.maintenance_fact()]
+            case RefusalGround.FAILING:
+                subjects = [first.spec.metric_id]
+                known = [first.failures_fact(policy.parameters["most_failures"])]
+            case RefusalGround.NO_AUTHORITY:
+                refusal = kit.Refusal("requirement_not_met", kit.policy_refs(policy))
+                subjects = [name for one in facts.metrics for name in (one.metric_id, *one.other_metric_ids)]
+                known = [kit.authority_shown(one) for one in facts.source_ids]
+        if refusal:
+            issue = kit.IssueReportGoal(kind="missing", subjects=frozenset(subjects), refusal=refusal)
+            act = kit.IssueReported(issue, milestone="reason_recorded")
+        outcome = kit.Outcome(metrics=facts.metrics, answers=_answers(facts, policy), act=act, facts=tuple(known))
         struck = {kit.Kind.SIMILAR_NAMES: first.spec.subject}
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
-
-
-def _report_missing(subjects: Sequence[str], refusal: kit.Refusal) -> kit.IssueReported:
-    issue = kit.IssueReportGoal(kind="missing", subjects=frozenset(subjects), refusal=refusal)
-    return kit.IssueReported(issue, milestone="reason_recorded")
-
-
-def _cited(build: kit.BuildContext, subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield the lines that name the subjects: by their names where something has a similar name."""
-    for place, subject in enumerate(subjects, start=1):
-        is_by_id = build.stream.chance(CITED_BY_ID) and kit.Kind.SIMILAR_NAMES not in build.kinds
-        yield f"({place}) {subject.id if is_by_id else subject.name}"
 
 
 def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
@@ -211,14 +221,109 @@ def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
     rules: dict[str, kit.AnswerRule] = {
         "first": lambda values: converted(values[0]),
         "second": lambda values: converted(values[1]),
-        "leader": lambda values: facts.subjects[values.index(max(values))].id,
+        "leader": lambda values: facts.metrics[values.index(max(values))].subject,
         "total": lambda values: converted(sum(values)),
         "above": lambda values: sum(value > facts.limit for value in values),
         "highest": lambda values: converted(max(values)),
         "before": lambda _values: converted(facts.before),
         "change": lambda values: converted(values[0] - facts.before),
     }
-    return {name: rules[question] for name, question in zip(facts.questions, CONTENTS[facts.variant][1], strict=True)}
+    return {name: rules[key] for name, key in facts.questions.items()}
+
+
+def _draw_subjects(build: kit.BuildContext, topic: Topic, count: int) -> tuple[dict[str, str], kit.VendorRow | None]:
+    """Draw the subjects, names by id, and a vendor whose name is similar to that of the first one if it strikes."""
+    world, stream = build.world, build.stream
+    if topic is ERRORS:
+        measured = {metric.subject for metric in world.datahub.metrics if metric.key == topic.key}
+        free = [name for name in kit.pool("data")["slots"]["service"] if name not in measured]
+        return {name: name for name in stream.sample(free, count)}, None
+    vendors = [kit.draw_vendor(world, stream, status="active") for _ in range(count)]
+    lookalike = kit.draw_namesake(world, stream, vendors[0]) if kit.Kind.SIMILAR_NAMES in build.kinds else None
+    return {vendor.id: vendor.legal_name for vendor in vendors}, lookalike
+
+
+def _add_metrics(
+    build: kit.BuildContext,
+    topic: Topic,
+    subjects: Mapping[str, str],
+    lookalike: kit.VendorRow | None,
+    ground: RefusalGround | None,
+) -> tuple[kit.MetricSpec, ...]:
+    """Add a metric of each subject with what strikes it; the first one is not available if there is a ground."""
+    world, stream = build.world, build.stream
+    sources = kit.choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
+    authority = sources.authority
+    authority.freshness_sla_minutes = max(authority.freshness_sla_minutes, stream.choice(SLA_MINUTES))
+    values = stream.distinct(topic.low, topic.high - 1, len(subjects))
+
+    def title(vendor: kit.VendorRow) -> str:
+        return topic.title.format(vendor.legal_name)
+
+    def draw_higher(own: kit.Stream) -> int:
+        """Draw a value of another source or of the lookalike: higher than any of the topic."""
+        return topic.high + own.integer(1, topic.low if topic is SPEND else min(topic.low, 100 - topic.high))
+
+    metrics = list[kit.MetricSpec]()
+    for place, (subject, name) in enumerate(subjects.items()):
+        own, kinds = stream.child("metric", place), build.kinds
+        is_also_stale = own.chance(ALSO_STALE)
+        if place > 0:
+            kinds -= {kit.Kind.FAILED_PIPELINE} if is_also_stale else {kit.Kind.FAILED_PIPELINE, kit.Kind.STALE_METRIC}
+        elif ground is not None:
+            is_unknown = ground is RefusalGround.NO_AUTHORITY
+            kinds |= {kit.Kind.CONFLICTING_SOURCES if is_unknown else kit.Kind.STALE_METRIC}
+        plan = kit.MetricPlan(
+            key=topic.key,
+            subject=subject,
+            title=topic.title.format(name),
+            unit=topic.unit,
+            sources=sources,
+            value=values[place],
+            draw_stale_value=partial(
+                kit.draw_stale_value, key=topic.key, value=values[place], low=topic.low, high=topic.high
+            ),
+            draw_conflicting_value=draw_higher,
+            lookalike=kit.lookalike_metric(None if metrics else lookalike, title, draw_higher),
+        )
+        metrics.append(kit.add_task_metric(world, own, plan, kinds))
+    _strike_source(build.child("source"), authority, metrics[0], ground)
+    return tuple(metrics)
+
+
+def _strike_source(
+    build: kit.BuildContext, authority: kit.SourceRow, metric: kit.MetricSpec, ground: RefusalGround | None
+) -> None:
+    """Make the metric unavailable; without a ground, its source may be in maintenance for some hours."""
+    world, stream = build.world, build.stream
+    is_short = ground is None and metric.is_stale and stream.chance(SHORT_MAINTENANCE)
+    if is_short or ground is RefusalGround.MAINTENANCE:
+        authority.maintenance_from = world.started_at - timedelta(minutes=stream.integer(30, 300))
+        ends_at = world.started_at + timedelta(minutes=stream.integer(*SHORT_MINUTES))
+        authority.maintenance_to = ends_at if is_short else kit.closing_time(build.working_day(*LONG_DAYS))
+    elif ground is RefusalGround.NO_AUTHORITY:
+        authority.authoritative_for.remove(metric.key)
+    elif ground is RefusalGround.FAILING:
+        kit.fail_refreshes(world, stream, authority, metric.metric_id, PLANNED_FAILURES)
+
+
+def _add_past(build: kit.BuildContext, metric: kit.MetricSpec, topic: Topic) -> tuple[float, str]:
+    """Add the value of a metric on a day before all that is known of it; return it in the topic's unit, and the day."""
+    datahub, stream = build.world.datahub, build.stream
+    now = next(row.value for row in datahub.metrics if row.id == metric.metric_id)
+    known = [row for row in datahub.metric_values if row.metric_id == metric.metric_id]
+    if topic is SPEND:  # it never falls
+        lowest = int(min(now, *(row.value for row in known)) / metric.per_unit)
+        value, step = stream.integer(lowest // 2, lowest - 1), -1
+    else:
+        value, step = kit.draw_other_value(stream, int(metric.value), topic.low, topic.high), 1
+    day = min(row.as_of for row in known).date() - timedelta(days=stream.integer(3, 9))
+    at = kit.draw_office_time(stream, day)
+    earlier = at - timedelta(days=stream.integer(4, 20)), value + step * stream.integer(1, 9)
+    for as_of, one in ((at, value), earlier):
+        row = kit.MetricValueRow(id="", metric_id=metric.metric_id, value=float(one * metric.per_unit), as_of=as_of)
+        datahub.metric_values.append(row)
+    return float(value), day.isoformat()
 
 
 SCENARIO = MetricsReport()
