@@ -11,7 +11,9 @@ from typing import cast
 
 from companyos_gateway.scenarios import kit
 
-OWNER_TYPE, PRIVILEGED_TYPE = "access_grant", "privileged_access"
+ROLES = {"access_grant": kit.Role.TEAM_LEAD, "privileged_access": kit.Role.SECURITY_LEAD}
+"""The role that decides about each type."""
+
 CLASSES = ("internal", "confidential", "restricted")
 PRIORITY_SCALES = tuple(combinations(kit.PRIORITIES, len(CLASSES)))
 """Priorities that a policy may give to the classes: the stricter the class, the higher its priority."""
@@ -99,6 +101,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
 
     name, team, topic, max_steps = "access_request", "workplace", "access", 140
     tags, duplicate_tags = ("access",), ("access", "request")
+    alternative_types = ROLES
     held_out = frozenset({Variant.OWN_SYSTEM.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset()
@@ -209,10 +212,11 @@ class AccessRequest(kit.DeclaredScenario[Access]):
     def solution(self, facts: Access, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the level and term of the policy, or refuse."""
         grant_id, person_id, earlier = facts.record.id, facts.person.id, facts.earlier
+        type_key = "privileged_access" if facts.is_privileged else "access_grant"
         request = kit.Request(
-            type_key=PRIVILEGED_TYPE if facts.is_privileged else OWNER_TYPE,
+            type_key=type_key,
             subject=grant_id,
-            role=kit.Role.SECURITY_LEAD if facts.is_privileged else kit.Role.TEAM_LEAD,
+            role=ROLES[type_key],
             holder_ids=None if facts.is_privileged else frozenset({facts.owner.id}),
             barred_ids=frozenset({person_id}),
             fields=kit.request_fields(
@@ -242,12 +246,6 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         against_ids = (earlier.id,) if earlier else (person_id,) if facts.ground is RefusalGround.GONE else ()
         refusal = kit.refusal_for(facts.ground, policy, *against_ids)
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
-
-    def other_requests(self, request: kit.Request) -> Sequence[kit.Request]:
-        """Return the other of the two types of access approval."""
-        if request.type_key == OWNER_TYPE:
-            return [replace(request, type_key=PRIVILEGED_TYPE, role=kit.Role.SECURITY_LEAD)]
-        return [replace(request, type_key=OWNER_TYPE, role=kit.Role.TEAM_LEAD)]
 
     def deputies(self, build: kit.BuildContext, facts: Access, request: kit.Request) -> set[str]:
         """Return the heads of departments, or colleagues of the system's owner."""

@@ -116,6 +116,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     ticket_statuses: ClassVar[Sequence[Status]] = ("open", "in_progress")
     due_in: ClassVar[tuple[int, int]] = DUE_IN_WORKING_DAYS
     end_status: ClassVar[str] = "resolved"
+    alternative_types: ClassVar[Mapping[str, Role]] = {}
+    """Approval types of which a task needs one, with the roles that decide; the policy introduces all of them."""
 
     @abstractmethod
     def draw(self, build: BuildContext) -> FactsT:
@@ -186,7 +188,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
 
     def other_requests(self, request: Request) -> Sequence[Request]:
         """Return requests of further types that the policy introduces and this task does not need."""
-        return ()
+        others = {key: role for key, role in self.alternative_types.items() if key != request.type_key}
+        return [replace(request, type_key=key, role=role) for key, role in others.items()]
 
     def thresholds(self, facts: FactsT, stream: Stream, request: Request) -> Thresholds:
         """Return who decides up to which amount. By default the role of the request decides about all."""

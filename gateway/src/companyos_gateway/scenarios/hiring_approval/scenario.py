@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.hiring_approval.documents import (
@@ -29,6 +29,7 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
 
     name, team, topic, max_steps = "hiring_approval", PEOPLE, "hiring", 150
     tags, duplicate_tags, precise_citation = ("hiring", "offer"), ("hiring",), "application"
+    alternative_types = MappingProxyType({key: roles[0] for key, roles in ROLES.items()})
     held_out = frozenset({Variant.CAPPED_AND_MOVED.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     applicable = kit.buildable_kinds(
@@ -78,11 +79,6 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         """Let the CFO decide about external candidates above the limit of the HR lead."""
         *lower, highest = ROLES[request.type_key]
         return [*((facts.limit_cents, role) for role in lower), (None, highest)]
-
-    def other_requests(self, request: kit.Request) -> Sequence[kit.Request]:
-        """Return the two other types of offers."""
-        others = {key: roles[0] for key, roles in ROLES.items() if key != request.type_key}
-        return [replace(request, type_key=key, role=role) for key, role in others.items()]
 
     def deputies(self, build: kit.BuildContext, facts: Offer, request: kit.Request) -> set[str]:
         """Return the heads of departments, or colleagues of an internal candidate."""

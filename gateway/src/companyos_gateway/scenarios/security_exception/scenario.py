@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
@@ -68,6 +68,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
 
     name, team, topic, max_steps = "security_exception", "security", "security exceptions", 140
     tags, duplicate_tags = ("security", "exception"), ("security",)
+    alternative_types = ROLES
     held_out = frozenset({Variant.LIMITED_RENEWAL.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset()
@@ -225,10 +226,6 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
             subjects=(record.id, facts.finding.id, review.id),
         )
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
-
-    def other_requests(self, request: kit.Request) -> Sequence[kit.Request]:
-        """Return the other of the two types of exceptions."""
-        return [replace(request, type_key=key, role=role) for key, role in ROLES.items() if key != request.type_key]
 
 
 def _refusal(facts: Waiver) -> tuple[kit.Refusal | None, list[kit.Fact]]:
