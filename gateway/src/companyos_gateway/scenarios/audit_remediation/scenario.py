@@ -144,10 +144,6 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
             "reporter_id": facts.reporter_id,
         }
 
-    def duplicate_texts(self, facts: Audit) -> Sequence[str]:
-        """Return questions about requests of the type."""
-        return list(self.texts()["double"]["texts"])
-
     def reporter_id(self, facts: Audit) -> str:
         """Return who ordered the audit."""
         return facts.reporter_id

@@ -67,10 +67,6 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
             "reporter_id": facts.ordered_by,
         }
 
-    def duplicate_texts(self, facts: Sweep) -> list[str]:
-        """Ask about the tickets, without ordering a sweep."""
-        return list(self.texts()["asks"])
-
     def reporter_id(self, facts: Sweep) -> str:
         """Return who ordered the sweep."""
         return facts.ordered_by

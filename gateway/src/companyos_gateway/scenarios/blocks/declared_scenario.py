@@ -151,8 +151,9 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return citations
 
     def duplicate_texts(self, facts: FactsT) -> Sequence[str]:
-        """Return the possible descriptions of another ticket about the same thing."""
-        return self.citations(facts)[self.precise_citation]
+        """Return the possible descriptions of another ticket about the same thing: `asks` of texts.toml, if any."""
+        asks: list[str] | None = self.texts().get("asks")
+        return asks or self.citations(facts)[self.precise_citation]
 
     def titles(self, facts: FactsT) -> list[str]:
         """Return the possible titles of the ticket."""

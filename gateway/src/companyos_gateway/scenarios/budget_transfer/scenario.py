@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
@@ -142,10 +142,6 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             "giver_budget_cents": budget_cents,
             "giver_budget": f"{budget_cents / 100:.2f}",
         }
-
-    def duplicate_texts(self, facts: Transfer) -> Sequence[str]:
-        """Return questions about the lines."""
-        return list(self.texts()["asks"])
 
     def reporter_id(self, facts: Transfer) -> str:
         """Return who ordered the transfer: the owner of the source line, or somebody who may not."""

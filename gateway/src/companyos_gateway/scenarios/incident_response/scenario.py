@@ -67,10 +67,6 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         """Report the outage as the other reports do."""
         return {self.precise_citation: citations_of(self.texts(), facts.outage)}
 
-    def duplicate_texts(self, facts: Incident) -> list[str]:
-        """Ask about the service, without a report of its own."""
-        return list(self.texts()["asks"])
-
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version has its threshold on the other side of the error rate."""
         outage, threshold = facts.outage, facts.outage.threshold
