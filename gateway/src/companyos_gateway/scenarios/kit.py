@@ -87,6 +87,7 @@ from companyos_gateway.scenarios.blocks.metrics import (
 from companyos_gateway.scenarios.blocks.pending_requests import (
     PENDING_EXPIRES_AFTER_MINUTES,
     PendingRequest,
+    add_escalation_approvers,
     add_request,
     file_request,
     number_requests,
@@ -293,6 +294,7 @@ __all__ = [
     "add_comment",
     "add_delegation",
     "add_document",
+    "add_escalation_approvers",
     "add_history",
     "add_later_comment",
     "add_request",

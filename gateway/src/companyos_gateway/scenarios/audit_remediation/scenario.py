@@ -170,15 +170,10 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         for one in (facts.audited, *([facts.audited.lookalike()] if kit.Kind.SIMILAR_NAMES in build.kinds else [])):
             kit.replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
         barred_ids = {person_id for row in facts.escalated for person_id in (row.requester_id, row.approver_id)}
-        spec = kit.DecisionSpec(
-            type_key=facts.audited.type_key,
-            role=facts.role,
-            holder_ids=[world.staff.holders(facts.role)[0].id],
-            amount_cents=max(map(_amount, facts.escalated)),
-            deputy_candidates=kit.leads_and_finance(world) - barred_ids,
-            other_types=["access_grant", "document_publication"],
+        largest = max(map(_amount, facts.escalated))
+        chain = kit.add_escalation_approvers(
+            build, facts.audited.type_key, facts.role, amount_cents=largest, barred_ids=barred_ids
         )
-        chain = kit.add_approver_chain(world, stream.child("approvers"), spec, build.kinds)
         document_id = self._add_documents(build.child("documents"), facts)
         holder_ids = {one.id for one in world.staff.holders(facts.ordering_role)}
         is_ordered = facts.ground is not RefusalGround.NOT_ORDERED

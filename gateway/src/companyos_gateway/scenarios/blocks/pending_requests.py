@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
+    leads_and_finance,
+)
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.documents import ApprovalSubject, add_subject_record
 from companyos_gateway.world.approvals import remove_requests
@@ -21,6 +27,7 @@ from companyos_gateway.world.seed_documents.approvalflow import (
     RequestStatus,
 )
 from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
 
 PENDING_EXPIRES_AFTER_MINUTES = 60 * 24 * 60
 LONGEST_REPLY = timedelta(days=2)
@@ -109,6 +116,21 @@ def file_request(
         approver_reply=words["said"].get(status, ""),
     )
     return add_request(build.world, build.stream, request)
+
+
+def add_escalation_approvers(
+    build: BuildContext, type_key: str, role: Role, *, amount_cents: int, barred_ids: Collection[str]
+) -> ApproverChain:
+    """Add who decides about requests of a type that are escalated to a role; the amount is that of the largest one."""
+    spec = DecisionSpec(
+        type_key=type_key,
+        role=role,
+        holder_ids=[build.world.staff.holders(role)[0].id],
+        amount_cents=amount_cents,
+        deputy_candidates=leads_and_finance(build.world).difference(barred_ids),
+        other_types=["access_grant", "document_publication"],
+    )
+    return add_approver_chain(build.world, build.stream.child("approvers"), spec, build.kinds)
 
 
 def remove_pending_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:

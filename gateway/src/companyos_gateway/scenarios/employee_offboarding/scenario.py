@@ -67,16 +67,11 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
 
     def complete(self, build: kit.BuildContext, facts: Leaver, policy: kit.PolicyRow, slot: kit.KeySlot) -> Leaver:
         """Add who decides instead of the leaver, the leaver's duties, a legal hold and an exit record."""
-        world, stream = build.world, build.stream
-        spec = kit.DecisionSpec(
-            type_key=SUBJECT.type_key,
-            role=facts.role,
-            holder_ids=[world.staff.holders(facts.role)[0].id],
-            amount_cents=max(facts.amounts),
-            deputy_candidates=kit.leads_and_finance(world) - {facts.person.id, facts.lead_id},
-            other_types=["access_grant", "document_publication"],
+        world = build.world
+        barred_ids = {facts.person.id, facts.lead_id}
+        chain = kit.add_escalation_approvers(
+            build, SUBJECT.type_key, facts.role, amount_cents=max(facts.amounts), barred_ids=barred_ids
         )
-        chain = kit.add_approver_chain(world, stream.child("approvers"), spec, build.kinds)
         duties = add_duties(build.child("duties"), facts, self.texts(), chain.approver_ids)
         colleague_id = next(one for one in facts.colleague_ids if not world.staff.person(one).roles)
         for person_id in (facts.lead_id, colleague_id):
