@@ -48,16 +48,6 @@ class Variant(StrEnum):
     REPLACING = "replacing"
     OWN_SYSTEM = "own_system"
 
-    @property
-    def is_trimmed(self) -> bool:
-        """Return whether the request exceeds what the work needs."""
-        return self in (Variant.TRIMMED, Variant.TRIMMED_AND_SHORTENED)
-
-    @property
-    def is_shortened(self) -> bool:
-        """Return whether the requested term exceeds the policy."""
-        return self in (Variant.SHORTENED, Variant.TRIMMED_AND_SHORTENED)
-
 
 class RefusalGround(StrEnum):
     """Why access must be refused; the value is the policy's reason code."""
@@ -87,7 +77,7 @@ class Access:
     longest_days: int
     until: date
     """The last day of the access under the policy."""
-    earlier: kit.RecordRow | None
+    earlier: kit.RecordRow | None = None
     """The active grant that the new one replaces, or that is a ground for refusal."""
 
     @property
@@ -113,7 +103,10 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         world, stream = build.world, build.stream
         ground = build.draw_ground(RefusalGround)
         variant = stream.choice(list(Variant)) if ground is None else Variant.AS_ASKED
-        level, longest_days = _draw_level(stream, variant), TERM_STEP * stream.integer(*LONGEST_STEPS)
+        is_trimmed = variant in (Variant.TRIMMED, Variant.TRIMMED_AND_SHORTENED)
+        is_shortened = variant in (Variant.SHORTENED, Variant.TRIMMED_AND_SHORTENED)
+        levels = LEVELS[1:] if variant is Variant.REPLACING else LEVELS[:-1] if is_trimmed else LEVELS
+        level, longest_days = stream.choice(levels), stream.integer(*LONGEST_DAYS)
         system, partner, other = stream.sample(kit.pool("data")["slots"]["service"], 3)
         system_class = "restricted" if ground is RefusalGround.NOT_ADMITTED else stream.choice(CLASSES)
         owner = self._register(build, system, system_class)
@@ -124,8 +117,8 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             people = [one for one in world.staff.people if not one.is_employed(build.today) and not one.roles]
         person = owner if variant is Variant.OWN_SYSTEM else stream.choice(people)
         kit.reassign_grants(build, person.id)
-        requested = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
-        days = longest_days + stream.integer(15, 200) if variant.is_shortened else stream.integer(30, longest_days)
+        requested = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if is_trimmed else level
+        days = longest_days + stream.integer(15, 200) if is_shortened else stream.integer(30, longest_days)
         starts_on = build.working_day(2, 12)
         purposes: dict[str, list[str]] = self.texts()["purposes"]
         purpose = stream.choice([one for one, given in purposes.items() if level in given and len(given) > 1])
@@ -157,7 +150,6 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             level=level,
             longest_days=longest_days,
             until=starts_on + timedelta(days=min(days, longest_days)),
-            earlier=None,
         )
         return replace(facts, earlier=self._add_earlier(build, facts))
 
@@ -183,9 +175,8 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         scales = [scale for scale in PRIORITY_SCALES if scale[place] == priority] or PRIORITY_SCALES
         priorities = dict(zip(CLASSES, stream.choice(scales), strict=True))
         own_team, *other_teams = facts.team_names
-        excludes_own = (facts.ground is RefusalGround.NOT_ADMITTED) is in_force
         admitted = stream.sample(other_teams, ADMITTED_TEAMS)
-        if not excludes_own:
+        if (facts.ground is RefusalGround.NOT_ADMITTED) is not in_force:
             admitted[0] = own_team
         return {
             **{f"{one.value}_for": ", ".join(purposes[one]) for one in LEVELS},
@@ -211,7 +202,8 @@ class AccessRequest(kit.DeclaredScenario[Access]):
 
     def solution(self, facts: Access, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the level and term of the policy, or refuse."""
-        grant_id, person_id, earlier = facts.record.id, facts.person.id, facts.earlier
+        grant_id, person_id = facts.record.id, facts.person.id
+        earlier_ids = [facts.earlier.id] if facts.earlier else []
         type_key = "privileged_access" if facts.is_privileged else "access_grant"
         request = kit.Request(
             type_key=type_key,
@@ -234,16 +226,14 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             fields={"access_level": facts.level.value},
             reference_field="approval_ref",
         )
+        decisive = kit.record_shown(earlier_ids[0]) if earlier_ids else kit.person_shown(person_id)
         outcome = kit.Outcome(
             requests=(request,),
-            goals=(granted, kit.RecordGoal(record_id=earlier.id, state="revoked")) if earlier else (granted,),
-            facts=(
-                kit.record_shown(grant_id),
-                kit.record_shown(earlier.id) if earlier else kit.person_shown(person_id),
-            ),
-            subjects=(grant_id, earlier.id) if earlier else (grant_id,),
+            goals=(granted, *(kit.RecordGoal(record_id=one, state="revoked") for one in earlier_ids)),
+            facts=(kit.record_shown(grant_id), decisive),
+            subjects=(grant_id, *earlier_ids),
         )
-        against_ids = (earlier.id,) if earlier else (person_id,) if facts.ground is RefusalGround.GONE else ()
+        against_ids = [person_id] if facts.ground is RefusalGround.GONE else earlier_ids
         refusal = kit.refusal_for(facts.ground, policy, *against_ids)
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
@@ -293,12 +283,6 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         if facts.variant is Variant.REPLACING:
             return grant(facts.system, LEVELS[: LEVELS.index(facts.level)], later)
         return None
-
-
-def _draw_level(stream: kit.Stream, variant: Variant) -> Level:
-    if variant is Variant.REPLACING:
-        return stream.choice((Level.WRITE, Level.ADMIN))
-    return stream.choice((Level.READ, Level.WRITE) if variant.is_trimmed else LEVELS)
 
 
 def _draw_terms(stream: kit.Stream, given: Level, given_days: int) -> dict[Level, int]:

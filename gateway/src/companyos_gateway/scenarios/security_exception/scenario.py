@@ -243,12 +243,10 @@ def _refusal(facts: Waiver) -> tuple[kit.Refusal | None, list[kit.Fact]]:
         Ground.COVERED: ("duplicate", latest_first[:1]),
     }
     code, records = grounds.get(facts.ground, ("requirement_not_met", [facts.review]))
-    known = [kit.record_shown(records[0].id)]
-    if facts.ground is Ground.TOO_MANY:  # the others only have to be counted
-        known += [kit.record_shown(one.id, "state") for one in records[1:]]
-    else:
-        known += [kit.record_shown(one.id) for one in records[1:]]
-    return kit.Refusal(code, (records[0].id,)), known
+    first_id, *other_ids = (one.id for one in records)
+    column = "state" if facts.ground is Ground.TOO_MANY else "fields"  # earlier exceptions only have to be counted
+    known = [kit.record_shown(first_id), *(kit.record_shown(one, column) for one in other_ids)]
+    return kit.Refusal(code, (first_id,)), known
 
 
 def _after(day: date, days: int) -> date:
