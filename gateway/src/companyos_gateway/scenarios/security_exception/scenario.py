@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from companyos_gateway.scenarios import kit
 
@@ -154,10 +154,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         return named | {"rule": facts.record.fields["rule"], "control": facts.review.fields["control"]}
 
     def figures(self, facts: Waiver, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw controls, durations, the age of reviews, the number of exceptions, and priorities by severity.
-
-        The drawn priority has no effect: that of the ticket follows from the severity.
-        """
+        """Draw controls, durations, the age of reviews, the number of exceptions, and priorities by severity."""
         controls = {one["name"]: stream.choice(one["controls"]) for one in self.texts()["rules"]}
         controls[facts.record.fields["rule"]] = facts.review.fields["control"] if in_force else facts.other_control
         less = 0 if in_force else 10 * stream.integer(3, 4)
@@ -184,9 +181,8 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         return super().policy_body(facts, figures).replace("PRIORITIES", f"{', '.join(parts)} and {last}")
 
     def priority(self, facts: Waiver, figures: kit.Figures, drawn: kit.Priority) -> kit.Priority:
-        """Return the priority for the severity of the finding."""
-        found: kit.Priority = figures[f"{facts.finding.fields['severity']}_priority"]
-        return found
+        """Return the priority for the severity of the finding; the drawn one has no effect."""
+        return cast(kit.Priority, figures[f"{facts.finding.fields['severity']}_priority"])
 
     def solution(self, facts: Waiver, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Grant the exception until its last day and end the one that it renews, or refuse."""
