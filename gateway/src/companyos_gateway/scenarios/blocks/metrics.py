@@ -80,6 +80,48 @@ class MetricPlan:
     lookalike: LookalikeMetric | None = None
 
 
+@dataclass(frozen=True)
+class MetricTopic:
+    """A kind of metric: the values of a task are from `low` to `high` steps, in its unit.
+
+    `title` has a slot for the name of the subject. `other_keys` are for `choose_sources`.
+    """
+
+    key: str
+    title: str
+    unit: str
+    other_keys: tuple[str, str]
+    low: int
+    high: int
+    step: int = 1
+
+    def plan(
+        self,
+        sources: MetricSources,
+        subject: str,
+        name: str,
+        value: int,
+        *,
+        draw_other_value: Callable[[Stream], int],
+        lookalike: VendorRow | None,
+    ) -> MetricPlan:
+        """Return the plan of the metric of a named subject; other sources and the lookalike have another value."""
+        low, high = self.low * self.step, self.high * self.step
+        return MetricPlan(
+            key=self.key,
+            subject=subject,
+            title=self.title.format(name),
+            unit=self.unit,
+            sources=sources,
+            value=value,
+            draw_stale_value=lambda stream: draw_stale_value(stream, self.key, value, low, high),
+            draw_conflicting_value=draw_other_value,
+            lookalike=lookalike_metric(
+                lookalike, lambda vendor: self.title.format(vendor.legal_name), draw_other_value
+            ),
+        )
+
+
 def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys: tuple[str, str]) -> MetricSources:
     """Draw which source is the authority on a key, and put every value of the key there.
 

@@ -44,23 +44,12 @@ class RefusalGround(StrEnum):
     NO_AUTHORITY = "requirement_not_met"
 
 
-@dataclass(frozen=True)
-class Topic:
-    """Topic of a metric; values are multiples of the step, from low to high steps."""
-
-    key: str
-    title: str
-    unit: str
-    other_keys: tuple[str, str]
-    low: int
-    high: int
-    step: int
-
-
 TOPICS = (
-    Topic("delivery_score", "Delivery score of {vendor}", "percent", ("risk_index", "spend_to_date"), 30, 98, 1),
-    Topic("compliance_score", "Compliance score of {vendor}", "points", ("risk_index", "delivery_score"), 40, 98, 1),
-    Topic("spend_to_date", "Spend with {vendor} this year", "EUR", ("delivery_score", "risk_index"), 20, 400, 1000),
+    kit.MetricTopic("delivery_score", "Delivery score of {}", "percent", ("risk_index", "spend_to_date"), 30, 98),
+    kit.MetricTopic("compliance_score", "Compliance score of {}", "points", ("risk_index", "delivery_score"), 40, 98),
+    kit.MetricTopic(
+        "spend_to_date", "Spend with {} this year", "EUR", ("delivery_score", "risk_index"), 20, 400, step=1000
+    ),
 )
 
 
@@ -68,7 +57,7 @@ TOPICS = (
 class Figure:
     """A figure of a vendor that is seen differently."""
 
-    topic: Topic
+    topic: kit.MetricTopic
     vendor: kit.VendorRow
     lookalike: kit.VendorRow | None
     value: int
@@ -235,20 +224,9 @@ def _add_readings(
     def draw_other(own: kit.Stream) -> int:
         return but_wrong(kit.draw_other_value(own, value, low, high))
 
-    def title(vendor: kit.VendorRow) -> str:
-        return topic.title.format(vendor=vendor.legal_name)
-
-    plan = kit.MetricPlan(
-        key=topic.key,
-        subject=figure.vendor.id,
-        title=title(figure.vendor),
-        unit=topic.unit,
-        sources=sources,
-        value=value,
-        draw_stale_value=lambda own: but_wrong(kit.draw_stale_value(own, topic.key, value, low, high)),
-        draw_conflicting_value=draw_other,
-        lookalike=kit.lookalike_metric(figure.lookalike, title, draw_other),
-    )
+    subject, name = figure.vendor.id, figure.vendor.legal_name
+    usual = topic.plan(sources, subject, name, value, draw_other_value=draw_other, lookalike=figure.lookalike)
+    plan = replace(usual, draw_stale_value=lambda own: but_wrong(usual.draw_stale_value(own)))
     metric = kit.add_task_metric(world, stream, plan, build.kinds - {kit.Kind.CONFLICTING_SOURCES})
     rival, third = stream.shuffled(sources.other_sources)
     others = [(rival, figure.wrong), *([(third, value)] if kit.Kind.CONFLICTING_SOURCES in build.kinds else [])]

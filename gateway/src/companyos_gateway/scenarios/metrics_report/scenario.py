@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
 from types import MappingProxyType
 
 from companyos_gateway.scenarios import kit
@@ -58,21 +57,11 @@ class RefusalGround(StrEnum):
     NO_AUTHORITY = "no_authority"
 
 
-@dataclass(frozen=True)
-class Topic:
-    """A kind of metric; `low` and `high` bound it in its own unit."""
-
-    key: str
-    title: str
-    unit: str
-    other_keys: tuple[str, str]
-    low: int
-    high: int
-
-
-SPEND = Topic("spend_to_date", "Spend with {} this year", "EUR", ("delivery_score", "risk_index"), 2_000, 400_000)
-DELIVERY = Topic("delivery_score", "Delivery score of {}", "percent", ("risk_index", "spend_to_date"), 30, 95)
-ERRORS = Topic("error_rate", "Error rate of {}", "percent", ("risk_index", "delivery_score"), 2, 40)
+SPEND = kit.MetricTopic(
+    "spend_to_date", "Spend with {} this year", "EUR", ("delivery_score", "risk_index"), 2_000, 400_000
+)
+DELIVERY = kit.MetricTopic("delivery_score", "Delivery score of {}", "percent", ("risk_index", "spend_to_date"), 30, 95)
+ERRORS = kit.MetricTopic("error_rate", "Error rate of {}", "percent", ("risk_index", "delivery_score"), 2, 40)
 """The topic about services; the others are about vendors."""
 
 
@@ -141,21 +130,19 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         topic, (count, keys) = stream.choice(topics), CONTENTS[variant]
         subjects, lookalike = _draw_subjects(build, topic, count)
         metrics = _add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
-        first, datahub = metrics[0], build.world.datahub
+        first, first_ids = metrics[0], (metrics[0].metric_id, *metrics[0].other_metric_ids)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
         before, day = _add_past(build.child("past"), first, topic) if "before" in keys else (0.0, "")
         texts = [stream.choice(words["asked"][key]).format(limit=limit, unit=topic.unit, day=day) for key in keys]
         names = stream.choice(words["answers"])[: len(keys)]
         about = stream.choice(words["topic"][topic.key])
-        is_by_id = [stream.chance(CITED_BY_ID) and not has_lookalike for _ in subjects]
-        cited = [one if by_id else name for by_id, (one, name) in zip(is_by_id, subjects.items(), strict=True)]
+        cited = [one if stream.chance(CITED_BY_ID) and not has_lookalike else name for one, name in subjects.items()]
+        units = {name: stream.choice(list(units)) for name, units in UNITS.items()}
         return Report(
             variant=variant,
             ground=ground,
             metrics=metrics,
-            source_ids=tuple(
-                row.source_id for row in datahub.metrics if (row.key, row.subject) == (first.key, first.subject)
-            ),
+            source_ids=tuple(row.source_id for row in build.world.datahub.metrics if row.id in first_ids),
             limit=limit,
             before=before,
             questions=dict(zip(names, keys, strict=True)),
@@ -166,10 +153,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
                 "metric": first.metric_id,
                 "source": first.source_id,
             },
-            figures={
-                **{name: stream.choice(list(units)) for name, units in UNITS.items()},
-                "most_failures": stream.integer(*MOST_FAILURES),
-            },
+            figures={**units, "most_failures": stream.integer(*MOST_FAILURES)},
         )
 
     def slots(self, facts: Report) -> Mapping[str, str]:
@@ -180,11 +164,8 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         """Return the units and the failures; another version requires other units and gives up sooner."""
         if in_force:
             return facts.figures
-        units = {name: [one for one in units if one != facts.figures[name]] for name, units in UNITS.items()}
-        return {
-            **{name: stream.choice(others) for name, others in units.items()},
-            "most_failures": stream.integer(1, 2),
-        }
+        units = {name: stream.choice([one for one in UNITS[name] if one != facts.figures[name]]) for name in UNITS}
+        return {**units, "most_failures": stream.integer(1, 2)}
 
     def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Declare the answers, or report a metric that is not available."""
@@ -231,7 +212,9 @@ def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
     return {name: rules[key] for name, key in facts.questions.items()}
 
 
-def _draw_subjects(build: kit.BuildContext, topic: Topic, count: int) -> tuple[dict[str, str], kit.VendorRow | None]:
+def _draw_subjects(
+    build: kit.BuildContext, topic: kit.MetricTopic, count: int
+) -> tuple[dict[str, str], kit.VendorRow | None]:
     """Draw the subjects, names by id, and a vendor whose name is similar to that of the first one if it strikes."""
     world, stream = build.world, build.stream
     if topic is ERRORS:
@@ -245,7 +228,7 @@ def _draw_subjects(build: kit.BuildContext, topic: Topic, count: int) -> tuple[d
 
 def _add_metrics(
     build: kit.BuildContext,
-    topic: Topic,
+    topic: kit.MetricTopic,
     subjects: Mapping[str, str],
     lookalike: kit.VendorRow | None,
     ground: RefusalGround | None,
@@ -257,15 +240,12 @@ def _add_metrics(
     authority.freshness_sla_minutes = max(authority.freshness_sla_minutes, stream.choice(SLA_MINUTES))
     values = stream.distinct(topic.low, topic.high - 1, len(subjects))
 
-    def title(vendor: kit.VendorRow) -> str:
-        return topic.title.format(vendor.legal_name)
-
     def draw_higher(own: kit.Stream) -> int:
         """Draw a value of another source or of the lookalike: higher than any of the topic."""
         return topic.high + own.integer(1, topic.low if topic is SPEND else min(topic.low, 100 - topic.high))
 
     metrics = list[kit.MetricSpec]()
-    for place, (subject, name) in enumerate(subjects.items()):
+    for place, ((subject, name), value) in enumerate(zip(subjects.items(), values, strict=True)):
         own, kinds = stream.child("metric", place), build.kinds
         is_also_stale = own.chance(ALSO_STALE)
         if place > 0:
@@ -273,19 +253,8 @@ def _add_metrics(
         elif ground is not None:
             is_unknown = ground is RefusalGround.NO_AUTHORITY
             kinds |= {kit.Kind.CONFLICTING_SOURCES if is_unknown else kit.Kind.STALE_METRIC}
-        plan = kit.MetricPlan(
-            key=topic.key,
-            subject=subject,
-            title=topic.title.format(name),
-            unit=topic.unit,
-            sources=sources,
-            value=values[place],
-            draw_stale_value=partial(
-                kit.draw_stale_value, key=topic.key, value=values[place], low=topic.low, high=topic.high
-            ),
-            draw_conflicting_value=draw_higher,
-            lookalike=kit.lookalike_metric(None if metrics else lookalike, title, draw_higher),
-        )
+        similar = None if metrics else lookalike
+        plan = topic.plan(sources, subject, name, value, draw_other_value=draw_higher, lookalike=similar)
         metrics.append(kit.add_task_metric(world, own, plan, kinds))
     _strike_source(build.child("source"), authority, metrics[0], ground)
     return tuple(metrics)
@@ -307,7 +276,7 @@ def _strike_source(
         kit.fail_refreshes(world, stream, authority, metric.metric_id, PLANNED_FAILURES)
 
 
-def _add_past(build: kit.BuildContext, metric: kit.MetricSpec, topic: Topic) -> tuple[float, str]:
+def _add_past(build: kit.BuildContext, metric: kit.MetricSpec, topic: kit.MetricTopic) -> tuple[float, str]:
     """Add the value of a metric on a day before all that is known of it; return it in the topic's unit, and the day."""
     datahub, stream = build.world.datahub, build.stream
     now = next(row.value for row in datahub.metrics if row.id == metric.metric_id)
