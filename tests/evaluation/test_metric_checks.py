@@ -85,6 +85,16 @@ def test_a_stale_value_is_not_known(builder: EvidenceBuilder) -> None:
     assert not _is_known(builder)
 
 
+def test_a_value_at_a_limit_is_neither_above_nor_below_it(builder: EvidenceBuilder) -> None:
+    _refresh(builder)
+    _read(builder, 5)
+    value, moment = METRIC.value_at(builder.evidence), DeclaredMoment(NOW)
+    assert value is not None
+    limits = value - 1, value, value + 1
+    assert [METRIC.above_fact(one).was_known(builder.evidence, moment) for one in limits] == [True, False, False]
+    assert [METRIC.below_fact(one).was_known(builder.evidence, moment) for one in limits] == [False, False, True]
+
+
 def test_a_value_is_known_from_its_history_as_well(builder: EvidenceBuilder) -> None:
     _refresh(builder)
     line = AuditLine(

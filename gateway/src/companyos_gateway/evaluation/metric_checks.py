@@ -68,6 +68,14 @@ class MetricChecks:
         condition = "" if decides is None else " that decides it"
         return Fact(self.row_path, f"a value at most {format_age(self.spec.max_age)} old{condition}", was_known)
 
+    def above_fact(self, limit: float) -> Fact:
+        """Return the fact that the metric's value is fresh and above a limit, in the unit that the task is about."""
+        return self.fact(lambda value: value > limit)
+
+    def below_fact(self, limit: float) -> Fact:
+        """Return the fact that the metric's value is fresh and below a limit, in the unit that the task is about."""
+        return self.fact(lambda value: value < limit)
+
     def earlier_value_fact(self, value: float) -> Fact:
         """Return the fact that the metric had a value at some time, in the unit that the task is about."""
         recorded = value * self.spec.per_unit

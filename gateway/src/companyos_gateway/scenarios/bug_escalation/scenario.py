@@ -146,7 +146,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         request = kit.Request(type_key=TYPE_KEY, subject=ticket_key, role=kit.Role.CTO, fields=fields)
         outcome = kit.Outcome(
             requests=(request,),
-            facts=(kit.MetricChecks(metric).fact(lambda rate: rate < limit),),
+            facts=(kit.MetricChecks(metric).below_fact(limit),),
             metrics=(metric,) if facts.other_metric is None else (metric, facts.other_metric),
         )
         refusal = kit.Refusal(REASON_CODE, kit.policy_refs(policy)) if facts.must_refuse else None

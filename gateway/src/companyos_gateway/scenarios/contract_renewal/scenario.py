@@ -150,9 +150,9 @@ def _certificate(facts: Contract) -> list[kit.CertificateOnFile]:
 
 def _facts_against(facts: Contract) -> tuple[kit.Fact, ...]:
     """Return the facts on which a refusal rests."""
-    metric, document, highest = facts.metric, facts.certified.document, facts.risk.bars.highest
+    metric, document = facts.metric, facts.certified.document
     if facts.ground is RefusalGround.RISK and metric is not None:
-        return (kit.MetricChecks(metric).fact(lambda index: index > highest),)
+        return (kit.MetricChecks(metric).above_fact(facts.risk.bars.highest),)
     if facts.ground is RefusalGround.COVERED and facts.covering is not None:
         return kit.record_shown(facts.record.id), kit.record_shown(facts.covering.id)
     if facts.ground is RefusalGround.CERTIFICATE and document is not None:

@@ -99,7 +99,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         )
         request = kit.Request(type_key="emergency_change", subject=ticket_key, role=kit.Role.CTO, fields=fields)
         shown: dict[RefusalGround, kit.Fact] = {
-            RefusalGround.BELOW: kit.MetricChecks(rate).fact(lambda value: value < threshold),
+            RefusalGround.BELOW: kit.MetricChecks(rate).below_fact(threshold),
             RefusalGround.KNOWN: kit.ticket_status_shown(facts.known_key),
             RefusalGround.MAINTENANCE: kit.record_shown(facts.notice_id),
         }

@@ -224,7 +224,7 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
             record_id=record.id, state="renewed", ends_on=facts.new_end.isoformat(), fields={"seats": facts.seats}
         )
         grounds = {
-            RefusalGround.TOO_EARLY: kit.MetricChecks(metric).fact(lambda left: left > window),
+            RefusalGround.TOO_EARLY: kit.MetricChecks(metric).above_fact(window),
             RefusalGround.SUSPENDED: kit.vendor_status_shown(vendor.id),
             RefusalGround.COVERED: kit.record_shown(record.id),
         }

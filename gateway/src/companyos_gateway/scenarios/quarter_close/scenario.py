@@ -215,8 +215,7 @@ def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) 
 def _facts_against(facts: Close) -> tuple[kit.Fact, ...]:
     """Return the facts on which a refusal rests."""
     if facts.ground is RefusalGround.OVERSPENT:
-        is_over = kit.MetricChecks(facts.metric).fact(lambda used: used * 100 > facts.budget_cents)
-        return kit.record_shown(facts.line.id), is_over
+        return kit.record_shown(facts.line.id), kit.MetricChecks(facts.metric).above_fact(facts.budget_cents / 100)
     if facts.void is not None:
         return tuple(kit.record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
     return (kit.ticket_status_shown(facts.other_key),)

@@ -170,7 +170,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
         )
         outcome = kit.Outcome(
             requests=(request,),
-            facts=(kit.MetricChecks(score).fact(lambda value: value < minimum),),
+            facts=(kit.MetricChecks(score).below_fact(minimum),),
             metrics=(score,),
             subjects=(vendor.id, contract.id),
         )
