@@ -153,7 +153,7 @@ def _facts_against(facts: Contract) -> tuple[kit.Fact, ...]:
     metric, document = facts.metric, facts.certified.document
     if facts.ground is RefusalGround.RISK and metric is not None:
         return (kit.MetricChecks(metric).above_fact(facts.risk.bars.highest),)
-    if facts.ground is RefusalGround.COVERED and facts.covering is not None:
+    if facts.covering is not None:
         return kit.record_shown(facts.record.id), kit.record_shown(facts.covering.id)
     if facts.ground is RefusalGround.CERTIFICATE and document is not None:
         return (kit.record_shown(document.id),)
@@ -166,7 +166,7 @@ def _refusal(facts: Contract, policy: kit.PolicyRow) -> kit.Refusal | None:
         return None
     if ground is RefusalGround.RISK:
         return kit.Refusal(ground.reason_code, kit.policy_refs(policy))
-    if ground is RefusalGround.COVERED and facts.covering is not None:
+    if facts.covering is not None:
         return kit.Refusal(ground.reason_code, (facts.covering.id,))
     is_certificate = ground is RefusalGround.CERTIFICATE
     return kit.Refusal(ground.reason_code, (facts.certified.on_file.id if is_certificate else facts.vendor.id,))
