@@ -248,8 +248,8 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         staff, day = build.world.staff, build.working_day_ago(20, 60)
         owner = staff.lead(build.stream.choice([team.id for team in staff.teams if team.id not in NOT_OWNERS]))
         title = self.texts()["register"]["title"].format(system=system)
-        fields = {"document_type": "system", "system": system, "class": system_class}
-        build.file_record("document", title=title, state="published", day=day, fields=fields, owner_id=owner.id)
+        fields = {"system": system, "class": system_class}
+        build.file_document("system", title, day=day, fields=fields, owner_id=owner.id)
         return owner
 
     def _add_earlier(self, build: kit.BuildContext, facts: Access) -> kit.RecordRow | None:

@@ -318,14 +318,8 @@ def _add_asset_cards(build: kit.BuildContext, items: list[Item], kept: list[Item
         first, last = day - timedelta(days=2), day + timedelta(days=3)
         world.set_absence(owners[unlucky.asset], first_day=first, last_day=last, kind=kit.AbsenceKind.VACATION)
     for asset in stream.shuffled(list(owners)):
-        build.file_record(
-            "document",
-            title=f"Asset card: {asset}",
-            state="published",
-            day=build.working_day_ago(10, 55),
-            fields={"document_type": "asset_card", "asset": asset},
-            owner_id=owners[asset],
-        )
+        day, title, fields = build.working_day_ago(10, 55), f"Asset card: {asset}", {"asset": asset}
+        build.file_document("asset_card", title, day=day, fields=fields, owner_id=owners[asset])
     return owners
 
 

@@ -87,6 +87,14 @@ class BuildContext:
         self.world.datahub.records.append(record)
         return record
 
+    def file_document(
+        self, document_type: str, title: str, *, day: date, fields: Mapping[str, Any], **columns: Any
+    ) -> RecordRow:
+        """Add a document of a type, published unless another state is given, and return it."""
+        values = {"document_type": document_type, **fields}
+        columns.setdefault("state", "published")
+        return self.file_record("document", title=title, day=day, fields=values, **columns)
+
     def copy_record(self, record: RecordRow, fields: Mapping[str, Any] | None = None, **columns: Any) -> RecordRow:
         """Add a record with an id of its own that differs from another in these fields and columns, and return it."""
         values = {**record.fields, **(fields or {})}

@@ -176,16 +176,9 @@ def _file_runbooks(build: kit.BuildContext, service: str, services: Collection[s
     runbook_id = ""
     for name in [*stream.sample([one for one in services if one != service], 2), service]:
         day = build.working_day_ago(10, 55)
-        fields = {"document_type": "runbook", "service": name, "revision": stream.integer(1, 9)}
+        fields = {"service": name, "revision": stream.integer(1, 9)}
         owner_id = stream.choice(world.staff.active("platform")).id
-        runbook_id = build.file_record(
-            "document",
-            title=f"Runbook: {name}",
-            state="published",
-            day=day,
-            fields=fields,
-            owner_id=owner_id,
-        ).id
+        runbook_id = build.file_document("runbook", f"Runbook: {name}", day=day, fields=fields, owner_id=owner_id).id
     return runbook_id
 
 

@@ -174,14 +174,8 @@ def _file(world: kit.WorldBuilder, vendor: kit.VendorRow, kind: str, ends_on: da
 
 def _document(build: kit.BuildContext, vendor: kit.VendorRow, paper: CertificateDocument) -> kit.RecordRow:
     title = build.stream.choice(kit.load_texts(__file__)["papers"]).format(vendor=vendor.name)
-    return build.file_record(
-        "document",
-        title=title,
-        state="published",
-        day=build.working_day_ago(1, 4),
-        vendor_id=vendor.id,
-        fields={"document_type": "certificate", "certificate_kind": paper.kind, **paper.dates},
-    )
+    day, fields = build.working_day_ago(1, 4), {"certificate_kind": paper.kind, **paper.dates}
+    return build.file_document("certificate", title, day=day, fields=fields, vendor_id=vendor.id)
 
 
 def _add_pending(build: kit.BuildContext, document: kit.RecordRow) -> None:

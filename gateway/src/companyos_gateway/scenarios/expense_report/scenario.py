@@ -100,9 +100,9 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
         first = records[0]
         if variant is Variant.FOUND:
             title = stream.choice(self.texts()["receipts"]["found"]).format(title=first.title)
-            fields = {"document_type": "receipt", "expense_id": first.id, "total_cents": first.amount_cents}
+            fields = {"expense_id": first.id, "total_cents": first.amount_cents}
             day = first.created_at.date()
-            build.file_record("document", title=title, state="published", day=day, fields=fields, owner_id=owner.id)
+            build.file_document("receipt", title, day=day, fields=fields, owner_id=owner.id)
         is_paid = ground is RefusalGround.DUPLICATE
         paid = _add_paid(build, first, is_same=is_paid)
         if kit.Kind.SIMILAR_NAMES in build.kinds:

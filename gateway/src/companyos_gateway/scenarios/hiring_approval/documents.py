@@ -242,14 +242,9 @@ def _add_other(build: kit.BuildContext, offer: Offer, state: str, position: kit.
 def _add_document(
     build: kit.BuildContext, kind: str, about: str, fields: Mapping[str, Any], day: date, state: str = "published"
 ) -> kit.RecordRow:
-    return build.file_record(
-        "document",
-        title=f"{kind.replace('_', ' ').capitalize()}: {about}",
-        state=state,
-        day=day,
-        owner_id=build.stream.choice(build.world.staff.active(PEOPLE)).id,
-        fields={"document_type": kind, **fields},
-    )
+    title = f"{kind.replace('_', ' ').capitalize()}: {about}"
+    owner_id = build.stream.choice(build.world.staff.active(PEOPLE)).id
+    return build.file_document(kind, title, day=day, fields=fields, owner_id=owner_id, state=state)
 
 
 def _add_bands(build: kit.BuildContext, offer: Offer) -> kit.RecordRow:

@@ -347,13 +347,11 @@ def _file_credit(build: kit.BuildContext, purchase: Purchase) -> None:
     title = stream.choice(kit.load_texts(__file__)["credits"]).format(number=purchase.number)
     day = build.working_day_ago(1, 2)
     fields = {
-        "document_type": "credit_note",
         "invoice_id": purchase.invoice.id,
         "quantity": amounts.credited,
         "total_cents": amounts.credited_cents,
     }
-    vendor_id = purchase.sender.id
-    build.file_record("document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
+    build.file_document("credit_note", title, day=day, fields=fields, vendor_id=purchase.sender.id)
 
 
 def _add_namesake(build: kit.BuildContext, purchase: Purchase) -> None:

@@ -250,8 +250,8 @@ def _after(day: date, days: int) -> date:
 
 
 def _file(build: kit.BuildContext, kind: str, day: date, owner_id: str, fields: dict[str, str]) -> kit.RecordRow:
-    title, fields = kit.load_texts(__file__)["records"][kind].format(**fields), {"document_type": kind, **fields}
-    return build.file_record("document", title=title, state="published", day=day, fields=fields, owner_id=owner_id)
+    title = kit.load_texts(__file__)["records"][kind].format(**fields)
+    return build.file_document(kind, title, day=day, fields=fields, owner_id=owner_id)
 
 
 def _file_finding(
