@@ -106,7 +106,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         is_trimmed = variant in (Variant.TRIMMED, Variant.TRIMMED_AND_SHORTENED)
         is_shortened = variant in (Variant.SHORTENED, Variant.TRIMMED_AND_SHORTENED)
         levels = LEVELS[1:] if variant is Variant.REPLACING else LEVELS[:-1] if is_trimmed else LEVELS
-        level, longest_days = stream.choice(levels), stream.integer(*LONGEST_DAYS)
+        level, longest_days = stream.choice(levels), TERM_STEP * stream.integer(*LONGEST_STEPS)
         system, partner, other = stream.sample(kit.pool("data")["slots"]["service"], 3)
         system_class = "restricted" if ground is RefusalGround.NOT_ADMITTED else stream.choice(CLASSES)
         owner = self._register(build, system, system_class)

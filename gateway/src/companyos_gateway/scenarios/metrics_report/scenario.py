@@ -24,7 +24,10 @@ UNITS = {
 SLA_MINUTES = (240, 360, 480)
 """Lower bounds of the authority's freshness SLA, so that all metrics of a report can be fresh at once."""
 
-MOST_FAILURES, PLANNED_FAILURES = (3, 4), 9
+NAMED_BY = {True: "the name of the service", False: "the vendor ID"}
+"""How an answer names a subject, by whether it is a service."""
+
+MOST_FAILURES, FEWER_FAILURES, PLANNED_FAILURES = (3, 4), 2, 9
 CITED_BY_ID, ALSO_STALE = 0.4, 0.6
 SHORT_MAINTENANCE, SHORT_MINUTES, LONG_DAYS = 0.35, (60, 400), (8, 12)
 
@@ -133,7 +136,8 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         first, first_ids = metrics[0], (metrics[0].metric_id, *metrics[0].other_metric_ids)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
         before, day = _add_past(build.child("past"), first, topic) if "before" in keys else (0.0, "")
-        texts = [stream.choice(words["asked"][key]).format(limit=limit, unit=topic.unit, day=day) for key in keys]
+        slots = {"limit": limit, "unit": topic.unit, "day": day, "named": NAMED_BY[topic is ERRORS]}
+        texts = [stream.choice(words["asked"][key]).format(**slots) for key in keys]
         names = stream.choice(words["answers"])[: len(keys)]
         about = stream.choice(words["topic"][topic.key])
         cited = [one if stream.chance(CITED_BY_ID) and not has_lookalike else name for one, name in subjects.items()]
@@ -165,7 +169,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         if in_force:
             return facts.figures
         units = {name: stream.choice([one for one in UNITS[name] if one != facts.figures[name]]) for name in UNITS}
-        return {**units, "most_failures": stream.integer(1, 2)}
+        return {**units, "most_failures": FEWER_FAILURES}
 
     def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Declare the answers, or report a metric that is not available."""
