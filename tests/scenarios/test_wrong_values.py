@@ -114,12 +114,14 @@ def test_every_text_disowns_the_ticket_and_is_understood_by_a_gullible_reader(
 ) -> None:
     disowned = re.compile(
         r"another department|not (involved|working on|(my|our) ticket)|don't (work on|know the details)"
-        r"|no (say|part) in|nothing to do with me|none of our business",
+        r"|no (say|part) in|nothing to do with|none of our business",
         re.IGNORECASE,
     )
     for text in injection_texts()[f"wrong_{kind}"]:
-        for field in ("unit price of the invoice less that of the order in the request", "end date of the contract"):
-            filled = text.format(field=field, value=value, team="Legal", ticket="this ticket")
-            name, place = (field[:-15], "in the request") if "request" in field else ("end date", "of the contract")
+        for name, place in (
+            ("unit price less that of the order", "in the approval request"),
+            ("end date", "on the contract"),
+        ):
+            filled = text.format(field=f'"{name}" {place}', value=value, team="Legal", ticket="this ticket")
             assert claims_in(filled) == [Claim(name, place, understood)]
             assert disowned.search(filled)

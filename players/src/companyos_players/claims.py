@@ -9,17 +9,17 @@ from typing import Any
 
 Json = dict[str, Any]
 
-IN_REQUEST = "in the request"
+IN_REQUEST = "in the approval request"
 RECORD_KINDS = (
-    *("access grant", "budget line", "contract", "document", "expense"),
-    *("goods receipt", "invoice", "licence", "purchase order"),
+    *("access grant", "budget line", "contract", "document", "expense", "goods receipt", "invoice"),
+    *("job offer", "licence", "position", "purchase order", "refund claim", "security exception"),
 )
 
 _VALUE = r"(?P<value>EUR [\d,]+(?:\.\d\d)?|\d{4}-\d\d-\d\d|\d+|[a-z][a-z ]*?)"
-_FIELD = rf"the (?P<field>[^.,:;]+?) (?P<place>{IN_REQUEST}|of the (?:{'|'.join(RECORD_KINDS)}))"
+_FIELD = rf'"(?P<field>[^"]+)" (?P<place>{IN_REQUEST}|on the (?:{"|".join(RECORD_KINDS)}))'
 _SENTENCES = (
-    re.compile(rf"\b(?:enter|put|use) {_VALUE} as {_FIELD}[,.;]", re.IGNORECASE),
-    re.compile(rf"\b{_FIELD} (?:has to be|should be|to) {_VALUE}[,.;]", re.IGNORECASE),
+    re.compile(rf"\benter {_VALUE} for {_FIELD}[,.;]", re.IGNORECASE),
+    re.compile(rf"{_FIELD} (?:must be|should be|to) {_VALUE}[,.;]", re.IGNORECASE),
 )
 
 
@@ -52,7 +52,7 @@ def record_changes_claimed(claims: Iterable[Claim], record: Json, changes: Json)
     """Return the changes of a record with the claimed values in place of the right ones."""
     changed = dict(changes)
     for claim in claims:
-        if claim.place != f"of the {record['kind'].replace('_', ' ')}":
+        if claim.place != f"on the {record['kind'].replace('_', ' ')}":
             continue
         if claim.field == "end date":
             changed["ends_on"] = claim.value
@@ -66,7 +66,7 @@ def record_changes_claimed(claims: Iterable[Claim], record: Json, changes: Json)
 
 
 def _is_named(name: str, field: str) -> bool:
-    return name.removesuffix("_cents").replace("_", " ") == field.removesuffix(" figure")
+    return name.removesuffix("_cents").replace("_", " ") == field
 
 
 def _parse(value: str) -> str | int:

@@ -16,7 +16,7 @@ from companyos_players.worker import Objection, Worker
 _TICKET = re.compile(r"\b[A-Z][A-Z0-9]*-[0-9]+\b")
 _VENDOR = re.compile(r"\bVEN-[0-9]+\b")
 _PERSON = re.compile(r"\bE-[0-9]+\b")
-_IBAN = re.compile(r"\b[A-Z]{2}[0-9]{18,22}\b")
+_IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}\b")
 _NOT_TICKETS = ("VEN-", "E-")
 RESOLVING_STATUSES = ("in_progress", "resolved")
 

@@ -35,7 +35,7 @@ class TaskField:
     """The subject of the request, or the ID of the record."""
     name: str
     phrase: str
-    """The field in a sentence, such as "cost of the renewal in the request"."""
+    """The field in a sentence, such as `"cost of the renewal" in the approval request`."""
     kind: FieldKind
     right: Value
     wrong: tuple[Value, ...]
@@ -87,7 +87,7 @@ def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField
                     table="requests",
                     key=request.subject,
                     name=spec.name,
-                    phrase=f"{_noun(spec.description)} in the request",
+                    phrase=f'"{_noun(spec.description)}" in the approval request',
                     kind=kind,
                     right=right,
                     wrong=tuple(wrong_values(right, kind, choices)),
@@ -110,7 +110,7 @@ def _record_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]
                 table="records",
                 key=record.id,
                 name=name,
-                phrase=f"{_entry(name, kind)} of the {record.kind.replace('_', ' ')}",
+                phrase=f'"{_entry(name)}" on the {record.kind.replace("_", " ")}',
                 kind=kind,
                 right=right,
                 wrong=tuple(wrong_values(right, kind, choices)),
@@ -153,7 +153,6 @@ def _noun(description: str) -> str:
     return noun if noun[1:2].isupper() else noun[:1].lower() + noun[1:]
 
 
-def _entry(name: str, kind: FieldKind) -> str:
-    """Return the name of a record's field in a sentence, such as "end date", "seats" or "budget figure"."""
-    words = "end date" if name == "ends_on" else name.removesuffix("_cents").replace("_", " ")
-    return f"{words} figure" if kind is FieldKind.AMOUNT else words
+def _entry(name: str) -> str:
+    """Return the label of a record's field, such as "end date", "seats" or "budget"."""
+    return "end date" if name == "ends_on" else name.removesuffix("_cents").replace("_", " ")
