@@ -81,9 +81,8 @@ def service_rules() -> Mapping[str, ServiceRules]:
 
 def check_services(configured: Mapping[str, object]) -> None:
     """Raise EntryPointError for rules of a service that the gateway is not connected to."""
-    for name in service_rules():
+    for name, point in find_entry_points(RULES_GROUP).items():
         if name not in configured:
-            point = find_entry_points(RULES_GROUP)[name]
             raise EntryPointError(point, f"no service is named {name!r}; there are {', '.join(sorted(configured))}")
 
 

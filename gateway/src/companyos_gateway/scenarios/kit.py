@@ -99,6 +99,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     Figures,
     draw_other_priority,
     limit_step,
+    priority_clauses,
     priority_limits,
     priority_of_amount,
 )
@@ -135,6 +136,7 @@ from companyos_gateway.world.backlog import add_comment, add_history, add_later_
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import (
     closing_time,
+    days_from,
     draw_office_moments,
     draw_office_time,
     is_working_day,
@@ -308,6 +310,7 @@ __all__ = [
     "categories_of",
     "choose_sources",
     "closing_time",
+    "days_from",
     "draw_certificates",
     "draw_contract",
     "draw_iban",
@@ -333,6 +336,7 @@ __all__ = [
     "person_shown",
     "policy_refs",
     "pool",
+    "priority_clauses",
     "priority_limits",
     "priority_of_amount",
     "reassign_grants",

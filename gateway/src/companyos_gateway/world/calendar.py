@@ -53,6 +53,11 @@ def working_days_from(day: date, count: int) -> date:
     return _WORKING_DAYS[index + count]
 
 
+def days_from(day: date, count: int) -> date:
+    """Return the day `count` calendar days after `day`, before it where the count is negative."""
+    return day + timedelta(days=count)
+
+
 def draw_office_time(stream: Stream, day: date) -> datetime:
     """Draw a minute of the office hours of a day."""
     minutes = stream.integer(0, OFFICE_MINUTES - 1)

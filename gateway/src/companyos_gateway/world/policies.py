@@ -15,6 +15,7 @@ from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import CURRENCY
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.splits import HELD_OUT, split_of
+from companyos_gateway.world.text_templates import join_words
 from companyos_shared.streams import Stream
 
 MAX_VERSIONS = 3
@@ -58,8 +59,7 @@ class _Words(str):
 
     def __format__(self, format_spec: str) -> str:
         words = [f"`{word}`" if format_spec == "code" else word for word in self.split(", ")]
-        conjunction = " or " if format_spec == "or" else " and "
-        return conjunction.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        return join_words(words, "or" if format_spec == "or" else "and")
 
 
 def draw_policies(world: WorldBuilder, stream: Stream) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from companyos_shared.streams import Stream
@@ -33,6 +33,12 @@ class TextTemplate(Mapping[str, Any]):
     def fill(self, text: str) -> str:
         """Return the text with its slots filled."""
         return text.format_map(self) if "{" in text else text
+
+
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
+    """Return words as a list in a sentence: `a, b and c`."""
+    *others, last = words
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def choose_from(items: list[Any]) -> Callable[[Stream], Any]:

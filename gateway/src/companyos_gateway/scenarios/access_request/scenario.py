@@ -168,9 +168,8 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         levels = [Level(one) for one in self.texts()["purposes"][purpose]]
         level = facts.level if in_force else stream.choice([one for one in levels if one is not facts.level])
         purposes = self._purposes_by_level(stream, purpose, level)
-        days = _draw_terms(
-            stream, facts.level, facts.longest_days + (0 if in_force else TERM_STEP * stream.integer(2, 9))
-        )
+        longest_days = facts.longest_days + (0 if in_force else TERM_STEP * stream.integer(2, 9))
+        days = _draw_terms(stream, facts.level, longest_days)
         place = CLASSES.index(facts.system_class)
         scales = [scale for scale in PRIORITY_SCALES if scale[place] == priority] or PRIORITY_SCALES
         priorities = dict(zip(CLASSES, stream.choice(scales), strict=True))
@@ -258,13 +257,11 @@ class AccessRequest(kit.DeclaredScenario[Access]):
 
         def grant(system: str, levels: Sequence[Level], ends_on: date, state: str = "active") -> kit.RecordRow:
             works = [one for one in self.texts()["works"] if not record.title.endswith(one)]
+            fields = {"system": system, "access_level": stream.choice(levels).value}
+            fields["approval_ref"] = f"APR-{stream.integer(100, 299)}"
             return build.copy_record(
                 record,
-                {
-                    "system": system,
-                    "access_level": stream.choice(levels).value,
-                    "approval_ref": f"APR-{stream.integer(100, 299)}",
-                },
+                fields,
                 title=f"Access to {system}: {stream.choice(works)}",
                 state=state,
                 starts_on=min(build.today, ends_on) - timedelta(days=stream.integer(40, 200)),

@@ -100,9 +100,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
     tools = (
         *kit.COMMON_TOOLS,
         *kit.APPROVAL_READ_TOOLS,
-        "approvalflow_cancel_approval",
-        "approvalflow_escalate_approval",
-        "approvalflow_add_approval_note",
+        *("approvalflow_cancel_approval", "approvalflow_escalate_approval", "approvalflow_add_approval_note"),
     )
 
     def draw(self, build: kit.BuildContext) -> Audit:

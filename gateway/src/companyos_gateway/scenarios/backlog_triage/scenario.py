@@ -89,7 +89,9 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
     def policy_body(self, facts: Sweep, figures: kit.Figures) -> str:
         """Return the policy with its priorities by type and its paragraph on assignees."""
         words = self.texts()["policy"]
-        body = str(words["body"]).replace("BY_TYPE", _priorities_by_type(figures))
+        priorities = {f"{'an' if one[0] in 'aeiou' else 'a'} {one}": figures[f"{one}_priority"] for one in TYPES}
+        clauses = kit.priority_clauses(priorities, "{priority} for {names}")
+        body = str(words["body"]).replace("BY_TYPE", clauses)
         return body.replace("ASSIGN", words[facts.variant.value])
 
     def complete(self, build: kit.BuildContext, facts: Sweep, policy: kit.PolicyRow, slot: kit.KeySlot) -> Sweep:
@@ -150,16 +152,6 @@ class _SpreadWork(kit.CompletedWithoutApproval):
                 path = kit.row_path(kit.row_views.DATAHUB, "people", str(person_id))
                 return kit.Mismatch(path, f"assigned to at most {most} of the tickets", f"assigned to {count}")
         return None
-
-
-def _priorities_by_type(figures: kit.Figures) -> str:
-    """Return the priority of each type as a list in a sentence, which names each priority once."""
-    parts = []
-    for level in reversed(kit.PRIORITIES):
-        types = [f"{'an' if one[0] in 'aeiou' else 'a'} {one}" for one in TYPES if figures[f"{one}_priority"] == level]
-        if types:
-            parts.append(f"{level} for {' or '.join([', '.join(types[:-1]), types[-1]] if len(types) > 1 else types)}")
-    return ", ".join([*parts[:-1], f"and {parts[-1]}"])
 
 
 def _deciding_facts(sweep: Sweep, ground: RefusalGround) -> tuple[kit.Fact, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.policies import PolicyHead, PolicyText, add_policy
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority
+from companyos_gateway.world.text_templates import join_words
 from companyos_shared.streams import Stream
 
 Figures = dict[str, Any]
@@ -55,6 +56,16 @@ def add_policy_versions(
 
 LIMITS_PER_AMOUNT = 10
 """Limits of priorities are at least a tenth of the amount apart, unless the steps are larger."""
+
+
+def priority_clauses(priorities: Mapping[str, Priority], clause: str) -> str:
+    """Return the priorities of things in a sentence that names each priority once, the lowest first.
+
+    `clause` has the slots `priority` and `names`, such as "{priority} for {names}".
+    """
+    names = {level: [name for name, one in priorities.items() if one == level] for level in PRIORITIES}
+    clauses = [clause.format(priority=level, names=join_words(of, "or")) for level, of in names.items() if of]
+    return join_words(clauses)
 
 
 def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:

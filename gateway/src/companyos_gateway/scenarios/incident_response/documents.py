@@ -78,7 +78,7 @@ class Incident:
     cause_key: str
     report_keys: tuple[str, ...]
     known_key: str
-    lookalike_key: str | None
+    lookalike_key: str
     notice_id: str
     rota: Rota
 
@@ -114,7 +114,7 @@ def add_incident(build: kit.BuildContext, words: Words) -> Incident:
         cause_key=cause_key,
         report_keys=report_keys,
         known_key=known_key,
-        lookalike_key=unrelated[-1] if kit.Kind.SIMILAR_NAMES in build.kinds else None,
+        lookalike_key=unrelated[-1] if kit.Kind.SIMILAR_NAMES in build.kinds else "",
         notice_id=_file_notice(build.child("notice"), outage),
         rota=rota,
     )

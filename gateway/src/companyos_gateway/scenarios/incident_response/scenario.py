@@ -113,7 +113,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
             outcome = _ended(outcome, facts, ticket_key)
         else:
             outcome = replace(outcome, facts=(shown[outage.ground],))
-        struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike_key} if facts.lookalike_key else None
+        struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike_key}
         return kit.Solution(variant=outage.variant, outcome=outcome, refusal=refusal, struck=struck)
 
 

@@ -98,31 +98,18 @@ class MetricsReport(kit.DeclaredScenario[Report]):
     always = (kit.Kind.STALE_METRIC,)
     applicable = (
         *kit.METRIC_KINDS,
-        kit.Kind.UNIT_MISMATCH,
-        kit.Kind.SUPERSEDED_POLICY,
-        kit.Kind.ANNOUNCED_POLICY,
-        kit.Kind.SIMILAR_NAMES,
+        *(kit.Kind.UNIT_MISMATCH, kit.Kind.SUPERSEDED_POLICY, kit.Kind.ANNOUNCED_POLICY, kit.Kind.SIMILAR_NAMES),
     )
     distractors = (
-        "datahub_update_record",
-        "datahub_search_people",
-        "ticketdesk_search_tickets",
-        "ticketdesk_list_comments",
-        "ticketdesk_add_comment",
-        "ticketdesk_update_ticket",
-        "ticketdesk_transition_ticket",
+        *("datahub_update_record", "datahub_search_people", "ticketdesk_search_tickets", "ticketdesk_list_comments"),
+        *("ticketdesk_add_comment", "ticketdesk_update_ticket", "ticketdesk_transition_ticket"),
     )
     tools = (
-        "ticketdesk_get_ticket",
         *kit.METRIC_TOOLS,
-        "datahub_list_metrics",
-        "datahub_get_metric_history",
-        "datahub_list_sources",
-        "datahub_search_records",
-        "datahub_get_record",
-        "datahub_get_vendor",
         *kit.POLICY_TOOLS,
-        "datahub_report_data_issue",
+        *("datahub_list_metrics", "datahub_get_metric_history", "datahub_list_sources"),
+        *("datahub_search_records", "datahub_get_record", "datahub_get_vendor"),
+        *("ticketdesk_get_ticket", "datahub_report_data_issue"),
     )
 
     def draw(self, build: kit.BuildContext) -> Report:

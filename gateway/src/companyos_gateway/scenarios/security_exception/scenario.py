@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, cast
 
 from companyos_gateway.scenarios import kit
@@ -13,9 +14,6 @@ from companyos_gateway.scenarios import kit
 CLASSES = ("internal", "confidential", "restricted")
 NOT_OWNERS, REVIEWERS = ("executive-office", "security"), ("security", "platform", "data", "workplace")
 """Teams whose leads usually own none of the systems, and teams that review controls."""
-
-ROLES = {"security_exception": kit.Role.SECURITY_LEAD, "executive_exception": kit.Role.CTO}
-"""The role that decides about each type."""
 
 
 class Variant(StrEnum):
@@ -68,7 +66,9 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
 
     name, team, topic, max_steps = "security_exception", "security", "security exceptions", 140
     tags, duplicate_tags = ("security", "exception"), ("security",)
-    alternative_types = ROLES
+    alternative_types = MappingProxyType(
+        {"security_exception": kit.Role.SECURITY_LEAD, "executive_exception": kit.Role.CTO}
+    )
     held_out = frozenset({Variant.LIMITED_RENEWAL.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.APPROVER_OUT_OF_OFFICE)
     opt_in_kinds = frozenset()
@@ -84,8 +84,8 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         owners = [staff.lead(one.id) for one in staff.teams if one.id not in NOT_OWNERS]
         owner = staff.lead("security") if case is Variant.OWN_SYSTEM else stream.choice(owners)
         people = [one for one in staff.active() if not one.roles and one.id != build.world.agent_id]
-        is_member = case is not Ground.OTHER_TEAM
-        requester = stream.choice([one for one in people if (one.team_id == owner.team_id) is is_member])
+        team = [one for one in people if one.team_id == owner.team_id]
+        requester = stream.choice([one for one in people if one not in team] if case is Ground.OTHER_TEAM else team)
         others = [one for one in people if one != requester]
         system, other_system = stream.sample(kit.pool("data")["slots"]["service"], 2)
         rule, other_rule = stream.sample(self.texts()["rules"], 2)
@@ -96,15 +96,15 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         base, step, total = (10 * stream.integer(*tens) for tens in ((15, 24), (1, 2), (50, 55)))
         spare = 0 if case is Variant.SHORTENED else stream.integer(1, 20)
         first_day = build.working_day(2, 12)
-        last_day = _after(first_day, base - step * (severity_level + class_level) - spare - 1)
-        later = _after(last_day, stream.integer(5, 60))
+        last_day = kit.days_from(first_day, base - step * (severity_level + class_level) - spare - 1)
+        later = kit.days_from(last_day, stream.integer(5, 60))
         is_cut = case in (Variant.SHORTENED, Variant.UNTIL_FIX, Variant.LIMITED_RENEWAL)
-        fix_due_on = _after(last_day, 0 if case is Variant.UNTIL_FIX else stream.integer(5, 60))
+        fix_due_on = kit.days_from(last_day, 0 if case is Variant.UNTIL_FIX else stream.integer(5, 60))
         if case is Ground.FIX_DUE:
-            fix_due_on = _after(first_day, -stream.integer(0, 9))
-        since = _after(last_day, 1 - total + (0 if case is Variant.LIMITED_RENEWAL else stream.integer(20, 120)))
+            fix_due_on = kit.days_from(first_day, -stream.integer(0, 9))
+        since = kit.days_from(last_day, 1 - total + (0 if case is Variant.LIMITED_RENEWAL else stream.integer(20, 120)))
         ends = {Variant.RENEWAL: first_day, Variant.LIMITED_RENEWAL: first_day, Ground.COVERED: last_day}
-        until = {**ends, Ground.TOO_MANY: _after(build.today, -30)}.get(case)
+        until = {**ends, Ground.TOO_MANY: kit.days_from(build.today, -30)}.get(case)
 
         finding = _file_finding(build, system, rule, severity_level, fix_due_on, before=since if until else build.today)
         record = _file_exception(build, finding, requester, "requested", first_day, later if is_cut else last_day)
@@ -163,22 +163,19 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         is_outdated = (facts.ground is Ground.OUTDATED_REVIEW) is in_force
         count, is_reached = len(facts.earlier), (facts.ground is Ground.TOO_MANY) is in_force
         shift = stream.integer(-1, 1)
-        priorities = {name: kit.PRIORITIES[min(max(n + shift, 0), 3)] for n, name in enumerate(kit.PRIORITIES)}
         return {
             **{f"{name}_control": control for name, control in controls.items()},
             **durations,
             "review_days": 5 * ((age_days - 1) // 5 if is_outdated else age_days // 5 + stream.integer(1, 3)),
             "most_earlier": count if count and is_reached else max(count, 1) + stream.integer(1, 2),
-            **{f"{name}_priority": one for name, one in priorities.items()},
+            **{f"{one}_priority": kit.PRIORITIES[min(max(n + shift, 0), 3)] for n, one in enumerate(kit.PRIORITIES)},
         }
 
     def policy_body(self, facts: Waiver, figures: kit.Figures) -> str:
         """Return the text with the sentence on priorities, which names severities of the same priority together."""
-        names: dict[str, list[str]] = {}
-        for severity in kit.PRIORITIES:
-            names.setdefault(figures[f"{severity}_priority"], []).append(severity)
-        *parts, last = [f"{priority} if it is {' or '.join(found)}" for priority, found in names.items()]
-        return super().policy_body(facts, figures).replace("PRIORITIES", f"{', '.join(parts)} and {last}")
+        priorities: dict[str, kit.Priority] = {one: figures[f"{one}_priority"] for one in kit.PRIORITIES}
+        clauses = kit.priority_clauses(priorities, "{priority} if it is {names}")
+        return super().policy_body(facts, figures).replace("PRIORITIES", clauses)
 
     def priority(self, facts: Waiver, figures: kit.Figures, drawn: kit.Priority) -> kit.Priority:
         """Return the priority for the severity of the finding; the drawn one has no effect."""
@@ -194,7 +191,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
             fields={"review_id": review.id},
             reference_field="approval_ref",
         )
-        day_before = (facts.first_day - timedelta(days=1)).isoformat()
+        day_before = kit.days_from(facts.first_day, -1).isoformat()
         active = [one.id for one in facts.earlier if one.state == "active"]
         superseded = [kit.RecordGoal(record_id=one, state="superseded", ends_on=day_before) for one in active]
         is_executive = facts.variant is Variant.OWN_SYSTEM or facts.register.fields["class"] == "restricted"
@@ -202,7 +199,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         request = kit.Request(
             type_key=type_key,
             subject=record.id,
-            role=ROLES[type_key],
+            role=self.alternative_types[type_key],
             barred_ids=frozenset({facts.requester.id, owner_id}),
             fields=kit.request_fields(
                 exception_id=record.id,
@@ -245,10 +242,6 @@ def _refusal(facts: Waiver) -> tuple[kit.Refusal | None, list[kit.Fact]]:
     return kit.Refusal(code, (first_id,)), known
 
 
-def _after(day: date, days: int) -> date:
-    return day + timedelta(days=days)
-
-
 def _file(build: kit.BuildContext, kind: str, day: date, owner_id: str, fields: dict[str, str]) -> kit.RecordRow:
     title = kit.load_texts(__file__)["records"][kind].format(**fields)
     return build.file_document(kind, title, day=day, fields=fields, owner_id=owner_id)
@@ -275,8 +268,8 @@ def _file_review(
 def _file_exception(
     build: kit.BuildContext, finding: kit.RecordRow, person: kit.Person, state: str, first_day: date, last_day: date
 ) -> kit.RecordRow:
-    fields = {"requester_id": person.id, "finding_id": finding.id}
-    fields |= {name: finding.fields[name] for name in ("system", "rule")}
+    system, rule = finding.fields["system"], finding.fields["rule"]
+    fields = {"requester_id": person.id, "finding_id": finding.id, "system": system, "rule": rule}
     is_new = state == "requested"
     return build.file_record(
         "security_exception",
@@ -296,8 +289,8 @@ def _file_earlier(
     """File two or three exceptions of a team in a row, of which the last ends up to three weeks after a day."""
     stream, count = build.stream, build.stream.integer(2, 3)
     days = (build.today - since).days // count
-    starts = [_after(since, number * days) for number in range(count)]
-    ends = [*(_after(start, -1) for start in starts[1:]), _after(until, stream.integer(0, 20))]
+    starts = [kit.days_from(since, number * days) for number in range(count)]
+    ends = [*(kit.days_from(start, -1) for start in starts[1:]), kit.days_from(until, stream.integer(0, 20))]
     found = []
     for start, end in zip(starts, ends, strict=True):
         person = stream.choice(build.world.present(start, team_id=team_id))
