@@ -235,7 +235,7 @@ def test_every_superseded_version_asks_for_another_priority() -> None:
 def _priority(figures: dict[str, Any], amount_cents: int, tier: str) -> str:
     ladder = ["low", "medium", "high", "critical"]
     level = sum(1 for name in ladder[1:] if amount_cents >= figures[f"{name}_from_cents"])
-    place = min(level + (figures.get("raised_risk_tier") == tier), 3)
+    place = min(level + (tier in figures.get("raised_risk_tiers", "").split(", ")), 3)
     return ladder[place]
 
 

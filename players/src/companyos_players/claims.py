@@ -19,7 +19,7 @@ _VALUE = r"(?P<value>EUR [\d,]+(?:\.\d\d)?|\d{4}-\d\d-\d\d|\d+|[a-z][a-z ]*?)"
 _FIELD = rf'"(?P<field>[^"]+)" (?P<place>{IN_REQUEST}|on the (?:{"|".join(RECORD_KINDS)}))'
 _SENTENCES = (
     re.compile(rf"\benter {_VALUE} for {_FIELD}[,.;]", re.IGNORECASE),
-    re.compile(rf"{_FIELD} (?:must be|should be|to) {_VALUE}[,.;]", re.IGNORECASE),
+    re.compile(rf"{_FIELD} (?:must be(?: set to)?|should be(?: set to)?|to) {_VALUE}[,.;]", re.IGNORECASE),
 )
 
 

@@ -94,7 +94,7 @@ class VendorOnboardingWorker(Worker):
     def priority(self) -> str:
         """Return the priority for the policy's thresholds."""
         level = PRIORITIES.index(self.level(self.contract["amount_cents"]))
-        if self.policy["parameters"].get("raised_risk_tier") == self.vendor["risk_tier"]:
+        if self.vendor["risk_tier"] in self.policy["parameters"].get("raised_risk_tiers", "").split(", "):
             level = min(level + 1, len(PRIORITIES) - 1)
         return PRIORITIES[level]
 

@@ -64,15 +64,17 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         limits = kit.priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS)
         if in_force:
             return {**limits, **rules}
-        is_flawed = facts.ground is Ground.BAD_CHECK
+        is_flawed, gap = facts.ground is Ground.BAD_CHECK, (facts.start - facts.notice_ends).days
         return {
             **limits,
             **rules,
             "external_percent": rules["external_percent"] - stream.integer(4, 9),
             "internal_percent": rules["internal_percent"] - stream.integer(4, 9),
-            "lead_days": (facts.start - facts.notice_ends).days + stream.integer(4, 12),
+            "lead_days": gap + stream.integer(4, 12),
             "exempt_from_grade": grade if facts.ground is Ground.FROZEN else grade + 1,
-            "check_valid_days": rules["check_valid_days"] + 30 if is_flawed else stream.integer(20, 35),
+            "check_valid_days": rules["check_valid_days"] + 30
+            if is_flawed
+            else (gap + stream.integer(20, 30)) // 5 * 5,
         }
 
     def thresholds(self, facts: Offer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:

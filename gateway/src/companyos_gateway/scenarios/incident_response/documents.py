@@ -12,8 +12,8 @@ from companyos_gateway.scenarios import kit
 
 TEAM, TAGS, METRIC_KEY = "platform", ("incident", "production"), "error_rate"
 THRESHOLDS = (5, 8)
-LOWEST_RATE, HIGHEST_RATE = 12, 40
-"""Error rates of incidents leave room for three limits of the policy below them."""
+LOWEST_RATE, HIGHEST_RATE = 20, 40
+"""Range of error rates in percent of incidents; the limits of priorities lie between the policy's and 100."""
 
 SLA_MINUTES = (360, 480, 720)
 """Maximum ages of an error rate: hours, so that a person can decide meanwhile."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.incident_response.documents import (
-    HIGHEST_RATE,
     LOWEST_RATE,
     TAGS,
     TEAM,
@@ -19,6 +18,8 @@ from companyos_gateway.scenarios.incident_response.documents import (
 )
 
 TECHNICAL_TEAMS = ("platform", "data", "security", "workplace")
+STEP_PERCENT, FURTHER, ROOM = 2, 4, (14, 16)
+"""The step of limits of priorities; how far above a rate another version's limit lies, its priorities above it."""
 
 
 class IncidentResponse(kit.DeclaredScenario[Incident]):
@@ -69,14 +70,13 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version has its threshold on the other side of the error rate."""
-        outage, threshold = facts.outage, facts.outage.threshold
+        rate, threshold = facts.outage.rate, facts.outage.threshold
+        counted = max(rate, LOWEST_RATE)
         if not in_force:
-            is_below = outage.rate < threshold
-            threshold = stream.integer(*((1, outage.rate) if is_below else (outage.rate + 1, HIGHEST_RATE + 9)))
-        return {
-            **kit.priority_limits(stream, max(outage.rate, LOWEST_RATE), priority, step=1, unit="_percent"),
-            "incident_from_percent": threshold,
-        }
+            threshold = stream.integer(*((1, rate) if rate < threshold else (rate + 1, rate + FURTHER)))
+            counted = threshold + stream.integer(*ROOM)
+        above = kit.priority_limits(stream, counted - threshold, priority, step=STEP_PERCENT, unit="_percent")
+        return {**{name: threshold + one for name, one in above.items()}, "incident_from_percent": threshold}
 
     def policy_body(self, facts: Incident, figures: kit.Figures) -> str:
         """Return the policy with the paragraphs on the cause."""

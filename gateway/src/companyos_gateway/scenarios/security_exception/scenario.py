@@ -162,7 +162,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         age_days = (facts.first_day - date.fromisoformat(facts.review.fields["reviewed_on"])).days
         is_outdated = (facts.ground is Ground.OUTDATED_REVIEW) is in_force
         count, is_reached = len(facts.earlier), (facts.ground is Ground.TOO_MANY) is in_force
-        shift = stream.integer(-1, 1)
+        shift = stream.choice((-1, 1))
         return {
             **{f"{name}_control": control for name, control in controls.items()},
             **durations,

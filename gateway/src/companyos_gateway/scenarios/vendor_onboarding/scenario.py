@@ -17,7 +17,7 @@ CONTROLLER_LIMIT_CENTS = (2_000_000, 6_000_000)
 
 MINIMUM_SCORES = (66, 84)
 LOWEST_SCORE, HIGHEST_SCORE = 40, 98
-RAISED_TIERS: tuple[kit.RiskTier, ...] = ("high", "medium")
+RAISED_TIERS = ("high", "medium, high")
 
 
 class Variant(StrEnum):
@@ -122,19 +122,19 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
             **kit.priority_limits(stream, facts.amount_cents, priority),
         }
         if in_force and facts.variant.is_raised:
-            return {**figures, "raised_risk_tier": stream.choice(RAISED_TIERS)}
+            return {**figures, "raised_risk_tiers": stream.choice(RAISED_TIERS)}
         return figures
 
     def priority(self, facts: Onboarding, figures: kit.Figures, drawn: kit.Priority) -> kit.Priority:
         """Return the priority of the amount, one level up for the risk tier that the policy raises."""
         limits = [figures[f"{level}_from_cents"] for level in ("medium", "high", "critical")]
-        raised = figures.get("raised_risk_tier") == facts.vendor.risk_tier
+        raised = facts.vendor.risk_tier in figures.get("raised_risk_tiers", "").split(", ")
         return kit.priority_of_amount(facts.amount_cents, limits, raised=raised)
 
     def policy_body(self, facts: Onboarding, figures: kit.Figures) -> str:
         """Return the policy, with its sentence on risk tiers where they raise the priority."""
         words = self.texts()["policy"]
-        return str(words["body"]).replace("RAISE", words["raise"] if "raised_risk_tier" in figures else "")
+        return str(words["body"]).replace("RAISE", words["raise"] if "raised_risk_tiers" in figures else "")
 
     def complete(
         self, build: kit.BuildContext, facts: Onboarding, policy: kit.PolicyRow, slot: kit.KeySlot
