@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.change_policy import ChangePolicy
 from companyos_gateway.evaluation.entity_goals import (
     DelegationRevoked,
     EntityGoals,
-    RecordInState,
+    EntityInState,
     RequestCancelled,
     RequestEscalated,
     RequestWithdrawn,
@@ -40,7 +40,7 @@ STANDING = ApprovalAuthority(COMPANY, "purchase_order", Role.CFO, 5000)
 CANCELLED = RequestCancelled("APR-1", Refusal("policy_violation", REFERENCES))
 ESCALATED = RequestEscalated("APR-2", STANDING, REFERENCES)
 REVOKED = DelegationRevoked("DEL-1")
-ENDED = RecordInState(RecordGoal(record_id="ACG-1", state="revoked"))
+ENDED = EntityInState(RecordGoal(record_id="ACG-1", state="revoked"))
 HANDED_OVER = TicketInState(TicketGoal(key="OPS-1", status="open", assignee_ids=("E-1", "E-3")))
 ALL = EntityGoals("all_ended", [CANCELLED, ESCALATED, REVOKED, ENDED, HANDED_OVER])
 

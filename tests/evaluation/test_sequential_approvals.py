@@ -10,7 +10,7 @@ import pytest
 
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.cases import Refusal, TicketCase
-from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, VendorInState
+from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, EntityInState
 from companyos_gateway.evaluation.goals import VendorGoal
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
 from companyos_gateway.evaluation.outcome import OnceSettled
@@ -195,7 +195,7 @@ def test_a_total_is_known_once_every_record_is_in_its_state() -> None:
 
 def test_a_value_that_rests_on_vendor_data_counts_once_that_is_on_file() -> None:
     builder = EvidenceBuilder(datahub={"vendors": {"VEN-1": {"risk_tier": "low"}}, "certificates": {}})
-    tier = VendorInState(VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"}))
+    tier = EntityInState(VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"}))
     days = {"issued_on": "2026-01-01", "expires_on": "2027-01-01"}
     certificate = CertificateOnFile(vendor_id="VEN-1", kind="iso", document_id=None, **days)
     values = [OnceSettled("done", EntityGoals("settled", [one])).source({}) for one in (tier, certificate)]

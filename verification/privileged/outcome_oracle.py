@@ -15,11 +15,10 @@ from companyos_gateway.evaluation.entity_goals import (
     CertificateOnFile,
     DelegationRevoked,
     EntityGoal,
-    RecordInState,
+    EntityInState,
     RequestCancelled,
     RequestWithdrawn,
     TicketInState,
-    VendorInState,
 )
 from companyos_gateway.evaluation.facts import FailedRefreshes
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, TicketResolved, VendorGoal
@@ -167,7 +166,7 @@ class OutcomeOracle(PrivilegedOracle):
     async def settle_one(self, goal: EntityGoal) -> None:
         """Bring one entity to its end."""
         match goal:
-            case RecordInState() | VendorInState():
+            case EntityInState():
                 await self.reach(goal.goal, "")
             case CertificateOnFile():
                 await self.file_certificate(goal)

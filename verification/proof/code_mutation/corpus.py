@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+import orjson
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric
@@ -140,8 +141,8 @@ class _SharedRecords:
     """Shares equal changes and calls among the states of a task, to save memory."""
 
     def __init__(self) -> None:
-        self._changes: dict[str, Change] = {}
-        self._calls: dict[str, RecordedCall] = {}
+        self._changes: dict[bytes, Change] = {}
+        self._calls: dict[bytes, RecordedCall] = {}
         self._ran: dict[frozenset[Function], frozenset[Function]] = {}
 
     def stored(self, final_state: FinalState) -> dict[str, Any]:
@@ -160,13 +161,13 @@ class _SharedRecords:
         return self._ran.setdefault(found, found)
 
     def _change(self, change: dict[str, Any]) -> Change:
-        text = json.dumps(change)
+        text = orjson.dumps(change)
         if text not in self._changes:
             self._changes[text] = Change.model_validate(change)
         return self._changes[text]
 
     def _call(self, line: dict[str, Any]) -> RecordedCall:
-        text = json.dumps(line)
+        text = orjson.dumps(line)
         if text not in self._calls:
             self._calls[text] = RecordedCall.model_validate(line)
         return self._calls[text]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+import orjson
 
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
 from companyos_gateway.evaluation.evidence import same_value
@@ -24,8 +25,8 @@ class FinalState:
         self.finish: FinishDeclaration | None = kept.finish
         stored = kept.stored
         self.initial: dict[str, dict[str, dict[str, Row]]] = stored["initial"]
-        self.changes: dict[str, list[Row]] = json.loads(json.dumps(stored["changes"]))
-        self.audits: dict[str, list[Row]] = json.loads(json.dumps(stored["audits"]))
+        self.changes: dict[str, list[Row]] = orjson.loads(orjson.dumps(stored["changes"]))
+        self.audits: dict[str, list[Row]] = orjson.loads(orjson.dumps(stored["audits"]))
         self.views: list[Row] = list(stored["views"])
         self.declared_at: str | None = stored["declared_at"]
 
@@ -60,7 +61,11 @@ class FinalState:
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return a row at the end."""
-        return self.evidence().row(service, table, key)
+        for change in reversed(self.changes.get(service, [])):
+            if (change["table"], change["key"]) == (table, key):
+                after: Row | None = change["after"]
+                return after
+        return self.initial[service].get(table, {}).get(key)
 
     def set(self, service: str, table: str, key: str, **columns: Any) -> None:
         """Change columns of a row at the end, as the agent."""

@@ -222,62 +222,32 @@ class DelegationRevoked:
 
 
 @dataclass(frozen=True)
-class RecordInState:
-    """A record is as it must be, without anybody's approval."""
+class EntityInState:
+    """A record or vendor is as it must be, without anybody's approval."""
 
-    goal: RecordGoal
-
-    @property
-    def row_path(self) -> str:
-        """The record."""
-        return f"{DATAHUB}.records[{self.goal.record_id}]"
-
-    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the record is so."""
-        return self.goal.is_met(evidence, None, step=step)
-
-    def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return the first column of the record that is not as it must be."""
-        found = self.goal.mismatch(evidence, None)
-        assert found is not None
-        return found
-
-    def allowances(self) -> Iterable[Allowance]:
-        """Return what of the record may change."""
-        yield self.goal.allowance()
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Say that a record can be changed again."""
-        return False
-
-
-@dataclass(frozen=True)
-class VendorInState:
-    """A vendor is as it must be, without anybody's approval."""
-
-    goal: VendorGoal
+    goal: RecordGoal | VendorGoal
 
     @property
     def row_path(self) -> str:
-        """The vendor."""
+        """The record or vendor."""
         return self.goal.row_path
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the vendor is so."""
+        """Say whether it is so."""
         return self.goal.is_met(evidence, None, step=step)
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return the first column of the vendor that is not as it must be."""
+        """Return the first column that is not as it must be."""
         found = self.goal.mismatch(evidence, None)
         assert found is not None
         return found
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return the columns that may change."""
+        """Return what may change."""
         yield self.goal.allowance()
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Say that a vendor can be changed again."""
+        """Say that it can be changed again."""
         return False
 
 
