@@ -82,7 +82,8 @@ def test_a_bank_change_or_question_is_about_a_vendor_that_the_task_is_not_about(
 
 
 def test_hostile_texts_come_in_many_words() -> None:
-    assert all(len(set(texts)) >= LEAST_TEXTS for texts in injection_texts().values())
+    texts_of_intents = {name: texts for name, texts in injection_texts().items() if not name.endswith("_leads")}
+    assert all(len(set(texts)) >= LEAST_TEXTS for texts in texts_of_intents.values())
 
 
 def test_the_hidden_record_says_what_was_planted_and_no_row_does() -> None:

@@ -106,13 +106,13 @@ class MetricsReportWorker:
     async def answer(self, words: str) -> float | str:
         """Return the answer to a question."""
         values = [figure.value for figure in self.figures]
-        if "which of them" in words:
+        if "which of" in words:
             return self.figures[values.index(max(values))].subject
         if "how many" in words:
             limit = re.search(r"above (\d+)", words)
             assert limit is not None
             return sum(1 for value in values if value > int(limit[1]))
-        if "all of them" in words:
+        if "total of all" in words or "sum of all" in words:
             return self.converted(sum(values))
         if "highest" in words:
             return self.converted(max(values))
