@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from itertools import zip_longest
+from typing import Any, cast
 
 import orjson
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.evidence import RecordedCall
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.task import RubricFactory
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
@@ -36,6 +39,9 @@ from verification.proof.reward_fuzz import outcome_cases, trace_of
 RANDOM_TRACES = 80
 _MANY_CASES, _FEW_CASES = 600, 120
 """Number of correct and incorrect states and of variants judged for the first instances and for the others."""
+
+_SEARCHED_SEEDS = 60
+"""Seeds among which instances of a scenario are selected."""
 
 _CUTS = 6
 """Number of prefixes judged of each episode, which show milestone payments."""
@@ -68,7 +74,7 @@ class CorpusTask:
 
 async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[CorpusTask]:
     """Play instances of a scenario with each outcome, and mutate their final states, the first ones most."""
-    seeds = INSTANCES.get(scenario, FIRST_SEEDS)[: len(OUTCOMES) * count]
+    seeds = instance_seeds(scenario, count)
     most = [_MANY_CASES if place < len(OUTCOMES) < len(seeds) else _FEW_CASES for place in range(len(seeds))]
     return [await task_of(engine, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
 
@@ -212,30 +218,18 @@ def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
     return (*novel, *alike)
 
 
-FIRST_SEEDS = tuple(range(10))
-"""Seeds of a scenario without selected ones."""
+def instance_seeds(scenario: str, count: int) -> list[int]:
+    """Return seeds of as many feasible instances as of those that must be refused, in turn.
 
-INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {
-        "access_request": (17, 0, 25, 27, 13, 33, 7, 28, 10, 93),
-        "audit_remediation": (14, 100, 9, 44, 38, 93, 11, 1, 0, 26),
-        "backlog_triage": (33, 119, 1, 97, 5, 15, 19, 43, 18, 6),
-        "budget_transfer": (25, 76, 1, 69, 81, 101, 20, 88, 6, 62),
-        "bug_escalation": (0, 100, 16, 29, 1, 19, 43, 39, 113),
-        "contract_renewal": (30, 27, 59, 38, 2, 44, 12, 166, 81, 75),
-        "customer_refund": (5, 17, 16, 33, 2, 15, 8, 24, 36, 37, 6, 0),
-        "data_discrepancy": (39, 90, 36, 89, 0, 52, 18, 5, 12, 104),
-        "employee_offboarding": (53, 42, 3, 45, 20, 118, 37, 23, 30, 0),
-        "expense_report": (68, 11, 20, 0, 16, 30, 2, 101, 7),
-        "handbook_update": (97, 26, 0, 2, 12, 42, 14, 46, 8, 4),
-        "incident_response": (80, 67, 104, 117, 34, 69, 3, 20, 10, 44),
-        "license_renewal": (6, 45, 19, 29, 93, 17, 36, 46, 1, 77),
-        "metrics_report": (11, 106, 7, 75, 17, 95, 10, 5, 2, 33),
-        "purchase_order": (17, 13, 82, 0, 115, 81, 2, 89, 46, 68),
-        "quarter_close": (26, 9, 7, 23, 3, 29, 5, 59, 103, 82),
-        "security_exception": (0, 26, 2, 20, 12, 19, 7, 9, 1, 53),
-        "vendor_bank_change": (27, 48, 3, 18, 1, 68, 4, 80, 0, 82),
-        "vendor_onboarding": (115, 1, 50, 3, 78, 55, 8, 118, 5, 21),
-    }
-)
-"""Seeds by scenario at the mutation level, most productive first; every other one must be refused."""
+    Instances with an unseen variant, or with an unseen reason and other tables to read for a refusal, come first.
+    """
+    kinds: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    seen: Counter[tuple[object, ...]] = Counter()
+    for seed in range(_SEARCHED_SEEDS):
+        case = cast(RubricFactory, catalogue()[scenario].plan(seed, MUTATION_LEVEL).build_rubric).case
+        tables = [fact.entity.partition("[")[0] for fact in case.outcome.facts]
+        kind = (case.variant,) if case.refusal is None else (case.refusal.code, *tables)
+        kinds[case.refusal is not None][seed] = seen[kind]
+        seen[kind] += 1
+    ranked = [sorted(places, key=lambda seed: (places[seed], seed))[:count] for places in kinds.values()]
+    return [seed for pair in zip_longest(*ranked) for seed in pair if seed is not None]
