@@ -28,6 +28,16 @@ class TicketSkill:
         """Move the ticket to a status."""
         await self._update_member("transition_ticket", "status", to, to=to, **reason)
 
+    async def triage(self) -> None:
+        """Open the ticket if it is untriaged. After a lost reply, a colleague may have moved it on already."""
+
+        async def is_triaged() -> bool:
+            return (await self._read())["status"] is not None
+
+        if self.known["status"] is None:
+            await self._update_once("transition_ticket", is_triaged, to="open")
+            self.known["status"] = "open"
+
     async def set_priority(self, priority: str) -> None:
         """Set the priority."""
         await self._update_fields("update_ticket", priority=priority)
@@ -108,8 +118,7 @@ class TicketWorkflow:
 
     async def triage(self) -> None:
         """Triage the ticket if it is untriaged."""
-        if self.ticket.known["status"] is None:
-            await self.ticket.transition("open")
+        await self.ticket.triage()
 
     async def unblock(self, identifiers: Collection[str]) -> None:
         """Pass each blocker of the ticket: finish it, wait for it, or remove a link that does not belong.
