@@ -101,6 +101,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     priority_clauses,
     priority_limits,
     priority_of_amount,
+    rate_figures,
 )
 from companyos_gateway.scenarios.blocks.task import (
     ScenarioCase,
@@ -337,6 +338,7 @@ __all__ = [
     "priority_clauses",
     "priority_limits",
     "priority_of_amount",
+    "rate_figures",
     "reassign_grants",
     "recent_key_slots",
     "record_shown",

@@ -93,6 +93,28 @@ def priority_limits(
     return {f"{name}_from{unit}": limit for name, limit in zip(PRIORITIES[1:], limits, strict=True)}
 
 
+RATE_STEP, RATE_FURTHER, RATE_ROOM = 2, 4, (14, 16)
+"""In percent: the step of limits above a threshold; how far above a rate another version's threshold lies, and its
+limits above that.
+"""
+
+
+def rate_figures(
+    stream: Stream, name: str, threshold: int, rate: int, level: Priority, *, lowest: int, in_force: bool
+) -> Figures:
+    """Return a threshold in percent, as the figure `name`, and the limits of priorities, which lie above it.
+
+    The rate is on the other side of the threshold in versions that are not in force. A rate below the threshold in
+    force counts as `lowest`.
+    """
+    counted = max(rate, lowest)
+    if not in_force:
+        threshold = stream.integer(*((1, rate) if rate < threshold else (rate + 1, rate + RATE_FURTHER)))
+        counted = threshold + stream.integer(*RATE_ROOM)
+    above = priority_limits(stream, counted - threshold, level, step=RATE_STEP, unit="_percent")
+    return {**{limit: threshold + one for limit, one in above.items()}, name: threshold}
+
+
 def limit_step(amount: int) -> int:
     """Return a step of limits near an amount: a round number of one digit and zeros, a twelfth of it at most."""
     most = max(1, amount // 12)

@@ -15,9 +15,6 @@ LIMITS = (5, 8)
 LOWEST_ESCALATED, HIGHEST_RATE = 22, 32
 """Range of error rates in percent that are escalated; the limits of priorities lie between the policy's and 100."""
 
-STEP_PERCENT, FURTHER, ROOM = 2, 4, (14, 16)
-"""The step of limits of priorities; how far above a rate another version's limit lies, its priorities above it."""
-
 SLA_MINUTES = (360, 480, 720)
 """How old the authority's values may be: hours, so that a person can decide meanwhile."""
 
@@ -112,12 +109,8 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
 
     def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and of escalation; the rate is on the other side of another version's limit."""
-        limit, counted = facts.limit, max(facts.rate, LOWEST_ESCALATED)
-        if not in_force:
-            limit = stream.integer(*((1, facts.rate) if facts.must_refuse else (facts.rate + 1, facts.rate + FURTHER)))
-            counted = limit + stream.integer(*ROOM)
-        above = kit.priority_limits(stream, counted - limit, priority, step=STEP_PERCENT, unit="_percent")
-        return {**{name: limit + one for name, one in above.items()}, "escalate_from_percent": limit}
+        name, limit, rate = "escalate_from_percent", facts.limit, facts.rate
+        return kit.rate_figures(stream, name, limit, rate, priority, lowest=LOWEST_ESCALATED, in_force=in_force)
 
     def policy_body(self, facts: Failure, figures: kit.Figures) -> str:
         """Return the policy, with its section on runbooks where there are some."""

@@ -18,8 +18,6 @@ from companyos_gateway.scenarios.incident_response.documents import (
 )
 
 TECHNICAL_TEAMS = ("platform", "data", "security", "workplace")
-STEP_PERCENT, FURTHER, ROOM = 2, 4, (14, 16)
-"""The step of limits of priorities; how far above a rate another version's limit lies, its priorities above it."""
 
 
 class IncidentResponse(kit.DeclaredScenario[Incident]):
@@ -70,13 +68,8 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version has its threshold on the other side of the error rate."""
-        rate, threshold = facts.outage.rate, facts.outage.threshold
-        counted = max(rate, LOWEST_RATE)
-        if not in_force:
-            threshold = stream.integer(*((1, rate) if rate < threshold else (rate + 1, rate + FURTHER)))
-            counted = threshold + stream.integer(*ROOM)
-        above = kit.priority_limits(stream, counted - threshold, priority, step=STEP_PERCENT, unit="_percent")
-        return {**{name: threshold + one for name, one in above.items()}, "incident_from_percent": threshold}
+        name, threshold, rate = "incident_from_percent", facts.outage.threshold, facts.outage.rate
+        return kit.rate_figures(stream, name, threshold, rate, priority, lowest=LOWEST_RATE, in_force=in_force)
 
     def policy_body(self, facts: Incident, figures: kit.Figures) -> str:
         """Return the policy with the paragraphs on the cause."""
