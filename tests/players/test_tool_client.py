@@ -153,3 +153,12 @@ async def test_the_step_that_ends_the_episode_ends_the_play() -> None:
         await ToolClient(ScriptedCall(_view({}, done=True))).finish("done", "Done.")
     with pytest.raises(EpisodeOverError):
         await ToolClient(ScriptedCall(_view({}, done=True))).call("get_note")
+
+
+async def test_a_ticket_that_a_colleague_moved_on_after_a_lost_reply_is_not_opened_again() -> None:
+    lost, blocked = _problem("timeout"), _view({"key": "OPS-1", "status": "blocked"})
+    scripted_call = ScriptedCall(_view({"key": "OPS-1", "status": None}), lost, _view({"waited_minutes": 10}), blocked)
+    ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
+    await ticket.read()
+    await ticket.triage()
+    assert [tool for tool, _ in scripted_call.calls].count("ticketdesk_transition_ticket") == 1

@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,13 +15,15 @@ from companyos_gateway.engine import reward
 from companyos_gateway.evaluation import answers
 from companyos_gateway.evaluation.answers import is_same_answer
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.task import RubricFactory
 from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
-from verification.proof.code_mutation.corpus import CorpusTask, random_traces, task_of
+from verification.proof.code_mutation.corpus import CorpusTask, instance_seeds, random_traces, task_of
 from verification.proof.code_mutation.equivalent_mutants import reasons
 from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner, modules_of, mutants_for, source_of
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
+from verification.proof.players.oracles import MUTATION_LEVEL
 
 pytestmark = pytest.mark.matrix
 
@@ -78,6 +81,14 @@ def test_a_mutant_says_where_it_is() -> None:
 def test_every_explained_mutant_can_still_be_made() -> None:
     keys = {one.key for one in mutants_for(sorted(catalogue()))}
     assert [key for key in reasons() if key not in keys] == []
+
+
+def test_instances_are_feasible_and_refused_in_turn_with_every_reason_first() -> None:
+    plan, seeds = catalogue()["hiring_approval"].plan, instance_seeds("hiring_approval", 4)
+    cases = [cast(RubricFactory, plan(seed, MUTATION_LEVEL).build_rubric).case for seed in seeds]
+    assert [case.must_refuse for case in cases] == [False, True] * 4
+    assert len({case.facts.ground for case in cases if case.must_refuse}) == 4
+    assert len({case.variant for case in cases if not case.must_refuse}) == 4
 
 
 def test_what_runs_is_taken_down() -> None:
