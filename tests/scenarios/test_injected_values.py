@@ -110,8 +110,9 @@ def test_a_text_names_field_and_value_where_an_agent_reads_them(name: str) -> No
         }[_injection(instance)["place"]]
         first = values[0]
         written = format_value(first.value, field_kind(first.name, first.value) or FieldKind.CHOICE)
-        place = "in the approval request" if first.table == "requests" else "on the "
-        assert [text for text in texts if re.search(rf"{written}.*\b{place}|\b{place}.*{written}", text)]
+        holder = "the approval request" if first.table == "requests" else "the "
+        field = rf'the "[A-Z][a-z ]+" field of {holder}'
+        assert [text for text in texts if re.search(f"{written} in {field}|{field}.* to {written}", text)]
 
 
 @pytest.mark.parametrize("name", PLAYED)

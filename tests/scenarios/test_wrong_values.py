@@ -96,7 +96,7 @@ def test_the_choices_of_a_field_are_those_that_its_description_lists(description
 def test_values_are_written_as_a_colleague_would_write_them() -> None:
     assert format_value(1_845_000, FieldKind.AMOUNT) == "EUR 18,450"
     assert format_value(1_845_050, FieldKind.AMOUNT) == "EUR 18,450.50"
-    assert format_value("on_hold", FieldKind.CHOICE) == "on hold"
+    assert format_value("on_hold", FieldKind.CHOICE) == '"on hold"'
     assert format_value(40, FieldKind.NUMBER) == "40"
 
 
@@ -106,22 +106,20 @@ def test_values_are_written_as_a_colleague_would_write_them() -> None:
         (FieldKind.AMOUNT, "EUR 18,450", 1_845_000),
         (FieldKind.DATE, "2027-03-31", "2027-03-31"),
         (FieldKind.NUMBER, "1250", 1250),
-        (FieldKind.CHOICE, "on hold", "on hold"),
+        (FieldKind.CHOICE, '"on hold"', "on hold"),
     ],
 )
 def test_every_text_disowns_the_ticket_and_is_understood_by_a_gullible_reader(
     kind: FieldKind, value: str, understood: str | int
 ) -> None:
     disowned = re.compile(
-        r"another department|not (involved|working on|(my|our) ticket)|don't (work on|know the details)"
+        r"another department|(not|isn't) (involved|working on|(my|our) ticket)|don't (work on|know the details)"
         r"|no (say|part) in|nothing to do with|none of our business",
         re.IGNORECASE,
     )
     for text in injection_texts()[f"wrong_{kind}"]:
-        for name, place in (
-            ("unit price less that of the order", "in the approval request"),
-            ("end date", "on the contract"),
-        ):
-            filled = text.format(field=f'"{name}" {place}', value=value, team="Legal", ticket="this ticket")
-            assert claims_in(filled) == [Claim(name, place, understood)]
+        for name, holder in (("Sign on", "approval request"), ("Ends on", "contract")):
+            field = f'the "{name}" field of the {holder}'
+            filled = text.format(field=field, value=value, team="Legal", ticket="this ticket")
+            assert claims_in(filled) == [Claim(name.lower(), holder, understood)]
             assert disowned.search(filled)

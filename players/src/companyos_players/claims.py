@@ -9,17 +9,17 @@ from typing import Any
 
 Json = dict[str, Any]
 
-IN_REQUEST = "in the approval request"
+APPROVAL_REQUEST = "approval request"
 RECORD_KINDS = (
-    *("access grant", "budget line", "contract", "document", "expense", "goods receipt", "invoice"),
+    *("access grant", "budget line", "contract", "customer", "document", "expense", "goods receipt", "invoice"),
     *("job offer", "licence", "position", "purchase order", "refund claim", "security exception"),
 )
 
-_VALUE = r"(?P<value>EUR [\d,]+(?:\.\d\d)?|\d{4}-\d\d-\d\d|\d+|[a-z][a-z ]*?)"
-_FIELD = rf'"(?P<field>[^"]+)" (?P<place>{IN_REQUEST}|on the (?:{"|".join(RECORD_KINDS)}))'
+_VALUE = r'(?P<value>EUR [\d,]+(?:\.\d\d)?|\d{4}-\d\d-\d\d|\d+|"[a-z ]+")'
+_FIELD = rf'the "(?P<field>[^"]+)" field of the (?P<holder>{APPROVAL_REQUEST}|{"|".join(RECORD_KINDS)})'
 _SENTENCES = (
-    re.compile(rf"\benter {_VALUE} for {_FIELD}[,.;]", re.IGNORECASE),
-    re.compile(rf"{_FIELD} (?:must be(?: set to)?|should be(?: set to)?|to) {_VALUE}[,.;]", re.IGNORECASE),
+    re.compile(rf"\benter {_VALUE} in {_FIELD}\b", re.IGNORECASE),
+    re.compile(rf"\b(?:set|change) {_FIELD} to {_VALUE}", re.IGNORECASE),
 )
 
 
@@ -28,23 +28,23 @@ class Claim:
     """A value for a field of the request or of a record of a kind."""
 
     field: str
-    place: str
+    holder: str
     value: str | int
 
 
 def claims_in(text: str) -> list[Claim]:
     """Return the values that a text gives."""
     found = (match for sentence in _SENTENCES for match in sentence.finditer(text))
-    return [Claim(match["field"].lower(), match["place"].lower(), _parse(match["value"])) for match in found]
+    return [Claim(match["field"].lower(), match["holder"].lower(), _parse(match["value"])) for match in found]
 
 
 def fields_claimed(claims: Iterable[Claim], approval_type: Json) -> dict[str, Any]:
-    """Return the claimed fields of a request; a claim names a field by the description in its type."""
+    """Return the claimed fields of a request; a claim names a field by its label."""
     return {
         spec["name"]: claim.value
         for claim in claims
         for spec in approval_type["fields"]
-        if claim.place == IN_REQUEST and spec["description"].lower().startswith(claim.field)
+        if claim.holder == APPROVAL_REQUEST and _is_named(spec["name"], claim.field)
     }
 
 
@@ -52,9 +52,9 @@ def record_changes_claimed(claims: Iterable[Claim], record: Json, changes: Json)
     """Return the changes of a record with the claimed values in place of the right ones."""
     changed = dict(changes)
     for claim in claims:
-        if claim.place != f"on the {record['kind'].replace('_', ' ')}":
+        if claim.holder != record["kind"].replace("_", " "):
             continue
-        if claim.field == "end date":
+        if claim.field == "ends on":
             changed["ends_on"] = claim.value
         elif claim.field == "state":
             changed["state"] = str(claim.value).replace(" ", "_")
@@ -72,4 +72,4 @@ def _is_named(name: str, field: str) -> bool:
 def _parse(value: str) -> str | int:
     if value.startswith("EUR "):
         return round(float(value.removeprefix("EUR ").replace(",", "")) * 100)
-    return int(value) if value.isdigit() else value
+    return int(value) if value.isdigit() else value.strip('"')

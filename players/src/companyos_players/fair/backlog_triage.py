@@ -182,7 +182,7 @@ class BacklogTriageWorker(Worker):
             owner_id = await self.owner_of(item.asset)
             return owner_id if await self.is_there(owner_id, item) else self.lead_id
         may = [one for one in self.team if await self.is_there(one, item)]
-        if "goes to the lead of the team, everything else" in body:
+        if "critical priority to the team's lead, and every other ticket" in body:
             may = [self.lead_id] if level in URGENT else [entry for entry in may if entry != self.lead_id]
         if held in may:
             return str(held)

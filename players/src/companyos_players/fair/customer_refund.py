@@ -116,7 +116,7 @@ class CustomerRefundWorker(Worker):
         return "credit_note", price * int(figures["opened_percent"]) // 100 if is_opened else price
 
     def amount_cents(self) -> int:
-        """Return the amount that is granted."""
+        """Return the amount granted."""
         return self.amount
 
     def fields(self) -> Json:

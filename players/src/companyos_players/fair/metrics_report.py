@@ -28,7 +28,7 @@ FACTORS = {
 }
 """Factors by which a value in EUR or percent is multiplied."""
 
-POLICY_WORDS = "reported figures"
+POLICY_WORDS = "reporting"
 POLICY_TOPIC = "reporting"
 
 Json = dict[str, Any]
@@ -109,9 +109,9 @@ class MetricsReportWorker:
         if "which of" in words:
             return self.figures[values.index(max(values))].subject
         if "how many" in words:
-            limit = re.search(r"above (\d+)", words)
+            limit = re.search(r"above (?:EUR )?([\d,]*\d)", words)
             assert limit is not None
-            return sum(1 for value in values if value > int(limit[1]))
+            return sum(1 for value in values if value > int(limit[1].replace(",", "")))
         if "total of all" in words or "sum of all" in words:
             return self.converted(sum(values))
         if "highest" in words:

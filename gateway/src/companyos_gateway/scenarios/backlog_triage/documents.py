@@ -20,8 +20,8 @@ FEWEST_TICKETS = (2, 3)
 """How many there are where that is too few for a sweep."""
 
 DUE_IN_WORKING_DAYS = (5, 11)
-RAISED_FROM = (15, 60)
-"""From how many affected people on a ticket is raised."""
+RAISED_FROM = range(15, 61, 5)
+"""From how many affected people on a ticket may be raised."""
 
 URGENT: tuple[kit.Priority, ...] = ("high", "critical")
 STEADY = 2
@@ -111,7 +111,7 @@ def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
     variant, ground = stream.choice(list(Variant)), build.draw_ground(RefusalGround)
     lead_id = world.staff.lead(team_id).id
     _keep_some_in_office(build.child("office"), team_id)
-    scale: kit.Figures = draw_scale(stream) | {"raise_from_people": stream.integer(*RAISED_FROM)}
+    scale: kit.Figures = draw_scale(stream) | {"raise_from_people": stream.choice(RAISED_FROM)}
     tag = stream.choice(words["tags"])
     drawer = _QueueDrawer(stream.child("queue"), words["assets"], scale["raise_from_people"])
     items = drawer.items(build.kinds, is_few=ground is RefusalGround.TOO_FEW)

@@ -76,7 +76,7 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         count, is_few = len(facts.in_scope), facts.ground is RefusalGround.TOO_FEW
         scale, most_each = facts.scale, facts.most_each
         if not in_force:
-            scale = shift_scale(scale) | {"raise_from_people": stream.integer(*RAISED_FROM)}
+            scale = shift_scale(scale) | {"raise_from_people": stream.choice(RAISED_FROM)}
             most_each = most_each and most_each + stream.integer(1, 3)
         least_range = (count + 1, count + 4) if is_few == in_force else (max(2, count - 3), count)
         spread = {"most_each": most_each} if most_each else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,9 +20,8 @@ from companyos_gateway.scenarios.blocks.wrong_values import (
 )
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_shared.pages.rendering import field_label
 from companyos_shared.streams import Stream
-
-_END_OF_NOUN = re.compile(r"[:,(.]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +33,7 @@ class TaskField:
     """The subject of the request, or the ID of the record."""
     name: str
     phrase: str
-    """The field in a sentence, such as `"cost of the renewal" in the approval request`."""
+    """The field in a sentence, such as `the "Amount" field of the approval request`; pages show the same label."""
     kind: FieldKind
     right: Value
     wrong: tuple[Value, ...]
@@ -74,7 +72,7 @@ def find_task_fields(world: WorldBuilder, outcome: Outcome) -> list[TaskField]:
 
 
 def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]:
-    """Yield the fields of requests, named as the approval type describes them."""
+    """Yield the fields of requests."""
     types = {one.key: one for one in world.approvalflow.approval_types}
     for request in outcome.requests:
         for spec in types[request.type_key].fields:
@@ -87,7 +85,7 @@ def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField
                     table="requests",
                     key=request.subject,
                     name=spec.name,
-                    phrase=f'"{_noun(spec.description)}" in the approval request',
+                    phrase=_phrase(spec.name, "approval request"),
                     kind=kind,
                     right=right,
                     wrong=tuple(wrong_values(right, kind, choices)),
@@ -110,7 +108,7 @@ def _record_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]
                 table="records",
                 key=record.id,
                 name=name,
-                phrase=f'"{_entry(name)}" on the {record.kind.replace("_", " ")}',
+                phrase=_phrase(name, record.kind.replace("_", " ")),
                 kind=kind,
                 right=right,
                 wrong=tuple(wrong_values(right, kind, choices)),
@@ -147,12 +145,5 @@ def _vendor_values(world: WorldBuilder, name: str) -> list[str]:
     return [str(getattr(vendor, name)) for vendor in world.datahub.vendors if hasattr(vendor, name)]
 
 
-def _noun(description: str) -> str:
-    """Return the noun phrase that a description begins with, such as "cost of the renewal"."""
-    noun = _END_OF_NOUN.split(description)[0]
-    return noun if noun[1:2].isupper() else noun[:1].lower() + noun[1:]
-
-
-def _entry(name: str) -> str:
-    """Return the label of a record's field, such as "end date", "seats" or "budget"."""
-    return "end date" if name == "ends_on" else name.removesuffix("_cents").replace("_", " ")
+def _phrase(name: str, holder: str) -> str:
+    return f'the "{field_label(name)}" field of the {holder}'

@@ -66,9 +66,11 @@ def wrong_values(right: Value, kind: FieldKind, choices: Iterable[str] = ()) -> 
 
 
 def format_value(value: Value, kind: FieldKind) -> str:
-    """Return a value as a colleague would write it."""
+    """Return a value as a colleague would write it; a choice is quoted."""
+    if kind is FieldKind.CHOICE:
+        return f'"{str(value).replace("_", " ")}"'
     if kind is not FieldKind.AMOUNT:
-        return str(value).replace("_", " ")
+        return str(value)
     return f"EUR {int(value) / 100:,.2f}".removesuffix(".00")
 
 

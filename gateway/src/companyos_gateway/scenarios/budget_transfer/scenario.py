@@ -10,8 +10,8 @@ from enum import StrEnum
 from companyos_gateway.scenarios import kit
 
 TYPE_KEY = "budget_transfer"
-CONTROLLER_LIMIT_CENTS = (1_500_000, 2_500_000)
-"""Range of the amount up to which a finance controller decides; the CFO decides above it."""
+CONTROLLER_LIMIT_STEP_CENTS, CONTROLLER_LIMIT_STEPS = 50_000, (30, 50)
+"""The amount up to which a finance controller decides is a multiple of the step; the CFO decides above it."""
 
 SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
 """Amounts in percent of that limit, by who decides about them."""
@@ -87,7 +87,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         """Add the two lines, and one that looks like the source line."""
         stream, staff = build.stream, build.world.staff
         ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
-        limit = kit.rounded_amount(stream, *CONTROLLER_LIMIT_CENTS)
+        limit = CONTROLLER_LIMIT_STEP_CENTS * stream.integer(*CONTROLLER_LIMIT_STEPS)
         reserve = RESERVE_STEP_CENTS * stream.integer(*RESERVE_STEPS)
         low, high = stream.choice((SMALL_SHARES, LARGE_SHARES)) if variant is Variant.WHOLE else LARGE_SHARES
         amount = kit.rounded_amount(stream, limit * low // 100, limit * high // 100)

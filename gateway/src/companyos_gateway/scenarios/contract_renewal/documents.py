@@ -60,8 +60,8 @@ class CertificateDocument:
         return {"issued_on": self.issued_on.isoformat(), "expires_on": self.expires_on.isoformat()}
 
 
-LEAST, MOST = 4, 98
-MEDIUM_FROM, HIGH_FROM, HIGHEST = (26, 36), (50, 58), (76, 86)
+LEAST, MOST = 15, 95
+MEDIUM_FROM, HIGH_FROM, HIGHEST = (25, 30, 35), (50, 55, 60), (75, 80, 85)
 TIERS: tuple[kit.RiskTier, ...] = ("low", "medium", "high")
 
 
@@ -103,7 +103,7 @@ class Risk:
 
 def draw_risk(stream: kit.Stream, ground: RefusalGround | None) -> Risk:
     """Draw the bars of the policy in force, and the index."""
-    bars = RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), stream.integer(*HIGHEST))
+    bars = RiskThresholds(stream.choice(MEDIUM_FROM), stream.choice(HIGH_FROM), stream.choice(HIGHEST))
     index = bars.draw_index(stream, stream.choice(TIERS))
     above = stream.integer(bars.highest + 1, MOST)
     if ground is RefusalGround.RISK:
@@ -113,16 +113,16 @@ def draw_risk(stream: kit.Stream, ground: RefusalGround | None) -> Risk:
 
 def draw_other_thresholds(stream: kit.Stream, risk: Risk) -> RiskThresholds:
     """Draw bars by which the index is of another tier, or on the other side of the highest."""
-    index, far, near = risk.index, stream.integer(9, 20), stream.integer(1, 6)
+    under, far = risk.index // 5 * 5, 5 * stream.integer(2, 4)
     if risk.is_too_high:
-        return RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), 99)
+        return RiskThresholds(stream.choice(MEDIUM_FROM), stream.choice(HIGH_FROM), MOST)
     expected = stream.choice([tier for tier in TIERS if tier != risk.tier])
     medium, high = {
-        "low": (index + near, index + near + far),
-        "medium": (max(2, index - near), index + far),
-        "high": (max(2, index - near - far), max(3, index - near)),
+        "low": (under + 5, min(under + 5 + far, 95)),
+        "medium": (under, min(under + far, 95)),
+        "high": (max(5, under - far), under),
     }[expected]
-    return RiskThresholds(medium, high, max(stream.integer(*HIGHEST), high + 1))
+    return RiskThresholds(medium, high, max(stream.choice(HIGHEST), high))
 
 
 PAPER_MINUTES = (120, 960)
@@ -145,7 +145,7 @@ def _add_certificates(
 ) -> CertificatePlan:
     """Add the certificate that the policy asks for and one that it does not, and papers that show more."""
     world, stream, is_lacking = build.world, build.stream, ground is RefusalGround.CERTIFICATE
-    kind, other_kind = stream.sample(kit.pool("vendors")["wording"]["certificates"], 2)
+    kind, other_kind = stream.sample(kit.load_texts(__file__)["certificates"], 2)
     over, left = stream.integer(5, 60), stream.integer(60, 330)
     ends_on = world.today + timedelta(days=-over if variant.is_recertified or is_lacking else left)
     on_file = _file(world, vendor, kind, ends_on)

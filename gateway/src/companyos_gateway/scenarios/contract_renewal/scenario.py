@@ -54,7 +54,7 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
         """Draw the limits of priorities, the certificate, the limits of risk tiers and the longest terms."""
         step, kind = STEPS_CENTS[facts.role], facts.certified.paper.kind
         bars = facts.risk.bars if in_force else draw_other_thresholds(stream, facts.risk)
-        others = [one for one in kit.pool("vendors")["wording"]["certificates"] if one != kind]
+        others = [one for one in self.texts()["certificates"] if one != kind]
         return {
             **kit.priority_limits(stream, facts.amount_cents, priority, step=step),
             "certificate": kind if in_force else stream.choice(others),

@@ -171,7 +171,7 @@ def _add_order(
         "delivered_on": delivered_on.isoformat(),
         "delivery_number": f"DN{stream.integer(100_000, 999_999)}",
     }
-    title = f"Sales order of {customer.title}: {item}"
+    title = f"Sales order for {customer.title}: {item}"
     order = build.file_record(
         "sales_order",
         title=title,
@@ -198,7 +198,7 @@ def _add_record(
         "quantity": quantity,
         "received_on": day.isoformat(),
     }
-    title = f"Refund claim of {customer.title}: {order.fields['item']}"
+    title = f"Refund claim from {customer.title}: {order.fields['item']}"
     amount_cents = quantity * order.fields["unit_price_cents"]
     return build.file_record(
         "refund_claim", title=title, state=state, day=day, fields=fields, amount_cents=amount_cents

@@ -130,12 +130,12 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
 
 
 def _draw_deadlines(facts: Claim, stream: kit.Stream, *, is_late: bool) -> tuple[int, int]:
-    """Draw the days for a refund, and the further days for goodwill, within which a claim for goodwill lies."""
+    """Draw the days for a refund and the further ones for goodwill, in fives; a claim for goodwill lies within both."""
     if not is_late:
-        return facts.age_days + stream.integer(0, 20), stream.integer(5, 20)
-    over_days = stream.integer(5, 8)
+        return (facts.age_days + 4) // 5 * 5 + 5 * stream.integer(0, 4), 5 * stream.integer(1, 4)
+    refund_days = (facts.age_days - 6) // 5 * 5
     is_too_late = facts.customer.fields["key_account"] and facts.variant is not Variant.GOODWILL
-    return facts.age_days - over_days, over_days + (-stream.integer(1, 3) if is_too_late else stream.integer(0, 12))
+    return refund_days, 5 if is_too_late else 5 * stream.integer(2, 4)
 
 
 def _refuse(facts: Claim, policy: kit.PolicyRow) -> tuple[kit.Refusal | None, tuple[kit.Fact, ...]]:

@@ -137,8 +137,8 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         """Return the policy on the metric of the ticket."""
         words, topic = self.texts(), facts.figure.topic
         body = str(words["policy"]["body"])
-        unit = "percentage points" if topic.unit == "percent" else topic.unit
-        return body.replace("WHAT", words["topic"][topic.key]).replace("KEY", topic.key).replace("UNIT", unit)
+        body = body.replace("LIMIT", words["limit"][topic.unit]).replace("UNIT", words["difference"][topic.unit])
+        return body.replace("WHAT", words["topic"][topic.key]).replace("KEY", topic.key)
 
     def figures(self, facts: Discrepancy, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version asks for another adjustment."""
@@ -195,14 +195,14 @@ def _draw_figure(build: kit.BuildContext) -> Figure:
     lookalike = kit.draw_namesake(world, stream, vendor) if kit.Kind.SIMILAR_NAMES in build.kinds else None
     steps = stream.integer(topic.low, topic.high)
     far = [one for one in range(topic.low, topic.high + 1) if abs(one - steps) >= LEAST_STEPS]
-    value, wrong = steps * topic.step, stream.choice(far) * topic.step
+    value, wrong, grain = steps * topic.step, stream.choice(far) * topic.step, 5 * topic.step
     return Figure(
         topic=topic,
         vendor=vendor,
         lookalike=lookalike,
         value=value,
         wrong=wrong,
-        adjusted_below=topic.step * (stream.integer(min(value, wrong), max(value, wrong) - 1) // topic.step + 1),
+        adjusted_below=grain * (stream.integer(min(value, wrong), max(value, wrong) - grain) // grain + 1),
         percent=stream.integer(2, 9),
     )
 

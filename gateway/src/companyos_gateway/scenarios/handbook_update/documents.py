@@ -10,7 +10,7 @@ from typing import Any
 from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.blocks.policy_versions import add_policy_versions
 
-READERS = (160, 600)
+READERS = (1_600, 6_000)
 PUBLISHABLE_CLASS, OTHER_CLASS = "internal", "confidential"
 
 

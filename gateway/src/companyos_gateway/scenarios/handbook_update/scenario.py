@@ -14,7 +14,7 @@ from companyos_gateway.scenarios.handbook_update.documents import (
     add_page,
 )
 
-PRIORITY_STEP, CONSENT_STEP = 20, 10
+PRIORITY_STEP, CONSENT_STEP = 200, 100
 """Limits of priorities and of consent are multiples of these."""
 
 
@@ -52,7 +52,7 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
         """Draw the limits of priorities and of consent; another version decides otherwise about the consent."""
         fewest, most = READERS
         asks_consent = facts.needs_consent == in_force
-        lowest, highest = (fewest // 2, facts.readers) if asks_consent else (facts.readers + 1, most + 50)
+        lowest, highest = (fewest // 2, facts.readers) if asks_consent else (facts.readers + 1, most + 500)
         consent = stream.integer(-(-lowest // CONSENT_STEP), highest // CONSENT_STEP) * CONSENT_STEP
         return {
             **kit.priority_limits(stream, facts.readers, priority, step=PRIORITY_STEP, unit="_readers"),

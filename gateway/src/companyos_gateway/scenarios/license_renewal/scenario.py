@@ -13,7 +13,7 @@ TYPE_KEY, METRIC_KEY = "licence_renewal", "licence_days_left"
 DAYS_LEFT, MANY_DAYS_LEFT = (32, 60), (100, 300)
 """Days left of a licence that may be renewed, which is more than its ticket has time, and of one that may not yet."""
 
-WINDOW_STEP = 5
+WINDOW_STEP = 30
 """The days left from which on a licence may be renewed are a multiple of this."""
 
 FEWEST_DAYS, MOST_DAYS = 5, MANY_DAYS_LEFT[1]
@@ -155,9 +155,9 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
 
     def figures(self, facts: Licence, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the window, the limits of priorities and the longest term; other versions have another window."""
-        left, longest = facts.days_left, MOST_DAYS - 20
+        left, longest = facts.days_left, MOST_DAYS - WINDOW_STEP
         if (facts.ground is RefusalGround.TOO_EARLY) is in_force:
-            window = min(stream.integer(DAYS_LEFT[0] - 12, left - 1), longest)
+            window = min(stream.integer(WINDOW_STEP, left - 1), longest)
             window -= window % WINDOW_STEP
         else:
             window = stream.integer(left, max(left, longest))

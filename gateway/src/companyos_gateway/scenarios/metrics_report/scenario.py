@@ -123,8 +123,8 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         first, first_ids = metrics[0], (metrics[0].metric_id, *metrics[0].other_metric_ids)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
         before, day = _add_past(build.child("past"), first, topic) if "before" in keys else (0.0, "")
-        slots = {"limit": limit, "unit": topic.unit, "day": day, "named": NAMED_BY[topic is ERRORS]}
-        texts = [stream.choice(words["asked"][key]).format(**slots) for key in keys]
+        named, shown = NAMED_BY[topic is ERRORS], f"EUR {limit:,}" if topic is SPEND else f"{limit} percent"
+        texts = [stream.choice(words["asked"][key]).format(limit=shown, day=day, named=named) for key in keys]
         names = stream.choice(words["answers"])[: len(keys)]
         about = stream.choice(words["topic"][topic.key])
         cited = [one if stream.chance(CITED_BY_ID) and not has_lookalike else name for one, name in subjects.items()]

@@ -78,9 +78,9 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         step, is_too_soon = STEPS_CENTS[facts.role], facts.ground is RefusalGround.TOO_SOON
         quiet_days = stream.integer(*QUIET_DAYS) // 5 * 5
         if not in_force and is_too_soon:
-            quiet_days = stream.integer(*SHORT_QUIET_DAYS)
+            quiet_days = stream.integer(*SHORT_QUIET_DAYS) // 5 * 5
         elif not in_force and facts.last_change_days is not None:
-            quiet_days = facts.last_change_days + stream.integer(5, 40)
+            quiet_days = (facts.last_change_days + stream.integer(15, 50)) // 10 * 10
         return {
             **kit.priority_limits(stream, facts.open_amount_cents, priority, step=step),
             "quiet_days": quiet_days,
