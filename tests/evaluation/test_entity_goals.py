@@ -17,7 +17,6 @@ from companyos_gateway.evaluation.entity_goals import (
     RequestCancelled,
     RequestEscalated,
     RequestWithdrawn,
-    TicketInState,
 )
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
@@ -41,7 +40,7 @@ CANCELLED = RequestCancelled("APR-1", Refusal("policy_violation", REFERENCES))
 ESCALATED = RequestEscalated("APR-2", STANDING, REFERENCES)
 REVOKED = DelegationRevoked("DEL-1")
 ENDED = EntityInState(RecordGoal(record_id="ACG-1", state="revoked"))
-HANDED_OVER = TicketInState(TicketGoal(key="OPS-1", status="open", assignee_ids=("E-1", "E-3")))
+HANDED_OVER = TicketGoal(key="OPS-1", status="open", assignee_ids=("E-1", "E-3"))
 ALL = EntityGoals("all_ended", [CANCELLED, ESCALATED, REVOKED, ENDED, HANDED_OVER])
 
 

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from companyos_gateway.evaluation.change_policy import ChangePolicy
-from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
+from companyos_gateway.evaluation.entity_goals import EntityGoals
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from tests.evaluation.evidence_builder import EvidenceBuilder
 
 DESK = "ticketdesk"
 KEPT = TicketGoal(key="OPS-1", priority="high", assignee_ids=("E-1", "E-2"))
 MERGED = TicketGoal(key="OPS-2", original="OPS-1")
-GOALS = TicketGoals([KEPT, MERGED])
+GOALS = EntityGoals("tickets_triaged", [KEPT, MERGED])
 
 
 def _row(key: str, **columns: Any) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def _do(builder: EvidenceBuilder, **other: Any) -> None:
 def test_the_whole_work_meets_every_goal_and_nothing_else_changed(builder: EvidenceBuilder) -> None:
     _do(builder)
     assert not GOALS.unmet(builder.evidence, step=99)
-    assert all(check.find_mismatch(builder.evidence) is None for check in GOALS.checks())
+    assert GOALS.check().find_mismatch(builder.evidence) is None
     assert ChangePolicy(GOALS.allowances()).violations(builder.evidence) == []
     assert list(GOALS.damage(builder.evidence)) == []
 
@@ -97,12 +98,3 @@ def test_a_ticket_that_is_none_of_the_task_may_not_change(builder: EvidenceBuild
 def test_cancelling_the_ticket_that_stays_is_damage(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "tickets", "OPS-1", status="cancelled", reason_code="duplicate", reason_ref="OPS-2")
     assert list(GOALS.damage(builder.evidence)) == ["ticketdesk.tickets[OPS-1]"]
-
-
-def test_each_ticket_pays_its_share_once(builder: EvidenceBuilder) -> None:
-    first, second = GOALS.milestones("entities")
-    assert (first.points, second.points) == (2.5, 2.5)
-    assert not first.is_reached(builder.evidence)
-    _do(builder)
-    assert first.is_reached(builder.evidence)
-    assert second.is_reached(builder.evidence)

@@ -18,7 +18,6 @@ from companyos_gateway.evaluation.entity_goals import (
     EntityInState,
     RequestCancelled,
     RequestWithdrawn,
-    TicketInState,
 )
 from companyos_gateway.evaluation.facts import FailedRefreshes
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, TicketResolved, VendorGoal
@@ -172,8 +171,8 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.file_certificate(goal)
             case RequestWithdrawn() | RequestCancelled() | DelegationRevoked():
                 await self.take_back(goal)
-            case TicketInState(ticket_goal):
-                await self.bring(ticket_goal)
+            case TicketGoal():
+                await self.bring(goal)
             case TicketLinked():
                 await self.link(goal)
             case PartResolved(key):
@@ -359,7 +358,7 @@ class OutcomeOracle(PrivilegedOracle):
 def _only_assignees(case: DeclaredCase) -> list[str]:
     """Return who is the only one that may have a ticket, for each ticket with such a person."""
     goals = (goal for entities in case.outcome.prepared for goal in entities.goals)
-    allowed = [goal.goal.assignee_ids or () for goal in goals if isinstance(goal, TicketInState)]
+    allowed = [goal.assignee_ids or () for goal in goals if isinstance(goal, TicketGoal)]
     return [one[0] for one in allowed if len(one) == 1]
 
 

@@ -23,7 +23,6 @@ from companyos_gateway.evaluation.mismatch import (
     with_others,
 )
 from companyos_gateway.evaluation.rubric import Check
-from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
 
@@ -294,34 +293,6 @@ class CertificateOnFile:
     def is_damaged(self, evidence: Evidence) -> bool:
         """Say that a certificate ends nothing."""
         return False
-
-
-@dataclass(frozen=True)
-class TicketInState:
-    """A ticket is as it must be."""
-
-    goal: TicketGoal
-
-    @property
-    def row_path(self) -> str:
-        """The ticket."""
-        return f"{TICKETDESK}.tickets[{self.goal.key}]"
-
-    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the ticket is so."""
-        return self.goal.is_met(evidence, step=step)
-
-    def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return what of the ticket is not as it must be."""
-        return self.goal.mismatch(evidence, self.goal.failing_sides(evidence))
-
-    def allowances(self) -> Iterable[Allowance]:
-        """Return what of the ticket may change."""
-        yield from TicketGoals([self.goal]).allowances()
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Say whether the ticket was closed or cancelled where it must not be."""
-        return bool(list(TicketGoals([self.goal]).damage(evidence)))
 
 
 class EntityGoals:

@@ -10,7 +10,7 @@ from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.mismatch import Mismatch, is_touched, list_names
-from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_shared.wire.control import Change
 
 
@@ -37,8 +37,8 @@ class PartResolved:
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
         """Return what of the ticket is not as it must be, else what was not settled when it was resolved."""
-        if failing := self.goal.failing_sides(evidence):
-            return self.goal.mismatch(evidence, failing)
+        if not self.goal.is_met(evidence):
+            return self.goal.mismatch(evidence)
         resolved = self._resolution(evidence)
         expected = f"resolved after {list_names([one.row_path for one in self.part])}"
         found = f"resolved before {list_names(self._unsettled(evidence))}"
@@ -46,11 +46,11 @@ class PartResolved:
 
     def allowances(self) -> Iterable[Allowance]:
         """Return what of the ticket may change."""
-        yield from TicketGoals([self.goal]).allowances()
+        return self.goal.allowances()
 
     def is_damaged(self, evidence: Evidence) -> bool:
         """Say whether the ticket was closed or cancelled."""
-        return bool(list(TicketGoals([self.goal]).damage(evidence)))
+        return self.goal.is_damaged(evidence)
 
     def _unsettled(self, evidence: Evidence) -> list[str]:
         """Return what was not settled when the ticket was resolved."""

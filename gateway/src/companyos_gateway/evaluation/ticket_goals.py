@@ -1,8 +1,8 @@
-"""Several tickets that a task brings to a wanted end: triaged, prioritised and assigned, or merged as duplicates."""
+"""Goals about tickets: triaged, prioritised and assigned, merged as duplicates, or linked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from companyos.contract import ReasonCode
@@ -14,16 +14,13 @@ from companyos_gateway.evaluation.change_policy import (
     link_added_and_removed,
 )
 from companyos_gateway.evaluation.evidence import Evidence
-from companyos_gateway.evaluation.milestones import Milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
     deciding_step,
     format_columns,
     one_of,
     row_path,
-    with_others,
 )
-from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.control import Row
 
 TICKETDESK = row_views.TICKETDESK
@@ -85,29 +82,45 @@ class TicketGoal:
     assignee_ids: tuple[str, ...] | None = None
     original: str | None = None
 
+    @property
+    def row_path(self) -> str:
+        """The ticket."""
+        return row_path(TICKETDESK, "tickets", self.key)
+
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Say whether the ticket is so, now or once a step had been taken."""
-        return all(predicate(self, evidence, step) for predicate in _SIDES.values())
+        return all(predicate(self, evidence, step) for predicate, _ in _SIDES.values())
 
-    def mismatch(self, evidence: Evidence, names: Sequence[str]) -> Mismatch:
-        """Return what is expected of those sides of the ticket, and what was found."""
-        columns = [column for name in names for column in _COLUMNS_OF_SIDE[name]]
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return what is expected of the sides of the ticket that are not as they must be, and what was found."""
+        names = [name for name, (predicate, _) in _SIDES.items() if not predicate(self, evidence, None)]
+        columns = [column for name in names for column in _SIDES[name][1]]
         changes = evidence.row_changes(TICKETDESK, "tickets", self.key)
         found = format_columns(evidence.row(TICKETDESK, "tickets", self.key), columns)
         expected = ", ".join(self._expected(evidence, name) for name in names)
-        return Mismatch(row_path(TICKETDESK, "tickets", self.key), expected, found, deciding_step(changes, *columns))
+        return Mismatch(self.row_path, expected, found, deciding_step(changes, *columns))
 
-    def failing_sides(self, evidence: Evidence) -> list[str]:
-        """Return the sides of the ticket that are not as they must be."""
-        return [name for name, predicate in _SIDES.items() if not predicate(self, evidence, None)]
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what may change on the ticket, comments included, and its link."""
+        yield Allowance(TICKETDESK, "tickets", changed_keys([self.key]), COLUMNS)
+        yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [self.key]))
+        yield Allowance(TICKETDESK, "comments", added_where("ticket_key", [self.key]))
+        yield Allowance(TICKETDESK, "removed_links", link_added_and_removed([self.key]))
+        if self.link is not None:
+            yield from self.link.allowances()
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say whether the ticket was closed or cancelled where it must not be."""
+        is_final = self.ticket(evidence, None).status in row_views.FINAL_TICKET_STATUSES
+        return is_final and not self.is_triaged(evidence, None)
 
     def _expected(self, evidence: Evidence, name: str) -> str:
         first = self.ticket(evidence, 0)
-        if name == "duplicates_linked":
+        if name == "link":
             return f"linked as a duplicate of {self.original}"
-        if name == "priorities_set":
+        if name == "priority":
             return f"priority: {self.priority or first.priority}"
-        if name == "assignees_set":
+        if name == "assignee":
             held = [first.assignee_id or "none"]
             return f"assignee_id: {one_of(held if self.assignee_ids is None else self.assignee_ids)}"
         if self.original is not None:
@@ -149,68 +162,10 @@ class TicketGoal:
         return None if self.original is None else TicketLinked("duplicates", self.key, self.original)
 
 
-class TicketGoals:
-    """The goals of a task's tickets: these and no others are to change."""
-
-    def __init__(self, goals: Sequence[TicketGoal]) -> None:
-        self.goals = tuple(goals)
-        self.keys = tuple(goal.key for goal in goals)
-
-    def unmet(self, evidence: Evidence, *, step: int) -> list[str]:
-        """Return the tickets that were not as they must be once a step had been taken."""
-        return [
-            row_path(TICKETDESK, "tickets", goal.key) for goal in self.goals if not goal.is_met(evidence, step=step)
-        ]
-
-    def checks(self, *, idle: Collection[str] = ()) -> Iterable[Check]:
-        """Return a check for each side of the work on them; `idle` names those that hold from the start."""
-        for check_id, predicate in _SIDES.items():
-            if check_id != "duplicates_linked" or any(goal.original is not None for goal in self.goals):
-                yield Check(check_id, check_id in idle, self._find_mismatch(check_id, predicate))
-
-    def milestones(self, kind: str) -> Iterable[Milestone]:
-        """Return a milestone for each ticket; together they pay the points of the kind."""
-        return shared_milestones(kind, {f"ticket_{number}": goal.is_met for number, goal in enumerate(self.goals, 1)})
-
-    def allowances(self) -> Iterable[Allowance]:
-        """Return what may change on the tickets and between them, comments included."""
-        yield Allowance(TICKETDESK, "tickets", changed_keys(self.keys), COLUMNS)
-        yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", self.keys))
-        yield Allowance(TICKETDESK, "comments", added_where("ticket_key", self.keys))
-        yield Allowance(TICKETDESK, "removed_links", link_added_and_removed(self.keys))
-        for goal in self.goals:
-            if goal.link is not None:
-                yield from goal.link.allowances()
-
-    def damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the tickets that were brought to a wrong end for good."""
-        for goal in self.goals:
-            if goal.ticket(evidence, None).status in row_views.FINAL_TICKET_STATUSES and not goal.is_triaged(
-                evidence, None
-            ):
-                yield f"{TICKETDESK}.tickets[{goal.key}]"
-
-    def _find_mismatch(self, check_id: str, predicate: _Side) -> Callable[[Evidence], Mismatch | None]:
-        def find_mismatch(evidence: Evidence) -> Mismatch | None:
-            failing = [goal for goal in self.goals if not predicate(goal, evidence, None)]
-            if not failing:
-                return None
-            others = [row_path(TICKETDESK, "tickets", goal.key) for goal in failing[1:]]
-            return with_others(failing[0].mismatch(evidence, [check_id]), others)
-
-        return find_mismatch
-
-
-_Side = Callable[[TicketGoal, Evidence, int | None], bool]
-_SIDES: dict[str, _Side] = {
-    "tickets_triaged": TicketGoal.is_triaged,
-    "priorities_set": TicketGoal.is_prioritised,
-    "assignees_set": TicketGoal.is_assigned,
-    "duplicates_linked": TicketGoal.is_merged,
+_SIDES: dict[str, tuple[Callable[[TicketGoal, Evidence, int | None], bool], tuple[str, ...]]] = {
+    "status": (TicketGoal.is_triaged, ("status", "reason_code", "reason_ref")),
+    "priority": (TicketGoal.is_prioritised, ("priority",)),
+    "assignee": (TicketGoal.is_assigned, ("assignee_id",)),
+    "link": (TicketGoal.is_merged, ("status",)),
 }
-_COLUMNS_OF_SIDE = {
-    "tickets_triaged": ("status", "reason_code", "reason_ref"),
-    "priorities_set": ("priority",),
-    "assignees_set": ("assignee_id",),
-    "duplicates_linked": ("status",),
-}
+"""The sides of a ticket: whether each is as it must be, and the columns that show it."""

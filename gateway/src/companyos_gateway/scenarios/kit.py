@@ -16,7 +16,6 @@ from companyos_gateway.evaluation.entity_goals import (
     EntityInState,
     RequestCancelled,
     RequestWithdrawn,
-    TicketInState,
 )
 from companyos_gateway.evaluation.facts import (
     Fact,
@@ -285,7 +284,6 @@ __all__ = [
     "Thresholds",
     "TicketDeskEvent",
     "TicketGoal",
-    "TicketInState",
     "TicketLinked",
     "TicketResolved",
     "TicketRow",

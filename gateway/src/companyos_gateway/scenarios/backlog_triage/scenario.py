@@ -106,8 +106,8 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         }
         refusal = kit.refusal_for(facts.ground, policy, *against_ids.get(facts.ground, ()))
         if facts.ground is None:
-            kept = [kit.TicketInState(goal) for goal in facts.goals if goal.original is None]
-            merged = [kit.TicketInState(goal) for goal in facts.goals if goal.original is not None]
+            kept = [goal for goal in facts.goals if goal.original is None]
+            merged = [goal for goal in facts.goals if goal.original is not None]
             outcome = kit.Outcome(
                 prepared=(kit.EntityGoals("tickets_triaged", kept), kit.EntityGoals("duplicates_merged", merged))
             )

@@ -118,10 +118,10 @@ def _done(facts: Leaver, policy: kit.PolicyRow) -> kit.Outcome:
     lead_from = kit.PRIORITIES.index(policy.parameters["lead_from_priority"])
     revoked_levels = policy.parameters["revoked_levels"].split(", ")
 
-    def handed_over(ticket: kit.TicketRow) -> kit.TicketInState:
+    def handed_over(ticket: kit.TicketRow) -> kit.TicketGoal:
         goes_to_lead = ticket.priority is not None and kit.PRIORITIES.index(ticket.priority) >= lead_from
         taker_ids = (facts.lead_id,) if goes_to_lead else facts.colleague_ids
-        return kit.TicketInState(kit.TicketGoal(key=ticket.key, status=str(ticket.status), assignee_ids=taker_ids))
+        return kit.TicketGoal(key=ticket.key, status=str(ticket.status), assignee_ids=taker_ids)
 
     def access_ended(level: str, grant: kit.RecordRow) -> kit.EntityInState:
         if level in revoked_levels:

@@ -113,7 +113,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 def _ended(outcome: kit.Outcome, facts: Incident, ticket_key: str) -> kit.Outcome:
     """Return an outcome with the ends of the reports and of the cause."""
     cause_key, by_owner = facts.cause_key, facts.outage.variant is Variant.HOTFIX
-    reports = [kit.TicketInState(kit.TicketGoal(key=key, original=ticket_key)) for key in facts.report_keys]
+    reports = [kit.TicketGoal(key=key, original=ticket_key) for key in facts.report_keys]
 
     def closed_cause(evidence: kit.Evidence) -> Iterable[str]:
         cause = evidence.ticket(cause_key)
