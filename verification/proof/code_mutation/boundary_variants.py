@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 from companyos_shared.wire.control import Change
@@ -77,6 +78,29 @@ def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
                     yield _metric_of(metric_id, moment - age + offset)
 
 
+def evidence_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each used metric at the age that a request type allows when the agent made the request."""
+    types = oracle_run.evidence.table(APPROVALFLOW, "approval_types")
+    metric_ids = sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys())
+    for key, row in oracle_run.approved():
+        made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].at
+        limits = {spec["name"]: spec["max_age_minutes"] for spec in types[row["type_key"]]["fields"]}
+        for metric_id, (name, limit) in product(metric_ids, limits.items()):
+            if limit is not None:
+                yield _evidence_dated(key, name, metric_id, made - timedelta(minutes=limit))
+
+
+def _evidence_dated(request_id: str, name: str, metric_id: str, moment: datetime) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        _metric_of(metric_id, moment)(final_state)
+        for change in final_state.changes[APPROVALFLOW]:
+            if (change["table"], change["key"]) == ("requests", request_id):
+                for row in filter(None, (change["before"], change["after"])):
+                    row["fields"] = {**row["fields"], name: _isoformat(moment)}
+
+    return mutate
+
+
 def age_limit_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     """Yield each used metric at the age that its source allows when the agent changed a ticket or reported an issue."""
     metrics = oracle_run.evidence.table(DATAHUB, "metrics")
@@ -94,9 +118,13 @@ def decisive_changes(oracle_run: OracleRun) -> list[Change]:
 
 
 def metric_value_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each used metric at every number that a policy names."""
+    """Yield each used metric at every number that a policy names, and at the amount of every record that was read."""
     policies = oracle_run.evidence.table(DATAHUB, "policies").values()
     numbers = {value for row in policies for value in row["parameters"].values() if type(value) in (int, float)}
+    called = [line["arguments"] for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])]
+    records = oracle_run.evidence.table(DATAHUB, "records")
+    read = [records[call["record_id"]] for call in called if call.get("record_id") in records]
+    numbers |= {row["amount_cents"] / 100 for row in read if row["amount_cents"] is not None}
     for metric_id in sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys()):
         for number in sorted(numbers):
             yield _metric_with(metric_id, float(number))

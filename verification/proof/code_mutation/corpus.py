@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import lru_cache
+from itertools import product, zip_longest
 from typing import Any, cast
 
 import orjson
 
+from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.evidence import RecordedCall
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.blocks.task import RubricFactory
+from companyos_gateway.scenarios.blocks.task import RubricFactory, ScenarioCase
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
@@ -44,7 +47,11 @@ _SEARCHED_SEEDS = 60
 """Seeds among which instances of a scenario are selected."""
 
 _CUTS = 6
-"""Number of prefixes judged of each episode, which show milestone payments."""
+"""Number of prefixes judged of each episode, which show milestone payments, each with two declarations."""
+
+_WRONG_FINISH = FinishDeclaration(outcome=FinishOutcome.IMPOSSIBLE, summary="", reason_code=ReasonCode.DATA_UNAVAILABLE)
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +86,7 @@ async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[Cor
     return [await task_of(engine, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
 
 
-async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int) -> CorpusTask:
+async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int = _FEW_CASES) -> CorpusTask:
     """Play an instance and mutate its final state: correct and incorrect mutations, variants and targeted variants."""
     oracle_run = await undisturbed_trace(engine, scenario, seed)
     foreign = await record_episode(
@@ -124,9 +131,10 @@ def _corpus_task(scenario: str, oracle_run: RecordedEpisode, mutations: Sequence
 
 
 def _final_states(oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> Iterator[FinalState]:
-    for cut in range(_CUTS):
+    for cut, finish in product(range(_CUTS), (oracle_run.finish, _WRONG_FINISH)):
         final_state = FinalState(oracle_run)
         final_state.cut(len(oracle_run.step_records) * cut // _CUTS)
+        final_state.finish = finish
         yield final_state
     for mutate in mutations:
         final_state = FinalState(oracle_run)
@@ -218,17 +226,36 @@ def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
     return (*novel, *alike)
 
 
+@lru_cache(maxsize=1)
+def planned_cases(scenario: str) -> dict[int, ScenarioCase]:
+    """Return the cases of a scenario among which instances are selected, by seed."""
+    plan = catalogue()[scenario].plan
+    return {seed: cast(RubricFactory, plan(seed, MUTATION_LEVEL).build_rubric).case for seed in range(_SEARCHED_SEEDS)}
+
+
+def kind_of(case: ScenarioCase) -> tuple[str, ...]:
+    """Return a case's variant, or the reason and the tables to read for a refusal."""
+    tables = [fact.entity.partition("[")[0] for fact in case.outcome.facts]
+    return (case.variant,) if case.refusal is None else (case.refusal.code, *tables)
+
+
+def declared_solution(case: ScenarioCase) -> str:
+    """Return what the scenario's code declares to be right now, as text, or the error that it raises."""
+    try:
+        return _ADDRESS.sub("", repr(case.declare()))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return repr(error)
+
+
 def instance_seeds(scenario: str, count: int) -> list[int]:
     """Return seeds of as many feasible instances as of those that must be refused, in turn.
 
     Instances with an unseen variant, or with an unseen reason and other tables to read for a refusal, come first.
     """
     kinds: dict[bool, dict[int, int]] = {False: {}, True: {}}
-    seen: Counter[tuple[object, ...]] = Counter()
-    for seed in range(_SEARCHED_SEEDS):
-        case = cast(RubricFactory, catalogue()[scenario].plan(seed, MUTATION_LEVEL).build_rubric).case
-        tables = [fact.entity.partition("[")[0] for fact in case.outcome.facts]
-        kind = (case.variant,) if case.refusal is None else (case.refusal.code, *tables)
+    seen: Counter[tuple[str, ...]] = Counter()
+    for seed, case in planned_cases(scenario).items():
+        kind = kind_of(case)
         kinds[case.refusal is not None][seed] = seen[kind]
         seen[kind] += 1
     ranked = [sorted(places, key=lambda seed: (places[seed], seed))[:count] for places in kinds.values()]

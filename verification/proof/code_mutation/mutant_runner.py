@@ -19,7 +19,15 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.catalogue import folder_of
 from companyos_shared.streams import Stream
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
-from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, random_traces, shape_of
+from verification.proof.code_mutation.corpus import (
+    CorpusCase,
+    CorpusTask,
+    declared_solution,
+    kind_of,
+    planned_cases,
+    random_traces,
+    shape_of,
+)
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 from verification.proof.players.oracles import MUTATION_LEVEL
@@ -94,6 +102,17 @@ def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[M
     """Return a sample of the modules' mutants, or all of them if there are fewer."""
     found = mutants_for(scenarios)
     return sorted(Stream("proof", "code", seed).sample(found, min(count, len(found))))
+
+
+def telling_seeds(mutant: Mutant) -> list[int]:
+    """Return the first seed of each kind of case for which a mutant of a scenario's code declares another solution."""
+    if ".scenarios." not in mutant.module:
+        return []
+    cases = planned_cases(mutant.scenario)
+    before = {seed: declared_solution(case) for seed, case in cases.items()}
+    with mutant_in_place(import_module(mutant.module), apply_mutant(source_of(mutant.module), mutant)):
+        changed = [seed for seed, case in cases.items() if declared_solution(case) != before[seed]]
+    return list({kind_of(cases[seed]): seed for seed in reversed(changed)}.values())
 
 
 class MutantRunner:

@@ -64,6 +64,11 @@ class Mutant:
         return f"{self.module.removeprefix('companyos_gateway.')}:{self.line} {self.change}"
 
     @property
+    def scenario(self) -> str:
+        """The scenario whose module `companyos_gateway.scenarios.NAME.MODULE` is mutated."""
+        return self.module.split(".")[2]
+
+    @property
     def key(self) -> tuple[str, str, str, str]:
         """The identity of the mutant independent of line numbers: module, function, source line and change."""
         return self.module.removeprefix("companyos_gateway."), self.function, self.text, self.change

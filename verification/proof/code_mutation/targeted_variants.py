@@ -12,6 +12,7 @@ from verification.proof.code_mutation.boundary_variants import (
     decisive_changes,
     due_date_variants,
     due_date_with_fresh_metrics,
+    evidence_age_variants,
     issue_variants,
     metric_value_variants,
     zero_limit_delegations,
@@ -41,6 +42,7 @@ def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     yield from due_date_variants(oracle_run)
     yield from metric_value_variants(oracle_run)
     yield from age_limit_variants(oracle_run)
+    yield from evidence_age_variants(oracle_run)
     yield from due_date_with_fresh_metrics(oracle_run)
     yield from zero_limit_delegations(oracle_run)
     yield from history_variants(oracle_run)

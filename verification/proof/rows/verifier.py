@@ -11,9 +11,9 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import DECLARATION
 from verification.proof.bounds import LEAST_KILLED, LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
-from verification.proof.code_mutation.corpus import random_traces, tasks_of
+from verification.proof.code_mutation.corpus import random_traces, task_of, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
-from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants
+from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants, telling_seeds
 from verification.proof.code_mutation.mutants import Mutant
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.channels import channels_at
@@ -191,7 +191,8 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenarios = scope.sample(scope.size.code_scenarios, "mutated")
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
     runner = await _mutant_runner(engine, scenarios, scope.size.code_seeds)
-    trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
+    part = chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]
+    trials = [await _search_instances(engine, runner.run_mutant(mutant)) for mutant in part]
     survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
     known = [trial.mutant for trial in trials if survival_reason(trial.mutant) is not None]
     unexpected = [f"{one.place}: explained, but detected" for one in known if one not in _surviving(trials)]
@@ -200,6 +201,15 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
         Tally(promise=KILLED, n=len(trials), faults=survivors),
         Tally(promise=EXPLAINED, n=len(trials), faults=faults),
     ]
+
+
+async def _search_instances(engine: EpisodeEngine, trial: Trial) -> Trial:
+    """Run a mutant that survived unexplained against further instances, those in which it makes a difference."""
+    mutant = trial.mutant
+    if trial.killed or survival_reason(mutant) is not None:
+        return trial
+    tasks = [await task_of(engine, mutant.scenario, seed) for seed in telling_seeds(mutant)]
+    return MutantRunner(tasks, random_traces()).run_mutant(mutant) if tasks else trial
 
 
 def _surviving(trials: Sequence[Trial]) -> list[Mutant]:

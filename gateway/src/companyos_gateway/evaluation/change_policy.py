@@ -140,7 +140,7 @@ def _first_step(evidence: Evidence, net: NetChange) -> int:
 def is_irreversible(change: NetChange) -> bool:
     """Say whether a row that was there before was brought to an end for good."""
     row, rules = change.after, service_rules().get(change.service)
-    if change.added or change.before is None:
+    if change.before is None:
         return False
     if rules is not None:
         return rules.is_irreversible(change.table, change.before, row)

@@ -11,7 +11,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.change_policy import Allowance, changed_keys
 from companyos_gateway.evaluation.evidence import Evidence, is_equivalent
-from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, row_path
+from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
 
 
 class Goal(Protocol):
@@ -74,8 +74,7 @@ class VendorGoal:
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
         """Return the step that changed a column before the request was approved, or before its day; None if none."""
         for change in evidence.row_changes(row_views.DATAHUB, "vendors", self.vendor_id):
-            before, after = change.before or {}, change.after or {}
-            if all(before.get(name) == after.get(name) for name in self.columns):
+            if not is_touched(change, self.columns):
                 continue
             row = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
             is_early = self.not_before is not None and change.at.date() < self.not_before
