@@ -20,7 +20,14 @@ from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
 from verification.proof.code_mutation.corpus import CorpusTask, instance_seeds, random_traces, task_of
 from verification.proof.code_mutation.equivalent_mutants import reasons
-from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner, modules_of, mutants_for, source_of
+from verification.proof.code_mutation.mutant_runner import (
+    REWARD,
+    MutantRunner,
+    modules_of,
+    mutants_for,
+    source_of,
+    telling_seeds,
+)
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 from verification.proof.players.oracles import MUTATION_LEVEL
@@ -131,3 +138,20 @@ def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
         for one in (*bank_mutants, *approval_mutants)
         if one.function_line and not runner.run_mutant(one).killed
     ] == []
+
+
+def test_instances_are_found_in_which_a_mutant_of_a_scenario_makes_a_difference(tmp_path: Path) -> None:
+    name = "companyos_gateway.scenarios.employee_offboarding.scenario"
+    change = (
+        "`kit.PRIORITIES.index(ticket.priority) >= lead_from` -> `kit.PRIORITIES.index(ticket.priority) > lead_from`"
+    )
+    mutant = next(one for one in mutants_of(name, source_of(name)) if one.change == change)
+    seed = telling_seeds(mutant)[0]
+    task = asyncio.run(_task(tmp_path, mutant.scenario, seed))
+    assert MutantRunner([task], random_traces()).run_mutant(mutant).killed
+
+
+def test_of_shared_code_and_of_equivalent_mutants_there_are_no_such_instances() -> None:
+    shared = mutants_of(answers.__name__, source_of(answers.__name__))[0]
+    explained = next(one for one in mutants_for(["budget_transfer"]) if one.key in reasons())
+    assert telling_seeds(shared) == telling_seeds(explained) == []
