@@ -119,7 +119,7 @@ damage: $(STAMP) ## Corrupt, truncate and delete data files 1,000 times and chec
 simulate: $(STAMP) ## Simulate crashes, stalls and restarts deterministically (SEEDS=0-1999, ARGS="--seed 7")
 	@$(BIN)/python -m verification.simulation $(if $(findstring --seed,$(ARGS)),,$(or $(SEEDS),0-1999)) $(ARGS)
 
-recorded-episodes: $(STAMP) ## Play 680 episodes and compare their observations with results/recorded-episodes.csv (ARGS=--write)
+recorded-episodes: $(STAMP) ## Play 800 episodes and compare their observations with results/recorded-episodes.csv (ARGS=--write)
 	@$(BIN)/python -m verification.recorded_episodes $(ARGS)
 
 nightly: $(STAMP) ## Run the model-based state machine test at length (ARGS="--defect NAME") and solve every published task
