@@ -468,3 +468,8 @@ def test_every_scenario_is_plausible(scenario: str, level: int) -> None:
 def test_the_command_prints_the_instances_and_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "1", "--scenario", "bug_escalation", "--levels", "0,1"]) == 0
     assert "2 instances, 0 findings" in capsys.readouterr().out
+
+
+def test_neither_a_leaver_nor_a_namesake_has_written_of_the_other() -> None:
+    """At this seed, somebody named the leaver in a ticket before they got the same name."""
+    assert list(find_implausible(catalogue()["employee_offboarding"].plan(99, 3))) == []

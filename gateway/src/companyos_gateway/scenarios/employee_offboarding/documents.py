@@ -145,10 +145,19 @@ def _change(world: kit.WorldBuilder, person_id: str, **changes: Any) -> None:
 
 
 def _add_namesake(build: kit.BuildContext, person: kit.Person) -> None:
-    """Give somebody of another team the same name."""
+    """Give the same name to somebody of another team; neither of the two has written of the other."""
     world, stream = build.world, build.stream
+    written = [(one.reporter_id, one.description) for one in world.ticketdesk.tickets]
+    written += [(one.author_id, one.body) for one in world.ticketdesk.comments]
+
+    def has_written_of(author: kit.Person, other: kit.Person) -> bool:
+        return any(author_id == author.id and other.name in text for author_id, text in written)
+
     others = [one for one in world.staff.active() if one.team_id != person.team_id and not one.roles]
-    namesake = stream.choice([one for one in others if one.id != world.agent_id])
+    others = [one for one in others if one.id != world.agent_id]
+    namesake = stream.choice(others)
+    while has_written_of(namesake, person) or has_written_of(person, namesake):
+        namesake = stream.choice(others)
     local, _, domain = person.email.partition("@")
     _change(world, namesake.id, name=person.name, email=f"{local}2@{domain}")
     world.rename_in_texts(namesake.name, person.name)
