@@ -23,10 +23,10 @@ from verification.proof.code_mutation.equivalent_mutants import reasons
 from verification.proof.code_mutation.mutant_runner import (
     REWARD,
     MutantRunner,
+    differing_seeds,
     modules_of,
     mutants_for,
     source_of,
-    telling_seeds,
 )
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
@@ -146,7 +146,7 @@ def test_instances_are_found_in_which_a_mutant_of_a_scenario_makes_a_difference(
         "`kit.PRIORITIES.index(ticket.priority) >= lead_from` -> `kit.PRIORITIES.index(ticket.priority) > lead_from`"
     )
     mutant = next(one for one in mutants_of(name, source_of(name)) if one.change == change)
-    seed = telling_seeds(mutant)[0]
+    seed = differing_seeds(mutant)[0]
     task = asyncio.run(_task(tmp_path, mutant.scenario, seed))
     assert MutantRunner([task], random_traces()).run_mutant(mutant).killed
 
@@ -154,4 +154,4 @@ def test_instances_are_found_in_which_a_mutant_of_a_scenario_makes_a_difference(
 def test_of_shared_code_and_of_equivalent_mutants_there_are_no_such_instances() -> None:
     shared = mutants_of(answers.__name__, source_of(answers.__name__))[0]
     explained = next(one for one in mutants_for(["budget_transfer"]) if one.key in reasons())
-    assert telling_seeds(shared) == telling_seeds(explained) == []
+    assert differing_seeds(shared) == differing_seeds(explained) == []

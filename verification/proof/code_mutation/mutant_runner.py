@@ -104,7 +104,7 @@ def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[M
     return sorted(Stream("proof", "code", seed).sample(found, min(count, len(found))))
 
 
-def telling_seeds(mutant: Mutant) -> list[int]:
+def differing_seeds(mutant: Mutant) -> list[int]:
     """Return the first seed of each kind of case for which a mutant of a scenario's code declares another solution."""
     if ".scenarios." not in mutant.module:
         return []

@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.rubric import DECLARATION
 from verification.proof.bounds import LEAST_KILLED, LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
 from verification.proof.code_mutation.corpus import random_traces, task_of, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
-from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants, telling_seeds
+from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, differing_seeds, sample_mutants
 from verification.proof.code_mutation.mutants import Mutant
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.channels import channels_at
@@ -208,7 +208,7 @@ async def _search_instances(engine: EpisodeEngine, trial: Trial) -> Trial:
     mutant = trial.mutant
     if trial.killed or survival_reason(mutant) is not None:
         return trial
-    tasks = [await task_of(engine, mutant.scenario, seed) for seed in telling_seeds(mutant)]
+    tasks = [await task_of(engine, mutant.scenario, seed) for seed in differing_seeds(mutant)]
     return MutantRunner(tasks, random_traces()).run_mutant(mutant) if tasks else trial
 
 
