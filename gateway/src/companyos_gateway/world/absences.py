@@ -1,4 +1,4 @@
-"""Absences agree with what people did: no one acts while away."""
+"""Absences agree with what people did and are going to do: no one acts while away."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from companyos_gateway.world.builder import WorldBuilder
 
 
 def shorten_absences(world: WorldBuilder) -> None:
-    """Let absences begin after the last thing that the person did in them before today, or not at all."""
+    """Let absences begin after the last thing that the person did in them before today or is to do, or not at all."""
     days: dict[str | None, set[date]] = defaultdict(set)
     for person_id, at in _acts(world):
         if at is not None and at.date() < world.today:
             days[person_id].add(at.date())
+    for event in world.ticketdesk.scheduled_events:
+        days[event.data.get("by")].add(event.due_at.date())
     absences = []
     for absence in world.absences:
         acted = [day for day in days[absence.person_id] if absence.first_day <= day <= absence.last_day]

@@ -275,7 +275,7 @@ def _file_exception(
         "security_exception",
         title=kit.load_texts(__file__)["records"]["exception"].format(**finding.fields),
         state=state,
-        day=build.working_day_ago(3, 12) if is_new else kit.working_days_from(first_day, -5),
+        day=build.working_day_ago(5, 12) if is_new else kit.working_days_from(first_day, -5),
         fields=fields if is_new else {**fields, "approval_ref": f"APR-{build.stream.integer(100, 299)}"},
         owner_id=person.id,
         starts_on=first_day,

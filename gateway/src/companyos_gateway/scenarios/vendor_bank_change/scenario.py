@@ -58,12 +58,14 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         return {"letter": facts.document.id, "vendor": facts.vendor.name, "vendor_id": facts.vendor.id}
 
     def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
-        """Take a key that is newer than the change request."""
-        world = build.world
+        """Take a key that is newer than the change request, as are those left for a blocker and a double."""
+        world, team_ids = build.world, {self.team, *(one["team"] for one in self.texts()["blocker"])}
         is_request = {"document_type": "bank_change_request"}.items()
         filed_at = max(one.created_at for one in world.datahub.records if is_request <= one.fields.items())
-        if filed_at > min(slot.created_at for slot in world.ticket_slots[self.team]):
-            world.ticket_slots[self.team] += kit.recent_key_slots(world, build.stream, self.team, 2, after=filed_at)
+        for team_id in sorted(team_ids):
+            slots = world.ticket_slots[team_id]
+            if filed_at > min(slot.created_at for slot in slots):
+                slots += kit.recent_key_slots(world, build.stream, team_id, 3, after=filed_at)
         return super().take_slot(build)
 
     def answers(self, build: kit.BuildContext, facts: Letter) -> Mapping[str, kit.AcceptedValue]:
