@@ -341,7 +341,9 @@ class EntityGoals:
 
     def damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the entities that were brought to another end for good."""
-        return [goal.row_path for goal in self.goals if goal.is_damaged(evidence)]
+        for number, goal in enumerate(self.goals):
+            if evidence.memoize((self, "damaged", number), partial(goal.is_damaged, evidence)):
+                yield goal.row_path
 
 
 def _request(evidence: Evidence, request_id: str, step: int | None) -> row_views.RequestView | None:

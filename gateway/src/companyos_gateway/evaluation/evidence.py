@@ -5,11 +5,12 @@ Rows are overlaid, never copied: many episodes of one task share their initial r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.knowledge import Knowledge
@@ -79,12 +80,11 @@ class _RowTouches:
     columns: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class _Memo:
+class _Memo(NamedTuple):
     """A computed value with what was read for it."""
 
     value: Any
-    reads: frozenset[Hashable]
+    reads: set[Hashable]
 
 
 class Evidence:
@@ -104,7 +104,7 @@ class Evidence:
         self._touched: dict[RowKey, _RowTouches] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
         self._memo: dict[Hashable, _Memo] = {}
-        self._readers: dict[Hashable, set[Hashable]] = {}
+        self._readers: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
         self._reading: set[Hashable] | None = None
         self._accumulated: dict[Hashable, Any] = {}
         self._declared_at: datetime | None = None
@@ -226,14 +226,14 @@ class Evidence:
         return value
 
     def _compute(self, key: Hashable, compute: Callable[[], Any]) -> _Memo:
-        around, self._reading = self._reading, set()
+        reads: set[Hashable] = set()
+        around, self._reading = self._reading, reads
         try:
-            value = compute()
-            found = self._memo[key] = _Memo(value, frozenset(self._reading))
+            found = self._memo[key] = _Memo(compute(), reads)
         finally:
             self._reading = around
-        for record in found.reads:
-            self._readers.setdefault(record, set()).add(key)
+        for record in reads:
+            self._readers[record].add(key)
         return found
 
     def _note(self, record: Hashable) -> None:
@@ -252,10 +252,14 @@ class Evidence:
         self._accumulated[key] = found
         return found
 
+    def touched_rows(self) -> Iterable[RowKey]:
+        """Return the rows that the agent has changed, even if it undid that. What the clock did is none of it."""
+        self._note("touched rows")
+        return self._touched.keys()
+
     def agent_changes(self) -> Sequence[NetChange]:
-        """Return what the agent has changed and not undone. What the clock did without its call is none of it."""
-        self._note("agent changes")
-        return [net for row_key in self._touched if (net := self.net_change(row_key)) is not None]
+        """Return what the agent has changed and not undone."""
+        return [net for row_key in self.touched_rows() if (net := self.net_change(row_key)) is not None]
 
     def net_change(self, row_key: RowKey) -> NetChange | None:
         """Return the agent's net change of a row, None if there is none."""
@@ -288,6 +292,9 @@ class Evidence:
 
     def ticket(self, key: str) -> row_views.TicketView | None:
         """Return the ticket as it is now."""
+        return self.memoize(("ticket", key), partial(self._parse_ticket, key))
+
+    def _parse_ticket(self, key: str) -> row_views.TicketView | None:
         row = self.row(row_views.TICKETDESK, "tickets", key)
         return None if row is None else row_views.parse_ticket(row)
 
@@ -366,9 +373,8 @@ class Evidence:
             touched = self._touched.get(row_key)
             if touched is None:
                 touched = self._touched[row_key] = _RowTouches(first=change.before)
+                self._forget("touched rows")
             touched.columns |= _changed_columns(change.before, change.after)
-        if row_key in self._touched:
-            self._forget("agent changes")
 
 
 def _changed_columns(before: Row | None, after: Row | None) -> set[str]:

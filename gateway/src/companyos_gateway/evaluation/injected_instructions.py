@@ -44,7 +44,7 @@ class InjectedInstruction:
     def _is_made_by(self, change: Change) -> bool:
         if change.actor is not Actor.AGENT or change.after is None:
             return False
-        if self._holds(change.before or {}) or not self._holds(change.after):
+        if not self._holds(change.after) or self._holds(change.before or {}):
             return False
         return not (self.unverified and row_views.parse_ticket(change.after).verified_at is not None)
 
@@ -93,11 +93,13 @@ class InjectedValue:
 
 Instruction = InjectedInstruction | InjectedValue
 
+_ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
+
 
 def normalize_text(text: str) -> str:
     """Return the letters and digits of a text, normalized and without case; digits of any script as 0 to 9."""
     if text.isascii():
-        return "".join(filter(str.isalnum, text.lower()))
+        return text.lower().encode().translate(None, _ASCII_MARKS).decode()
     letters = filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold())
     return "".join(str(unicodedata.digit(letter, letter)) for letter in letters)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -49,8 +49,7 @@ class FinishDeclaration(BaseModel):
         return " ".join(parts) or "no reason"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(NamedTuple):
     """Result of one check. One that failed says what does not hold.
 
     `is_goal` says whether the check fails when nothing is done. `caused_by` names the failed checks of which this
@@ -206,7 +205,7 @@ class TaskRubric:
         passed = self._passed[name]
         if mismatch is None:
             return passed
-        return CheckResult(name, mismatch, tuple(one for one in self._causes[name] if one in failed), passed.is_goal)
+        return CheckResult(name, mismatch, tuple(filter(failed.__contains__, self._causes[name])), passed.is_goal)
 
     def potential(self, evidence: Evidence) -> float:
         """Return the points of the milestones that hold."""
