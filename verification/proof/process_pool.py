@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import multiprocessing
 import queue
@@ -19,6 +20,8 @@ from verification.proof.rows.base import JOB_FAILED, Job, Tally
 
 POLL_S = 1.0
 JOIN_TIMEOUT_S = 10.0
+_GC_THRESHOLDS = (50_000, 20, 100)
+"""Much rarer than CPython's defaults: jobs leave few cycles."""
 
 
 class WorkerLostError(RuntimeError):
@@ -74,6 +77,8 @@ async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
     with temporary_data_folder() as folder:
         async with in_process_runtime(folder) as runtime:
             engine = runtime.engine()
+            gc.freeze()  # full collections would pause every job
+            gc.set_threshold(*_GC_THRESHOLDS)
             while (job := _next_job(job_queue)) is not None:
                 try:
                     tallies = await ROWS[job.row].work(engine, job)
