@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.knowledge import Knowledge
@@ -20,6 +20,9 @@ from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
 
 T = TypeVar("T")
+
+_NOTHING: Any = object()
+"""Stands for a value that was not computed yet."""
 
 
 class RecordedCall(AuditLine):
@@ -80,13 +83,6 @@ class _RowTouches:
     columns: set[str] = field(default_factory=set)
 
 
-class _Memo(NamedTuple):
-    """A computed value with what was read for it."""
-
-    value: Any
-    reads: set[Hashable]
-
-
 class Evidence:
     """The evidence of one episode. Everything a rubric asks is indexed as it is recorded.
 
@@ -103,7 +99,7 @@ class Evidence:
         self._by_row: dict[RowKey, list[Change]] = {}
         self._touched: dict[RowKey, _RowTouches] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
-        self._memo: dict[Hashable, _Memo] = {}
+        self._memo: dict[Hashable, Any] = {}
         self._readers: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
         self._reading: set[Hashable] | None = None
         self._accumulated: dict[Hashable, Any] = {}
@@ -217,24 +213,21 @@ class Evidence:
 
         A computation depends on what it reads of the evidence, and on nothing else that may change.
         """
-        found = self._memo.get(key)
-        if found is None:
-            found = self._compute(key, compute)
         if self._reading is not None:
-            self._reading |= found.reads
-        value: T = found.value
-        return value
+            self._reading.add(key)
+        value: T = self._memo.get(key, _NOTHING)
+        return self._compute(key, compute) if value is _NOTHING else value
 
-    def _compute(self, key: Hashable, compute: Callable[[], Any]) -> _Memo:
+    def _compute(self, key: Hashable, compute: Callable[[], T]) -> T:
         reads: set[Hashable] = set()
         around, self._reading = self._reading, reads
         try:
-            found = self._memo[key] = _Memo(compute(), reads)
+            value = self._memo[key] = compute()
         finally:
             self._reading = around
         for record in reads:
             self._readers[record].add(key)
-        return found
+        return value
 
     def _note(self, record: Hashable) -> None:
         """Note that what is being computed depends on a record."""
@@ -242,9 +235,10 @@ class Evidence:
             self._reading.add(record)
 
     def _forget(self, record: Hashable) -> None:
-        """Drop what was computed from a record that changes."""
+        """Drop what was computed from a record that changes, and what was computed from that."""
         for key in self._readers.pop(record, ()):
-            self._memo.pop(key, None)
+            if self._memo.pop(key, _NOTHING) is not _NOTHING:
+                self._forget(key)
 
     def accumulate(self, key: Hashable, create: Callable[[], T]) -> T:
         """Return the state of a computation that reads each record once, created on first use."""
