@@ -66,5 +66,5 @@ class EvidenceBuilder:
         return change
 
 
-def audit(step: int) -> AuditLine:
-    return AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="get_note", arguments={}, status=200)
+def audit(step: int, *, status: int = 200) -> AuditLine:
+    return AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="get_note", arguments={}, status=status)

@@ -184,7 +184,11 @@ def test_calls_views_and_the_declaration_change_what_was_computed_from_them() ->
     evidence = _builder().evidence
     records: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
         (lambda: len(evidence.audits("desk")), lambda: evidence.record("desk", Report(audit=audit(1)))),
-        (lambda: evidence.knew("1", before=9), lambda: evidence.add_view(2, [{"id": "1"}])),
+        (
+            lambda: len(evidence.refused_calls("desk")),
+            lambda: evidence.record("desk", Report(audit=audit(2, status=409))),
+        ),
+        (lambda: evidence.knew("1", before=9), lambda: evidence.add_view(3, [{"id": "1"}])),
         (lambda: evidence.declared_at, lambda: setattr(evidence, "declared_at", NOW)),
     ]
     for number, (read, write) in enumerate(records):

@@ -16,6 +16,7 @@ from verification.benchmarks.measurements import Measurements
 from verification.proof.episode_runner import record_episode
 from verification.proof.players.oracles import fair_oracle
 
+SEEDS = range(4)
 STEPS = 75
 LEVEL = 2
 READS = ("ticketdesk_list_tickets", "datahub_list_metrics", "approvalflow_list_approvals")
@@ -52,5 +53,6 @@ async def _judge_seconds(engine: EpisodeEngine, scenario: str) -> list[float]:
         await fair_oracle(scenario)(task, call)
 
     with patch.object(TaskRubric, "judge", timed_judge):
-        await record_episode(engine, scenario, "fair", play, seed=0, chaos=LEVEL)
+        for seed in SEEDS:
+            await record_episode(engine, scenario, "fair", play, seed=seed, chaos=LEVEL)
     return seconds

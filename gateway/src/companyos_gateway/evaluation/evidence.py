@@ -94,6 +94,7 @@ class Evidence:
         self._initial = initial
         self._changes: dict[str, list[Change]] = {}
         self._audits: dict[str, list[RecordedCall]] = {}
+        self._refused: dict[str, list[RecordedCall]] = {}
         self._views: list[tuple[int, dict[str, Any]]] = []
         self._knowledge = Knowledge(lambda entity: self._forget(("known", entity)))
         self._by_row: dict[RowKey, list[Change]] = {}
@@ -148,6 +149,11 @@ class Evidence:
         """Return the agent's calls as the service understood them, in order."""
         self._note(("calls", service))
         return self._audits.get(service, ())
+
+    def refused_calls(self, service: str) -> Sequence[AuditLine]:
+        """Return the agent's calls that the service answered with an error, in order."""
+        self._note(("refused", service))
+        return self._refused.get(service, ())
 
     def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add the objects that a page showed after a step; return those that are new to the agent."""
@@ -350,7 +356,10 @@ class Evidence:
     def _add_call(self, service: str, call: RecordedCall) -> None:
         self._audits.setdefault(service, []).append(call)
         self._forget(("calls", service))
-        if call.response is not None and call.status < row_views.FIRST_ERROR_STATUS:
+        if call.status >= row_views.FIRST_ERROR_STATUS:
+            self._refused.setdefault(service, []).append(call)
+            self._forget(("refused", service))
+        elif call.response is not None:
             self._knowledge.add(call.step, call.arguments, call.response)
 
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:

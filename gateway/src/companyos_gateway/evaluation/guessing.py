@@ -44,6 +44,6 @@ def refused_approvers(evidence: Evidence) -> dict[str, int]:
     """Return the people whom ApprovalFlow did not accept as approvers, with the step of the first time."""
     return {
         str(call.arguments.get("approver_id")): call.step
-        for call in reversed(evidence.audits(row_views.APPROVALFLOW))
+        for call in reversed(evidence.refused_calls(row_views.APPROVALFLOW))
         if call.code in NOT_ENTITLED
     }
