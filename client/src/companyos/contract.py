@@ -161,7 +161,7 @@ class ResetOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    scenario: str = Field(DEFAULT_SCENARIO, max_length=64)
+    scenario: str = Field(DEFAULT_SCENARIO, max_length=256, description="A scenario, or a shift such as `shift-week`.")
     seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn at random if missing; the state reports it.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")
     chaos_overrides: dict[str, float] = Field(

@@ -254,6 +254,11 @@ class EpisodeVerdict(BaseModel):
     scorecard: Scorecard | None = Field(
         None, description="Null for an episode that is still running and in results of earlier versions."
     )
+    cases: dict[str, bool] | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description="Of each case of a shift, by its ticket: whether it is solved. Missing for a single task.",
+    )
 
     @property
     def failed(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from companyos.policies import Call, TaskView
 from companyos_players.ablations import ablation
 from companyos_players.field_names import restoring_field_names
 from companyos_players.player import Player
+from companyos_players.shift import player_for
 from companyos_players.worker import Worker
 
 ENTRY_POINTS = "companyos.players"
@@ -54,8 +55,8 @@ class Adversaries:
 
 
 def fair_player(scenario: str) -> Player:
-    """Return the fair oracle of a scenario. Raises NoPlayersError, and EntryPointError if it cannot be used."""
-    return restoring_field_names(_fair_play(scenario))
+    """Return the fair oracle of a scenario or a shift. Raises NoPlayersError, and EntryPointError if it is unusable."""
+    return player_for(scenario, lambda name: restoring_field_names(_fair_play(name)))
 
 
 def worker_class(scenario: str) -> type[Worker] | None:

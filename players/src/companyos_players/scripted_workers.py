@@ -6,7 +6,7 @@ also finds today's approver. None of them refuses work or determines a metric's 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from companyos.policies import Call, EpisodeOverError, TaskView
 from companyos_players import MissingFactError, ToolClient, ToolRefusedError, Worker
@@ -20,7 +20,9 @@ from companyos_players.ablations import (
 )
 from companyos_players.adversaries.base import IgnoresAbsence, LimitedAttempts, NeverRefuses
 from companyos_players.field_names import restoring_field_names
+from companyos_players.player import Player
 from companyos_players.registry import worker_class
+from companyos_players.shift import player_for
 
 BEHAVIORS_BY_SKILL: tuple[tuple[type[Worker], ...], ...] = (
     (KeepsAssignee, IgnoresBlockers, AcceptsFirstRejection, NeverAnswers, IgnoresAbsence),
@@ -42,11 +44,13 @@ class ScriptedWorkerPolicy:
 
     async def play(self, task: TaskView, call: Call) -> None:
         """Work as far as the skill level allows."""
-        worker = worker_class(task.scenario)
-        if worker is not None:
-            await restoring_field_names(self._player_for(worker))(task, call)
+        await player_for(task.scenario, self._player_for)(task, call)
 
-    def _player_for(self, worker: type[Worker]) -> Any:
+    def _player_for(self, scenario: str) -> Player:
+        worker = worker_class(scenario)
+        return _give_up if worker is None else restoring_field_names(self._compose(worker))
+
+    def _compose(self, worker: type[Worker]) -> Player:
         behaviors, bias = BEHAVIORS_BY_SKILL[self._skill], READING_BIAS_BY_SKILL[self._skill]
         composed = cast(
             type[Worker], type(f"Naive{worker.__name__}", (*behaviors, worker), {"__doc__": worker.__doc__})
@@ -60,6 +64,10 @@ class ScriptedWorkerPolicy:
                 raise EpisodeOverError from None
 
         return work
+
+
+async def _give_up(_task: TaskView, _call: Call) -> None:
+    pass
 
 
 class ScriptedWorker1(ScriptedWorkerPolicy):

@@ -114,12 +114,11 @@ class RewardLedger:
     def add_step(self, kind: StepKind, verdict: Verdict, end: Outcome | None) -> float:
         """Enter one step and return its reward, in the asked scale."""
         if self.shaping is Shaping.NONE:
-            return self._pay(_terminal_reward(end))
+            return self._pay(_terminal_reward(end, verdict))
         value = -self._charge_cost(kind, verdict) - self._charge_damage(verdict) + self._gain_potential(verdict, end)
-        if end is Outcome.SUCCESS:
-            value += SUCCESS_REWARD
-        elif end is not None:
-            value -= FAILURE_COST
+        if end is not None:
+            share = _solved_share(end, verdict)
+            value += SUCCESS_REWARD * share - FAILURE_COST * (1 - share)
         return self._pay(value)
 
     def add_infrastructure_error(self) -> float:
@@ -163,7 +162,13 @@ class RewardLedger:
         return reward
 
 
-def _terminal_reward(end: Outcome | None) -> float:
+def _terminal_reward(end: Outcome | None, verdict: Verdict) -> float:
     if end is None:
         return 0.0
-    return REWARD_BOUND if end is Outcome.SUCCESS else -FAILURE_COST
+    share = _solved_share(end, verdict)
+    return REWARD_BOUND * share - FAILURE_COST * (1 - share)
+
+
+def _solved_share(end: Outcome, verdict: Verdict) -> float:
+    """Return the share of the task that counts as solved: none of it where the episode was not ended by its agent."""
+    return verdict.solved_share if end in (Outcome.SUCCESS, Outcome.FAILED) else 0.0

@@ -13,6 +13,7 @@ from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailab
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.scenarios import Instance, Scenario
+from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor, CallContext
@@ -114,10 +115,10 @@ class TaskCache:
         return task
 
     def _plan(self, key: TaskKey) -> Instance:
-        scenario = self.scenarios.get(key.scenario)
-        if scenario is None:
-            raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
         try:
+            scenario = find_scenario(self.scenarios, key.scenario)
+            if scenario is None:
+                raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
             return scenario.plan(key.seed, key.chaos, dict(key.overrides))
         except ValueError as error:
             raise InvalidResetError(str(error)) from error

@@ -23,7 +23,7 @@ from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.milestones import Milestone, milestone, shared_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, format_value, one_of
 from companyos_gateway.evaluation.outcome import DeclaredCase, Outcome
-from companyos_gateway.evaluation.rubric import DECLARATION, Check, FinishDeclaration, TaskRubric
+from companyos_gateway.evaluation.rubric import DECLARATION, Check, FinishDeclaration
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialApprovalRubric,
     SequentialCompletedOutcome,
@@ -35,11 +35,11 @@ from companyos_shared.wire.company import Company
 _RubricClass = Callable[[DeclaredCase, Company], TicketRubric]
 
 
-def build_rubric(case: DeclaredCase, company: Company) -> TaskRubric:
+def outcome_rubric(case: DeclaredCase, company: Company) -> TicketRubric:
     """Return the rubric of a task: that of a report or of work with its approvals, or that of a refusal."""
     case = replace(case, outcome=case.outcome.with_escalations(company))
     done, refused = _REPORT if case.outcome.answers else _RUBRICS[min(len(case.outcome.requests), 2)]
-    return (refused if case.must_refuse else done)(case, company).rubric()
+    return (refused if case.must_refuse else done)(case, company)
 
 
 def checks_of(case: DeclaredCase, company: Company) -> dict[str, RequestChecks]:

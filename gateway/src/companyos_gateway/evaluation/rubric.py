@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
@@ -90,7 +90,8 @@ class Verdict:
 
     `damage` names the entities that were irreversibly damaged; they forfeit success. `rejections` counts the
     rejections of the agent's requests so far. `closed` says whether the agent has taken the task's closing act, such
-    as resolving the entry ticket, right or wrong.
+    as resolving the entry ticket, right or wrong. `cases` says of each case of a shift, by its ticket, whether it is
+    solved.
     """
 
     potential: float
@@ -99,6 +100,18 @@ class Verdict:
     rejections: int
     checks: tuple[CheckResult, ...]
     closed: bool = False
+    cases: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def solved_share(self) -> float:
+        """The share of the task that is solved, in [0, 1]: all, or nothing unless it has several cases.
+
+        Damage and a failed check of the whole shift, such as that nothing else changed, forfeit all of it.
+        """
+        is_forfeit = bool(self.damage) or any(not one.passed and case_of(one.id) is None for one in self.checks)
+        if self.success or not self.cases or is_forfeit:
+            return float(self.success)
+        return sum(self.cases.values()) / len(self.cases)
 
     @property
     def primary_failure(self) -> str | None:
@@ -110,6 +123,12 @@ class Verdict:
         roots = [one for one in self.checks if one.mismatch is not None and not one.caused_by]
         first = min(roots, key=_failure_order, default=None)
         return None if first is None else first.id
+
+
+def case_of(check_id: str) -> str | None:
+    """Return the case of a shift that a check belongs to, None for a check of the whole task."""
+    case, separator, _ = check_id.partition(":")
+    return case if separator else None
 
 
 def _failure_order(result: CheckResult) -> tuple[float, bool]:
@@ -133,6 +152,7 @@ class TaskRubric:
         rejections: Callable[[Evidence], int],
         is_closed: Callable[[Evidence], bool],
         declared_caused_by: tuple[str, ...] = (),
+        cases: Iterable[str] = (),
     ) -> None:
         ids = [check.id for check in checks] + [DECLARED_CHECK_ID]
         if len(set(ids)) != len(ids):
@@ -150,6 +170,7 @@ class TaskRubric:
         self._damage = damage
         self._rejections = rejections
         self._is_closed = is_closed
+        self._cases = tuple(cases)
         goals = {check.id for check in checks if not check.passes_idle}
         self._passed = {name: CheckResult(name, is_goal=name in goals) for name in ids}
         self._causes = {check.id: check.caused_by for check in checks} | {DECLARED_CHECK_ID: declared_caused_by}
@@ -182,6 +203,7 @@ class TaskRubric:
             rejections=self._rejections,
             is_closed=self._is_closed,
             declared_caused_by=self._causes[DECLARED_CHECK_ID],
+            cases=self._cases,
         )
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
@@ -192,6 +214,7 @@ class TaskRubric:
         mismatches[DECLARED_CHECK_ID] = kept((self, "undeclared"), declared) if finish is None else declared()
         failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
         damage = kept((self, "damage"), lambda: tuple(self._damage(evidence)))
+        unsolved = {case_of(name) for name in failed}
         return Verdict(
             potential=self.potential(evidence),
             success=not failed and not damage,
@@ -199,6 +222,7 @@ class TaskRubric:
             rejections=kept((self, "rejections"), partial(self._rejections, evidence)),
             checks=tuple(self._result(name, mismatch, failed) for name, mismatch in mismatches.items()),
             closed=kept((self, "closed"), partial(self._is_closed, evidence)),
+            cases={case: case not in unsolved for case in self._cases},
         )
 
     def _result(self, name: str, mismatch: Mismatch | None, failed: set[str]) -> CheckResult:

@@ -37,25 +37,34 @@ class TicketRubric:
     def __init__(self, case: TicketCase, company: Company, *, allowances: Iterable[Allowance]) -> None:
         self.ticket_case = case
         self.tickets = TicketChecks(case, company)
-        self.change_policy = ChangePolicy([*allowances, *taken_back_allowances(case.agent_id)])
+        self.allowances = (*allowances, *taken_back_allowances(case.agent_id))
+        self.change_policy = ChangePolicy(self.allowances)
 
     def rubric(self) -> TaskRubric:
         """Return the rubric."""
         return TaskRubric(
             checks=[
-                *self.required_checks(),
-                *self.forbidden_checks(),
-                Check("checklist_known", True, self.tickets.find_unread),
+                *self.case_checks(),
                 self.change_policy.check(),
                 guessing_check(self.ticket_case.agent_id, self.is_valid_request),
             ],
-            milestones=[*self.common_milestones(), *self.outcome_milestones()],
+            milestones=self.milestones(),
             declaration=self.check_declaration,
             damage=self.damage,
             rejections=rejections_of(self.ticket_case.agent_id),
             is_closed=self.is_closed,
             declared_caused_by=self.declared_caused_by,
         )
+
+    def case_checks(self) -> Iterable[Check]:
+        """Return the checks of the case itself, apart from changes elsewhere."""
+        yield from self.required_checks()
+        yield from self.forbidden_checks()
+        yield Check("checklist_known", True, self.tickets.find_unread)
+
+    def milestones(self) -> list[Milestone]:
+        """Return the milestones of the case."""
+        return [*self.common_milestones(), *self.outcome_milestones()]
 
     def scenario_checks(self) -> Iterable[Check]:
         """Return the checks that are the scenario's own."""

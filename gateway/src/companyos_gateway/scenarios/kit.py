@@ -50,6 +50,7 @@ from companyos_gateway.evaluation.outcome_rubric import CompletedWithoutApproval
 from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal, MetricReported, RecordCorrected
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
+from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
@@ -103,6 +104,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     rate_figures,
 )
 from companyos_gateway.scenarios.blocks.task import (
+    BegunTask,
     ScenarioCase,
     Solution,
     policy_refs,
@@ -212,6 +214,7 @@ __all__ = [
     "ApprovalTypeRow",
     "ApproverChain",
     "BankChangeRow",
+    "BegunTask",
     "BuildContext",
     "CertificateOnFile",
     "CertificateRow",
@@ -287,6 +290,7 @@ __all__ = [
     "TicketLinked",
     "TicketResolved",
     "TicketRow",
+    "TicketRubric",
     "VendorGoal",
     "VendorRow",
     "VendorStatus",

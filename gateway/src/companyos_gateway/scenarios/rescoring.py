@@ -14,6 +14,7 @@ from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaratio
 from companyos_gateway.evaluation.scorecard import score_episode
 from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.scenarios.catalogue import catalogue
+from companyos_gateway.scenarios.shifts import find_scenario
 
 _MAX_CACHED_PLANS = 8
 
@@ -39,6 +40,7 @@ def to_episode_verdict(verdict: Verdict, evidence: Evidence, *, is_over: bool = 
         rejections=verdict.rejections,
         checks=tuple(_to_check_verdict(one, evidence) for one in verdict.checks),
         primary_failure=verdict.primary_failure,
+        cases=dict(verdict.cases) or None,
         scorecard=score_episode(evidence, verdict) if is_over else None,
     )
 
@@ -91,4 +93,7 @@ def _instance(task: PlannedTask) -> Instance:
 
 @lru_cache(maxsize=_MAX_CACHED_PLANS)
 def _plan_cached(scenario: str, seed: int, chaos: int, overrides: tuple[tuple[str, float], ...]) -> Instance:
-    return catalogue()[scenario].plan(seed, chaos, dict(overrides))
+    found = find_scenario(catalogue(), scenario)
+    if found is None:
+        raise LookupError(scenario)
+    return found.plan(seed, chaos, dict(overrides))

@@ -26,6 +26,12 @@ def shorten_absences(world: WorldBuilder) -> None:
     world.absences = sorted(absences, key=lambda absence: (absence.first_day, absence.person_id))
 
 
+def acts_while_away(world: WorldBuilder) -> bool:
+    """Return whether somebody who is on leave today has done something today."""
+    acted = {person_id for person_id, at in _acts(world) if at is not None and at.date() == world.today}
+    return any(one.person_id in acted and one.first_day <= world.today <= one.last_day for one in world.absences)
+
+
 def _acts(world: WorldBuilder) -> Iterator[tuple[str | None, datetime | None]]:
     """Yield who did something and when."""
     ticketdesk, datahub, approvalflow = world.ticketdesk, world.datahub, world.approvalflow

@@ -110,7 +110,7 @@ def add_delegation(
 def remove_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
     """Take away requests with their decisions and notes."""
     approvalflow = world.approvalflow
-    ids = {row.id for row in approvalflow.requests if is_selected(row)}
+    ids = {row.id for row in approvalflow.requests if is_selected(row) and not world.is_kept(row)}
     approvalflow.requests = [row for row in approvalflow.requests if row.id not in ids]
     approvalflow.decisions = [row for row in approvalflow.decisions if row.request_id not in ids]
     approvalflow.notes = [row for row in approvalflow.notes if row.request_id not in ids]

@@ -49,8 +49,12 @@ class WorldBuilder:
     """Numbers left free in each team's sequence, oldest first."""
     service_documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Seed documents, as JSON, of the services that other packages add; scenarios may add rows."""
-    free_policy_id: str = ""
-    """A policy id that is not in use."""
+    free_policy_ids: list[str] = field(default_factory=list)
+    """Policy ids that are not in use, the last to be taken first."""
+    task_policy_ids: set[str] = field(default_factory=set)
+    """The policies of tasks; the others are the company's usual ones."""
+    kept_rows: dict[int, tuple[object, str]] = field(default_factory=dict)
+    """The rows of tasks that were added before, with their text, by object id; a further task does not remove them."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
 
     @property
@@ -90,6 +94,10 @@ class WorldBuilder:
             ticket.title, ticket.description = ticket.title.replace(old, new), ticket.description.replace(old, new)
         for comment in self.ticketdesk.comments:
             comment.body = comment.body.replace(old, new)
+
+    def is_kept(self, row: object) -> bool:
+        """Return whether a row belongs to a task that was added before."""
+        return id(row) in self.kept_rows
 
     def remove_absences(self, person_id: str) -> None:
         """Remove all absences of a person."""

@@ -49,9 +49,16 @@ def draw_sources(world: WorldBuilder, stream: Stream) -> None:
         )
 
 
+class NoAuthorityError(LookupError):
+    """Raised for a metric's key on which no source is the authority."""
+
+
 def source_of(world: WorldBuilder, key: str) -> SourceRow:
-    """Return the source that is the authority on a metric's key."""
-    return next(source for source in world.datahub.sources if key in source.authoritative_for)
+    """Return the source that is the authority on a metric's key. Raises NoAuthorityError."""
+    source = next((one for one in world.datahub.sources if key in one.authoritative_for), None)
+    if source is None:
+        raise NoAuthorityError(key)
+    return source
 
 
 def draw_metrics(world: WorldBuilder, stream: Stream) -> None:

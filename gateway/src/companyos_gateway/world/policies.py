@@ -71,7 +71,7 @@ def draw_policies(world: WorldBuilder, stream: Stream) -> None:
         count = stream.integer(1, MAX_VERSIONS)
         texts = [PolicyText(entry["body"], _draw_parameters(stream, entry["parameters"])) for _ in range(count)]
         add_policy(world, stream, head, texts)
-    world.free_policy_id = f"POL-{numbers[-1]:03d}"
+    world.free_policy_ids = [f"POL-{number:03d}" for number in (*range(120, 99, -1), numbers[-1])]
 
 
 def add_policy(world: WorldBuilder, stream: Stream, head: PolicyHead, texts: Sequence[PolicyText]) -> list[PolicyRow]:

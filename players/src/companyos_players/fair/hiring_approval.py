@@ -88,7 +88,7 @@ class HiringApprovalWorker(Worker):
             candidate = await self.client.call("datahub_get_person", person_id=person_id)
             self.approvals.only_holder = candidate["manager_id"]
         elif manager_id in [lead["person"]["id"] for lead in leads]:
-            self.approvals = await self.find_approval_type("executive")
+            self.approvals = await self.find_approval_type("executive approval")
         self.approvals.excluded_ids |= {manager_id, person_id}
 
     async def answer(self, question: str) -> str:

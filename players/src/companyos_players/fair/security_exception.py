@@ -50,7 +50,7 @@ class SecurityExceptionWorker(Worker):
         """Complete the ticket, and choose the approval type: that of the security lead or that of the CTO."""
         await super().complete_ticket()
         if self.system_class == "restricted" or any(held["role"] == "security_lead" for held in self.owner["roles"]):
-            self.approvals = await self.find_approval_type("executive")
+            self.approvals = await self.find_approval_type("executive exception")
         self.approvals.excluded_ids |= {self.requester["id"], self.owner["id"]}
 
     async def answer(self, question: str) -> str:

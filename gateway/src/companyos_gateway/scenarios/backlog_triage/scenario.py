@@ -28,6 +28,7 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
     name, topic, max_steps = "backlog_triage", "triage", 200
     tags, duplicate_tags = (TAG, "sweep"), (TAG,)
     held_out = frozenset({Variant.LEAD.value})
+    fits_shifts = False
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.DUPLICATE_TICKET)
     applicable = kit.buildable_kinds(
         exclude=(
@@ -116,11 +117,11 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike.ticket.key} if facts.lookalike else None
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
 
-    def rubric(self, case: kit.ScenarioCase, company: kit.Company) -> kit.TaskRubric:
+    def case_rubric(self, case: kit.ScenarioCase, company: kit.Company) -> kit.TicketRubric:
         """Return the rubric of the outcome; where the policy spreads the tickets, with a check on that."""
         if case.must_refuse:
-            return super().rubric(case, company)
-        return _SpreadWork(self.redeclared(case), company).rubric()
+            return super().case_rubric(case, company)
+        return _SpreadWork(self.redeclared(case), company)
 
 
 class _SpreadWork(kit.CompletedWithoutApproval):

@@ -67,7 +67,8 @@ def add_approver_chain(
     holders = list(decision_spec.holder_ids)
     first = holders[0]
     deputy_candidates = stream.shuffled(sorted(set(decision_spec.deputy_candidates) - {*holders, world.agent_id}))
-    world.approvalflow.delegations = [row for row in world.approvalflow.delegations if row.from_id not in holders]
+    delegations = world.approvalflow.delegations
+    world.approvalflow.delegations = [row for row in delegations if row.from_id not in holders or world.is_kept(row)]
     for holder_id in holders:
         world.remove_absences(holder_id)
     leaves = Kind.APPROVER_LEAVES in kinds

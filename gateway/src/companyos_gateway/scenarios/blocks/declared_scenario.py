@@ -16,7 +16,8 @@ from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.outcome import FieldValue, MetricTime, MetricValue, Outcome, RecordSum, Request
-from companyos_gateway.evaluation.outcome_rubric import build_rubric
+from companyos_gateway.evaluation.outcome_rubric import outcome_rubric
+from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_gateway.scenarios.api import Instance, source_id
 from companyos_gateway.scenarios.blocks.approval_stages import add_two_stage_approvers
 from companyos_gateway.scenarios.blocks.approvers import (
@@ -41,7 +42,7 @@ from companyos_gateway.scenarios.blocks.policy_versions import (
     draw_other_priority,
 )
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
-from companyos_gateway.scenarios.blocks.task import BuiltTask, RubricFactory, ScenarioCase, Solution
+from companyos_gateway.scenarios.blocks.task import BegunTask, BuiltTask, RubricFactory, ScenarioCase, Solution
 from companyos_gateway.scenarios.blocks.texts import draw_brief, load_texts
 from companyos_gateway.scenarios.blocks.ticket import (
     DUE_IN_WORKING_DAYS,
@@ -116,6 +117,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     ticket_statuses: ClassVar[Sequence[Status]] = ("open", "in_progress")
     due_in: ClassVar[tuple[int, int]] = DUE_IN_WORKING_DAYS
     end_status: ClassVar[str] = "resolved"
+    fits_shifts: ClassVar[bool] = True
+    """Whether the scenario can be a case of a shift: it is not answered with `finish` and leaves the agent as it is."""
     alternative_types: ClassVar[Mapping[str, Role]] = {}
     """Approval types of which a task needs one, with the roles that decide; the policy introduces all of them."""
 
@@ -140,6 +143,10 @@ class DeclaredScenario(ABC, Generic[FactsT]):
 
         `person` is added to the slots of texts: somebody in the company.
         """
+
+    def exclusive_people(self, facts: FactsT) -> frozenset[str]:
+        """Return the people whom no other case of a shift may involve."""
+        return frozenset()
 
     def answers(self, build: BuildContext, facts: FactsT) -> Mapping[str, AcceptedValue]:
         """Return the values of the slots in the answers that approvers accept."""
@@ -176,8 +183,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return facts
 
     def team_id(self, world: WorldBuilder) -> str:
-        """Return the team of the ticket: that of the person whom the agent acts as."""
-        return world.staff.person(world.agent_id).team_id
+        """Return the team of the ticket: the scenario's own, or that of the person whom the agent acts as."""
+        return self.team or world.staff.person(world.agent_id).team_id
 
     def take_slot(self, build: BuildContext) -> KeySlot:
         """Take the key and creation time of the ticket."""
@@ -214,7 +221,9 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         world = generate_world(stream.child("world"))
         if self.team is not None:
             set_agent(world, stream.child("agent"), self.team)
-        case, struck = self.add_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
+        begun = self.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
+        finish_world(world)
+        case, struck = begun.case()
         brief = draw_brief(self.texts(), stream.child("brief"), case.ticket_key)
         entities = {**dict.fromkeys(drawn.kinds, case.ticket_key), **struck}
         return BuiltTask(world, case, brief, injections(profile, drawn.kinds, entities))
@@ -266,8 +275,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         drawn = stream.sample(self.distractors, stream.integer((most + 1) // 2, most))
         return (*self.tools, *(tool for tool in self.distractors if tool in drawn))
 
-    def add_task(self, build: BuildContext) -> tuple[ScenarioCase, Mapping[Kind, str]]:
-        """Build the task from its declaration."""
+    def begin_task(self, build: BuildContext) -> BegunTask:
+        """Add the task to the world."""
         world, kinds = build.world, build.kinds
         own_types = self.texts().get("types", {})
         remove_requests(world, lambda request: request.type_key in own_types)
@@ -288,22 +297,36 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         plan = self._ticket_plan(build, facts, slot)
         ticket = add_task_ticket(world, build.stream.child("ticket"), plan, priority=priority, kinds=kinds)
         self.add_events(build.child("events"), facts, ticket)
-        finish_world(world)
-        case = ScenarioCase(
-            **ticket.case_fields(world, kinds, priority, self._backing_ids(facts, policy, solution.outcome)),
-            variant=solution.variant,
-            approver_ids=requests[-1].approver_ids if requests else solution.approver_ids,
-            refusal=solution.refusal,
-            end_status=self.end_status,
-            outcome=replace(declare().outcome, requests=requests),  # anew: delegations have their ids by now
-            facts=facts,
-            declare=declare,
+        struck |= dict(solution.struck or {})
+
+        def case() -> tuple[ScenarioCase, Mapping[Kind, str]]:
+            return ScenarioCase(
+                **ticket.case_fields(world, kinds, priority, self._backing_ids(facts, policy, solution.outcome)),
+                variant=solution.variant,
+                approver_ids=requests[-1].approver_ids if requests else solution.approver_ids,
+                refusal=solution.refusal,
+                end_status=self.end_status,
+                outcome=replace(declare().outcome, requests=requests),  # anew: delegations have their ids by now
+                facts=facts,
+                declare=declare,
+            ), struck
+
+        approver_ids = (person_id for one in requests for person_id in one.approver_ids)
+        assignee_id = ticket.ticket.assignee_id
+        return BegunTask(
+            case,
+            subjects=frozenset(self.slots(facts).values()),
+            needed_people=frozenset({*approver_ids, *solution.approver_ids, *([assignee_id] if assignee_id else [])}),
+            exclusive_people=self.exclusive_people(facts),
         )
-        return case, struck | dict(solution.struck or {})
 
     def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
+        """Return the rubric of the task."""
+        return self.case_rubric(case, company).rubric()
+
+    def case_rubric(self, case: ScenarioCase, company: Company) -> TicketRubric:
         """Return the rubric of the outcome."""
-        return build_rubric(self.redeclared(case), company)
+        return outcome_rubric(self.redeclared(case), company)
 
     def redeclared(self, case: ScenarioCase) -> ScenarioCase:
         """Return the case with its outcome declared anew: the code at hand judges, as the proof's mutants need it."""
@@ -320,6 +343,10 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         for metric in outcome.metrics:
             ids[metric.key] = (*ids.get(metric.key, ()), metric.metric_id, *metric.other_metric_ids)
         return ids
+
+    def _working_teams(self, world: WorldBuilder) -> tuple[str, ...]:
+        """Return the team of the ticket and that of the person whom the agent acts as."""
+        return self.team_id(world), world.staff.person(world.agent_id).team_id
 
     def _add_policy(self, build: BuildContext, facts: FactsT) -> tuple[PolicyRow, Priority]:
         drawn = build.stream.choice(PRIORITIES)
@@ -380,7 +407,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             amount_field=amounts[0] if amounts and len(thresholds) > 1 else None,
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
-            administered_by=list(dict.fromkeys((self.team_id(build.world), *ADMINISTERING_TEAMS))),
+            administered_by=list(dict.fromkeys((*self._working_teams(build.world), *ADMINISTERING_TEAMS))),
         )
         replace_approval_type(build.world, row, keep_requests=True)
 

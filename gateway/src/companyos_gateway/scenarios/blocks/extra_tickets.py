@@ -45,9 +45,15 @@ MOST_WORKING_DAYS = 3
 
 
 def recent_key_slots(
-    world: WorldBuilder, stream: Stream, team_id: str, count: int, *, after: datetime | None = None
+    world: WorldBuilder,
+    stream: Stream,
+    team_id: str,
+    count: int,
+    *,
+    after: datetime | None = None,
+    before: datetime | None = None,
 ) -> list[KeySlot]:
-    """Return numbers after the last one of a team, oldest first, given in the last days."""
+    """Return numbers after the last one of a team, oldest first, given in the last days, by default up to the start."""
     known_keys = [(ticket.key, ticket.created_at) for ticket in world.ticketdesk.tickets if ticket.team_id == team_id]
     known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
     last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))
@@ -55,7 +61,7 @@ def recent_key_slots(
     since = max(since, after or since)
     prefix, number = last_key.rpartition("-")[0], _number(last_key)
     slots = []
-    for moment in draw_office_moments(stream, since, world.started_at - MIN_AGE, count):
+    for moment in draw_office_moments(stream, since, before or world.started_at - MIN_AGE, count):
         number += stream.integer(1, 2)
         slots.append(KeySlot(f"{prefix}-{number}", moment))
     return slots

@@ -128,7 +128,7 @@ def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys:
     `other_keys` name the authorities on other keys; the first may become that of this key.
     """
     usual, other, third = (source_of(world, one) for one in (key, *other_keys))
-    if stream.chance(DEFAULT_AUTHORITY_SHARE):
+    if stream.chance(DEFAULT_AUTHORITY_SHARE) or world.is_kept(usual) or world.is_kept(other):
         return MetricSources(usual, (other, third))
     usual.authoritative_for.remove(key)
     other.authoritative_for.append(key)

@@ -150,6 +150,9 @@ def _announce(world: WorldBuilder, stream: Stream, current: PolicyRow, text: Pol
 
 
 def _policy_id(world: WorldBuilder, topic: str) -> str:
-    usual = [row for row in world.datahub.policies if row.topic == topic]
-    world.datahub.policies = [row for row in world.datahub.policies if row.topic != topic]
-    return usual[0].policy_id if usual else world.free_policy_id
+    policies, kept = world.datahub.policies, world.task_policy_ids
+    usual = [row for row in policies if row.topic == topic and row.policy_id not in kept]
+    world.datahub.policies = [row for row in policies if row not in usual]
+    policy_id = usual[0].policy_id if usual else world.free_policy_ids.pop()
+    world.task_policy_ids.add(policy_id)
+    return policy_id

@@ -40,6 +40,19 @@ class ScenarioCase(DeclaredCase):
 
 
 @dataclass(frozen=True)
+class BegunTask:
+    """A task whose rows are in the world. `case` returns its case and what chaos strikes, in the finished world."""
+
+    case: Callable[[], tuple[ScenarioCase, Mapping[Kind, str]]]
+    subjects: frozenset[str]
+    """What no other task in the company may be about."""
+    needed_people: frozenset[str]
+    """The approvers and the assignee, whose absences other tasks must leave as they are."""
+    exclusive_people: frozenset[str]
+    """The people whom no other task may involve."""
+
+
+@dataclass(frozen=True)
 class BuiltTask:
     """A world with a task in it, and the facts of the task."""
 

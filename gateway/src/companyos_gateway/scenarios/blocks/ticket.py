@@ -230,15 +230,19 @@ def _add_blocker(
     team_id = entry["team"]
     slot = world.ticket_slots[team_id].pop()
     worker = stream.choice(world.present(world.today, world.today + WAIT_DAYS, team_id=team_id))
+    title, description = plan.fill(stream, entry["title"]), plan.fill(stream, entry["description"])
+    reporter = stream.choice(world.present(slot.created_at.date(), team_id=team_id))
+    if reporter.name in f"{title} {description}":
+        reporter = worker
     blocker = TicketRow(
         key=slot.key,
         type="task",
-        title=plan.fill(stream, entry["title"]),
-        description=plan.fill(stream, entry["description"]),
+        title=title,
+        description=description,
         status=entry["status"],
         priority="medium",
         assignee_id=worker.id,
-        reporter_id=stream.choice(world.present(slot.created_at.date(), team_id=team_id)).id,
+        reporter_id=reporter.id,
         team_id=team_id,
         tags=[],
         created_at=slot.created_at,

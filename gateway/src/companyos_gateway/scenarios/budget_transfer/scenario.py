@@ -57,9 +57,9 @@ class Transfer:
     limit_cents: int
     left_cents: int
     reserve_cents: int
-    own_parts: tuple[str, ...] = ()
+    own_parts: tuple[kit.RequestRow, ...] = ()
     """Earlier requests of the agent for parts of the amount."""
-    others_parts: tuple[str, ...] = ()
+    others_parts: tuple[kit.RequestRow, ...] = ()
 
     @property
     def role(self) -> kit.Role:
@@ -179,8 +179,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             amount = kit.rounded_amount(stream, LEAST_CENTS, facts.limit_cents)
             _file_request(build, pair, amount, stream.choice(colleagues), stream.choice(days))
         kit.number_requests(world, stream)
-        own_parts, others_parts = (tuple(row.id for row in rows) for rows in (own, others))
-        return replace(facts, own_parts=own_parts, others_parts=others_parts)
+        return replace(facts, own_parts=tuple(own), others_parts=tuple(others))
 
     def thresholds(self, facts: Transfer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Let a finance controller decide up to the limit, and the CFO above."""
@@ -190,10 +189,10 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         """End the parts; then book the whole amount after its approval, or refuse."""
         giver, taker, amount = facts.giver, facts.taker, facts.amount_cents
         refs = kit.policy_refs(policy)
-        withdrawn = [kit.RequestWithdrawn(one) for one in facts.own_parts]
+        withdrawn = [kit.RequestWithdrawn(one.id) for one in facts.own_parts]
         reason = kit.Refusal(RefusalGround.MIXED.value, refs)
         parts = kit.EntityGoals(
-            "parts_ended", [*withdrawn, *(kit.RequestCancelled(one, reason) for one in facts.others_parts)]
+            "parts_ended", [*withdrawn, *(kit.RequestCancelled(one.id, reason) for one in facts.others_parts)]
         )
         request = kit.Request(
             type_key=TYPE_KEY,

@@ -121,7 +121,8 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         """Add the error rates: that of the service, stale where that strikes, and a lower one of the other service."""
         world, stream = build.world, build.stream
         sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
-        sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
+        if not world.is_kept(sources.authority):
+            sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
         metric = kit.add_task_metric(world, stream.child("rate"), _rate_plan(facts, sources), build.kinds)
         if facts.other is None:
             return replace(facts, metric=metric)

@@ -275,7 +275,9 @@ def _add_delegations(build: kit.BuildContext, leaver: Leaver, holder_id: str) ->
     """Add a delegation in force and one that is still to start, beside two that are over and a colleague's own."""
     world, stream = build.world, build.stream
     person_id, lead_id, approvalflow = leaver.person.id, leaver.lead_id, world.approvalflow
-    approvalflow.delegations = [row for row in approvalflow.delegations if person_id not in (row.from_id, row.to_id)]
+    approvalflow.delegations = [
+        row for row in approvalflow.delegations if person_id not in (row.from_id, row.to_id) or world.is_kept(row)
+    ]
 
     def day(first: int, last: int) -> datetime:
         return kit.closing_time(kit.working_days_from(world.today, stream.integer(first, last)))

@@ -65,6 +65,10 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
             **kit.priority_limits(stream, days, priority, step=kit.limit_step(days), unit="_days"),
         }
 
+    def exclusive_people(self, facts: Leaver) -> frozenset[str]:
+        """Return the leaver."""
+        return frozenset({facts.person.id})
+
     def complete(self, build: kit.BuildContext, facts: Leaver, policy: kit.PolicyRow, slot: kit.KeySlot) -> Leaver:
         """Add who decides instead of the leaver, the leaver's duties, a legal hold and an exit record."""
         world = build.world

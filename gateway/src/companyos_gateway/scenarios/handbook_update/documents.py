@@ -94,8 +94,8 @@ def add_page(build: kit.BuildContext, chapter: Mapping[str, Any]) -> Page:
 def _add_rule(build: kit.BuildContext, chapter: Mapping[str, Any]) -> kit.PolicyRow:
     world, stream = build.world, build.stream
     figures: kit.Figures = {name: stream.integer(low, high) for name, (low, high) in chapter["figures"].items()}
-    world.free_policy_id, kept = f"POL-{stream.integer(60, 99):03d}", world.free_policy_id
-    rule = add_policy_versions(
+    world.free_policy_ids.append(f"POL-{stream.integer(60, 99):03d}")
+    return add_policy_versions(
         world,
         stream,
         titles=[chapter["policy"]],
@@ -105,8 +105,6 @@ def _add_rule(build: kit.BuildContext, chapter: Mapping[str, Any]) -> kit.Policy
         superseded=lambda own: {name: value + own.integer(1, 3) for name, value in figures.items()},
         kinds=build.kinds,
     )
-    world.free_policy_id = kept
-    return rule
 
 
 def _draw_content(build: kit.BuildContext, variant: Variant, rule: kit.PolicyRow) -> dict[str, Any]:

@@ -153,7 +153,8 @@ def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
     """Add the error rate; other sources see it on the other side of the threshold."""
     world, stream = build.world, build.stream
     sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
-    sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
+    if not world.is_kept(sources.authority):
+        sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
     stale = outage.rates_across if outage.ground is RefusalGround.BELOW else (0, HIGHEST_RATE)
     plan = kit.MetricPlan(
         key=METRIC_KEY,

@@ -41,12 +41,17 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         *kit.APPROVAL_TOOLS,
     )
 
-    def add_task(self, build: kit.BuildContext) -> tuple[kit.ScenarioCase, Mapping[kit.Kind, str]]:
-        """Build the task; the ticket goes to the person on call."""
-        case, struck = super().add_task(build)
-        ticket = next(one for one in build.world.ticketdesk.tickets if one.key == case.ticket_key)
-        on_call_id = case.facts.on_call_id(build.world, ticket.created_at.date(), case.due_on)
-        return replace(case, assignee_ids=(on_call_id,), needs_assignee=ticket.assignee_id != on_call_id), struck
+    def begin_task(self, build: kit.BuildContext) -> kit.BegunTask:
+        """Add the task; the ticket goes to the person on call."""
+        begun = super().begin_task(build)
+
+        def case() -> tuple[kit.ScenarioCase, Mapping[kit.Kind, str]]:
+            case, struck = begun.case()
+            ticket = next(one for one in build.world.ticketdesk.tickets if one.key == case.ticket_key)
+            on_call_id = case.facts.on_call_id(build.world, ticket.created_at.date(), case.due_on)
+            return replace(case, assignee_ids=(on_call_id,), needs_assignee=ticket.assignee_id != on_call_id), struck
+
+        return replace(begun, case=case)
 
     def draw(self, build: kit.BuildContext) -> Incident:
         """Add the reports, the changes, the error rate and the documents of an incident."""

@@ -95,6 +95,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
     held_out = frozenset({Variant.COUNT.value})
     opt_in_kinds = frozenset[kit.Kind]()
     always_renamed = MappingProxyType({"datahub": "as_of"})
+    fits_shifts = False
     always = (kit.Kind.STALE_METRIC,)
     applicable = (
         *kit.METRIC_KINDS,

@@ -187,7 +187,8 @@ def add_budget_used(build: kit.BuildContext, line: kit.RecordRow, *, is_over: bo
     world, stream = build.world, build.stream
     whole = (line.amount_cents or 0) // 100
     sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("delivery_score", "risk_index"))
-    sources.authority.freshness_sla_minutes = SLA_MINUTES
+    if not world.is_kept(sources.authority):
+        sources.authority.freshness_sla_minutes = SLA_MINUTES
     within, beyond = (whole // 2, whole - 1), (whole + 1, whole * 3 // 2)
     value = stream.integer(*(beyond if is_over else within))
     plan = kit.MetricPlan(

@@ -1,0 +1,299 @@
+"""Shifts: several cases of declared scenarios in one company, worked by one agent on one clock.
+
+A shift is named `shift-<size>`, whose cases the seed draws, or `shift-<scenario>-<scenario>...`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.shift_rubric import shift_rubric
+from companyos_gateway.scenarios.api import Instance, Scenario, source_id
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
+from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
+from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
+from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase
+from companyos_gateway.world import WorldBuilder, finish_world, generate_world
+from companyos_gateway.world.absences import acts_while_away, shorten_absences
+from companyos_gateway.world.metrics import NoAuthorityError
+from companyos_gateway.world.seed_documents.approvalflow import (
+    ApprovalTypeRow,
+    DecisionRow,
+    DelegationRow,
+    NoteRow,
+    RequestRow,
+)
+from companyos_gateway.world.seed_documents.datahub import RecordRow, SourceRow
+from companyos_shared.streams import Stream, digest
+from companyos_shared.wire.company import Absence
+
+PREFIX = "shift-"
+SIZES: Mapping[str, int] = {"day": 3, "week": 6, "month": 12}
+"""The number of cases by the name of a size."""
+
+MAX_STEPS = 800
+STEP_SHARE = 0.8
+"""Share of the cases' own step limits that a shift allows, up to MAX_STEPS."""
+
+QUEUE_TAG = "operations-desk"
+"""The tag of the tickets that the agent has to work."""
+
+BRIEF = """\
+You are {name} and work the queue of the operations desk at {company} on your own: all open tickets with the tag \
+"{tag}", whichever team owns them. Bring each of them to the end that the policy in force requires: resolved, or \
+cancelled with the reason code and the reference that the policy asks for. Due dates are binding. Leave everything \
+else unchanged, and finish once nothing in the queue is left to do."""
+
+SHARED_KINDS = (Kind.APPROVER_OUT_OF_OFFICE,)
+"""Kinds that strike every case from level 1 on, so that cases agree on who is away."""
+
+_MAX_ATTEMPTS = 100
+_FREE_KEYS = 6
+"""Free ticket keys of every team before a case is added."""
+
+_AnyScenario = DeclaredScenario[Any]
+
+
+class ShiftError(ValueError):
+    """Raised for the name of a shift that cannot be planned; the text names what is accepted."""
+
+
+def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | None:
+    """Return the scenario or shift of a name, None if there is none. Raises ShiftError for an invalid shift."""
+    return _parse_shift(scenarios, name) if name.startswith(PREFIX) else scenarios.get(name)
+
+
+def eligible_scenarios(scenarios: Mapping[str, Scenario]) -> dict[str, _AnyScenario]:
+    """Return the scenarios that can be cases of a shift, by name."""
+    return {name: one for name, one in scenarios.items() if isinstance(one, DeclaredScenario) and one.fits_shifts}
+
+
+def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
+    eligible = eligible_scenarios(scenarios)
+    asked = name.removeprefix(PREFIX).split("-")
+    if len(asked) == 1 and asked[0] in SIZES:
+        return Shift(name, tuple(eligible[one] for one in sorted(eligible)), SIZES[asked[0]])
+    if unknown := [one for one in asked if one not in eligible]:
+        raise ShiftError(
+            f"{unknown[0]!r} is neither a size ({', '.join(SIZES)}) nor a scenario that a shift can have "
+            f"({', '.join(sorted(eligible))})"
+        )
+    if twice := [one for one, count in Counter(asked).items() if count > 1]:
+        raise ShiftError(f"{twice[0]!r} occurs more than once; a shift has one case of a scenario at most")
+    if len(asked) < 2:
+        raise ShiftError(f"a shift has at least two cases, such as {PREFIX}{asked[0]}-{min({*eligible} - {*asked})}")
+    return Shift(name, tuple(eligible[one] for one in asked), len(asked))
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A case of a shift with the scenario that judges it."""
+
+    scenario: _AnyScenario
+    case: ScenarioCase
+    injections: tuple[Injection, ...]
+
+
+@dataclass
+class Shift:
+    """Several cases in one episode, which are judged case by case and as a whole."""
+
+    name: str
+    scenarios: tuple[_AnyScenario, ...]
+    """The scenarios that cases are drawn from."""
+    count: int
+    """The number of cases."""
+    held_out: frozenset[str] = frozenset()
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the shift of a seed and chaos level. Raises ShiftError where no cases fit together, and ChaosError."""
+        profile, overrides = profile_for(chaos), overrides or {}
+        world, cases = self._build(Stream(self.name, seed), profile, overrides)
+        shorten_absences(world)
+        company, faults = world.company(), FaultPlan.from_profile(profile, overrides, self.name, seed)
+
+        def build_rubric() -> TaskRubric:
+            rubrics = {one.case.ticket_key: one.scenario.case_rubric(one.case, company) for one in cases}
+            return shift_rubric(rubrics, world.agent_id)
+
+        documents = world.documents(draw_seed=digest([self.name, seed]))
+        tools = (tool for one in cases for tool in one.scenario.offered_tools(seed))
+        steps = sum(one.scenario.max_steps for one in cases)
+        name = world.staff.person(world.agent_id).name
+        return Instance(
+            scenario=self.name,
+            seed=seed,
+            chaos=chaos,
+            brief=BRIEF.format(company=world.company_name, name=name, tag=QUEUE_TAG),
+            company_name=world.company_name,
+            acting_as=world.agent_id,
+            started_at=world.started_at,
+            max_steps=min(MAX_STEPS, round(STEP_SHARE * steps)),
+            documents=documents,
+            source_ids={service: source_id(service, document) for service, document in documents.items()},
+            task_tools=tuple(dict.fromkeys(tools)),
+            variant="shift",
+            faults=faults,
+            rubric=build_rubric(),
+            build_rubric=build_rubric,
+            injections=tuple(found for one in cases for found in one.injections)
+            + transport_injections(profile, faults),
+        )
+
+    def _build(
+        self, stream: Stream, profile: Profile, overrides: Mapping[str, float]
+    ) -> tuple[WorldBuilder, list[_Case]]:
+        """Build the company with its cases. A case that is in the way of another is drawn again, or another one."""
+        drawn: list[tuple[_AnyScenario, Stream]] = []
+        cases = _Cases(generate_world(stream.child("world")), profile, overrides)
+        for attempt in range(_MAX_ATTEMPTS):
+            names = {one.name for one, _ in drawn}
+            own = stream.child("attempt", attempt)
+            scenario = own.choice([one for one in self.scenarios if one.name not in names])
+            if cases.add(scenario, own.child(scenario.name)):
+                drawn.append((scenario, own.child(scenario.name)))
+                if len(drawn) == self.count:
+                    return cases.finish()
+            else:
+                cases = _Cases(generate_world(stream.child("world")), profile, overrides)
+                for case in drawn:
+                    cases.add(*case)
+        raise ShiftError(f"{self.name}: no cases were found that fit together, in {_MAX_ATTEMPTS} attempts")
+
+
+class _Cases:
+    """A company with the cases that were added to it so far, and what further ones must leave alone."""
+
+    def __init__(self, world: WorldBuilder, profile: Profile, overrides: Mapping[str, float]) -> None:
+        self._world = world
+        self._profile = profile
+        self._overrides = overrides
+        self._begun: list[tuple[_AnyScenario, Collection[Kind], BegunTask]] = []
+        self._subjects: set[str] = set()
+        self._needed_people: set[str] = set()
+        self._exclusive_people: set[str] = set()
+        self._text = ""
+
+    def add(self, scenario: _AnyScenario, stream: Stream) -> bool:
+        """Add a case; return whether it leaves the rows, subjects and people of the others alone."""
+        world, needed = self._world, self._needed_people
+        always = {*scenario.always, *SHARED_KINDS}.intersection(scenario.applicable)
+        drawn = draw_chaos(stream, self._profile, self._overrides, applicable=scenario.applicable, always=always)
+        _refill_keys(world, stream.child("keys"))
+        before, absences = _texts_of(world), _absences_of(world, needed)
+        try:
+            task = scenario.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
+        except NoAuthorityError:
+            return False
+        now = _texts_of(world)
+        changed = {key: one for key, one in now.items() if before.get(key) != one}
+        text = " ".join(text for _, text in changed.values())
+        subjects = task.subjects | _names_of([row for row, _ in changed.values()])
+        metrics = Counter((one.key, one.subject, one.source_id) for one in world.datahub.metrics)
+        if (
+            subjects & self._subjects
+            or any(now.get(key) != one for key, one in world.kept_rows.items())
+            or any(one in text for one in self._exclusive_people)
+            or any(one in self._text for one in task.exclusive_people)
+            or _absences_of(world, needed) != absences
+            or max(metrics.values()) > 1
+            or acts_while_away(world)
+        ):
+            return False
+        approver_ids = {row.approver_id for row, _ in changed.values() if isinstance(row, RequestRow)}
+        changed |= {key: one for key, one in now.items() if _delegates_to(one[0], approver_ids)}
+        world.kept_rows |= changed
+        self._subjects |= subjects
+        self._needed_people |= task.needed_people
+        self._exclusive_people |= task.exclusive_people
+        self._text += text
+        self._begun.append((scenario, drawn.kinds, task))
+        return True
+
+    def finish(self) -> tuple[WorldBuilder, list[_Case]]:
+        """Finish the company, and return it with its cases."""
+        world = self._world
+        _administer(world)
+        _number_events(world)
+        finish_world(world)
+        tickets = {one.key: one for one in world.ticketdesk.tickets}
+        cases = []
+        for scenario, kinds, task in self._begun:
+            case, struck = task.case()
+            tickets[case.ticket_key].tags.append(QUEUE_TAG)
+            entities = {**dict.fromkeys(kinds, case.ticket_key), **struck}
+            cases.append(_Case(scenario, case, injections(self._profile, kinds, entities)))
+        return world, cases
+
+
+def _texts_of(world: WorldBuilder) -> dict[int, tuple[object, str]]:
+    """Return every row of the company with its text, by object id."""
+    return {id(row): (row, _text_of(row)) for row in _rows(world)}
+
+
+def _rows(world: WorldBuilder) -> Iterator[object]:
+    for document in (world.ticketdesk, world.datahub, world.approvalflow):
+        for field in fields(document):
+            rows = getattr(document, field.name)
+            if isinstance(rows, list):
+                yield from rows
+
+
+def _text_of(row: object) -> str:
+    """Return a row as text. Requests may get new numbers, and a source may become the authority on further keys."""
+    match row:
+        case RequestRow():
+            return repr(replace(row, id=""))
+        case DecisionRow() | NoteRow():
+            return repr(replace(row, id="", request_id=""))
+        case SourceRow():
+            return repr(replace(row, authoritative_for=[]))
+    return repr(row)
+
+
+def _names_of(rows: Sequence[object]) -> set[str]:
+    """Return the approval types that rows are about, and the titles of records."""
+    types = {row.key for row in rows if isinstance(row, ApprovalTypeRow)}
+    types |= {row.type_key for row in rows if isinstance(row, RequestRow)}
+    return types | {row.title for row in rows if isinstance(row, RecordRow)}
+
+
+def _delegates_to(row: object, people: Collection[str]) -> bool:
+    return isinstance(row, DelegationRow) and row.to_id in people
+
+
+def _absences_of(world: WorldBuilder, people: Collection[str]) -> list[Absence]:
+    return [one for one in world.absences if one.person_id in people]
+
+
+def _administer(world: WorldBuilder) -> None:
+    """Let the team of the person whom the agent acts as cancel requests of every type."""
+    team_id = world.staff.person(world.agent_id).team_id
+    for row in world.approvalflow.approval_types:
+        if team_id not in row.administered_by:
+            row.administered_by.append(team_id)
+
+
+def _number_events(world: WorldBuilder) -> None:
+    """Give planned events of several cases ids of their own."""
+    seen: Counter[str] = Counter()
+    for event in world.ticketdesk.scheduled_events:
+        event_id = event.data.get("id")
+        if event_id is None:
+            continue
+        seen[event_id] += 1
+        if seen[event_id] > 1:
+            event.data["id"] = f"{event_id}-{seen[event_id]}"
+
+
+def _refill_keys(world: WorldBuilder, stream: Stream) -> None:
+    for team_id, slots in world.ticket_slots.items():
+        if len(slots) < _FREE_KEYS:
+            count, before = _FREE_KEYS - len(slots), world.last_evening
+            slots += recent_key_slots(world, stream.child(team_id), team_id, count, before=before)

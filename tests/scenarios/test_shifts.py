@@ -1,0 +1,146 @@
+"""Shifts: several cases in one episode, which do not get in each other's way and are judged one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos.policies import Call, TaskView
+from companyos_gateway.evaluation import Verdict
+from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios.shifts import QUEUE_TAG, SIZES, ShiftError, eligible_scenarios, find_scenario
+from companyos_players.player import Player
+from companyos_players.registry import fair_player
+from companyos_players.shift import SCENARIOS_BY_TAGS, ShiftPlayer
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.plausibility import find_implausible
+from verification.proof import RecordedEpisode
+
+DAY, PAIR = "shift-day", "shift-expense_report-vendor_onboarding"
+
+AUDITED = "approvers"
+"""The rule of plausibility that the requests of an audit break on purpose."""
+
+
+def _plan(name: str, seed: int = 0, level: int = 0) -> Instance:
+    shift = find_scenario(catalogue(), name)
+    assert shift is not None
+    return shift.plan(seed, level)
+
+
+def _queue(instance: Instance) -> list[dict[str, Any]]:
+    tickets: list[dict[str, Any]] = instance.documents["ticketdesk"]["tickets"]
+    return [one for one in tickets if QUEUE_TAG in one["tags"]]
+
+
+def _verdict(kept: RecordedEpisode) -> Verdict:
+    return kept.instance.rubric.judge(kept.evidence, kept.finish)
+
+
+@pytest.mark.parametrize(
+    ("size", "level", "seed"),
+    [
+        ("day", 0, 0),
+        ("day", 4, 1),
+        ("week", 2, 0),
+        *(
+            pytest.param(size, level, seed, marks=pytest.mark.matrix)
+            for size in SIZES
+            for level in range(5)
+            for seed in range(2, 4)
+        ),
+    ],
+)
+def test_the_fair_player_solves_every_case(play_all: PlayAll, size: str, level: int, seed: int) -> None:
+    name = f"shift-{size}"
+    (kept,) = play_all([EpisodeSpec(scenario=name, player=fair_player(name), seed=seed, chaos=level)])
+    assert kept.result.player_error is None
+    verdict = _verdict(kept)
+    assert [one.id for one in verdict.checks if not one.passed] == []
+    assert verdict.cases == dict.fromkeys(verdict.cases, True)
+    assert len(verdict.cases) == SIZES[size]
+    assert kept.result.success
+
+
+async def _does_nothing(_task: TaskView, call: Call) -> None:
+    await call("finish", {"outcome": "impossible", "summary": ""})
+
+
+def test_a_case_that_is_left_alone_fails_alone(play_all: PlayAll) -> None:
+    players: dict[str, Player] = {
+        "expense_report": _does_nothing,
+        "vendor_onboarding": fair_player("vendor_onboarding"),
+    }
+
+    async def ignores_expenses(task: TaskView, call: Call) -> None:
+        await ShiftPlayer(task, call, players.__getitem__).work()
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=ignores_expenses, seed=0, chaos=0)])
+    verdict = _verdict(kept)
+    assert not verdict.success
+    assert sorted(verdict.cases.values()) == [False, True]
+    assert verdict.solved_share == 0.5
+    solved = next(key for key, is_solved in verdict.cases.items() if is_solved)
+    assert all(one.passed for one in verdict.checks if one.id.startswith(f"{solved}:"))
+    assert 0 < kept.result.return_ < 10, "half of the reward for success, less half of the cost of a failure"
+
+
+def test_a_change_that_no_case_allows_forfeits_the_solved_cases(play_all: PlayAll) -> None:
+    async def meddles(task: TaskView, call: Call) -> None:
+        queue = (await call("ticketdesk_list_tickets", {"tag": QUEUE_TAG})).result["items"]
+        rows = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
+        other = next(row for row in rows if row not in queue)
+        await call("ticketdesk_update_ticket", {"key": other["key"], "priority": "critical"})
+        await fair_player(PAIR)(task, call)
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=meddles, seed=0, chaos=0)])
+    verdict = _verdict(kept)
+    assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
+    assert all(verdict.cases.values())
+    assert verdict.solved_share == 0.0
+
+
+def test_the_brief_names_the_queue_and_none_of_its_tickets() -> None:
+    instance = _plan(DAY, 3, 2)
+    queue = _queue(instance)
+    assert len(queue) == SIZES["day"]
+    assert QUEUE_TAG in instance.brief
+    assert not any(one["key"] in instance.brief for one in queue)
+
+
+def test_a_shift_of_named_scenarios_has_a_case_of_each() -> None:
+    tags = {frozenset(one["tags"]) - {QUEUE_TAG} for one in _queue(_plan(PAIR))}
+    assert {SCENARIOS_BY_TAGS[one] for one in tags} == {"expense_report", "vendor_onboarding"}
+
+
+def test_the_seed_decides_everything() -> None:
+    assert _plan(DAY, 5, 3).source_ids == _plan(DAY, 5, 3).source_ids
+    assert _plan(DAY, 5, 3).source_ids != _plan(DAY, 6, 3).source_ids
+
+
+@pytest.mark.parametrize("level", [2, pytest.param(4, marks=pytest.mark.matrix)])
+@pytest.mark.parametrize("size", ["week", pytest.param("month", marks=pytest.mark.matrix)])
+def test_a_company_with_several_cases_is_plausible(size: str, level: int) -> None:
+    found = [one for seed in range(2) for one in find_implausible(_plan(f"shift-{size}", seed, level))]
+    assert [str(one) for one in found if one.rule != AUDITED] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("shift-year", r"'year' is neither a size \(day, week, month\) nor a scenario"),
+        ("shift-expense_report-coffee_break", "'coffee_break' is neither a size"),
+        ("shift-expense_report-metrics_report", "'metrics_report' is neither a size"),
+        ("shift-expense_report-expense_report", "'expense_report' occurs more than once"),
+        ("shift-expense_report", "at least two cases, such as shift-expense_report-access_request"),
+    ],
+)
+def test_a_name_that_is_no_shift_is_refused_with_what_is_accepted(name: str, message: str) -> None:
+    with pytest.raises(ShiftError, match=message):
+        find_scenario(catalogue(), name)
+
+
+def test_the_fair_player_knows_every_scenario_that_a_shift_can_have() -> None:
+    tags = {name: frozenset(one.tags) for name, one in eligible_scenarios(catalogue()).items()}
+    assert {name: found for found, name in SCENARIOS_BY_TAGS.items()} == tags
