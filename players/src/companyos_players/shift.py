@@ -81,7 +81,7 @@ class ShiftPlayer:
         self._client = ToolClient(self._step)
 
     async def work(self) -> None:
-        """Work the whole queue and finish. Raises what the player of a case raises, unless it only gives up its case."""
+        """Work the queue and finish. Raises what the player of a case raises, unless it only gives up its case."""
         cases = [await self._open_case(row["key"]) for row in await self._queue()]
         try:
             async with asyncio.TaskGroup() as group:

@@ -10,7 +10,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 PACKAGE = "companyos_gateway"
-_CONSTANT_TYPES = (bool, int, float, str, tuple, frozenset, dict)
+_CONSTANT_TYPES = (bool, int, float, str, bytes, tuple, frozenset, dict)
 
 
 @contextmanager

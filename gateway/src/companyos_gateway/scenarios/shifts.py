@@ -6,8 +6,8 @@ A shift is named `shift-<size>`, whose cases the seed draws, or `shift-<scenario
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
@@ -22,14 +22,13 @@ from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.absences import acts_while_away, shorten_absences
 from companyos_gateway.world.metrics import NoAuthorityError
+from companyos_gateway.world.row_texts import text_of
 from companyos_gateway.world.seed_documents.approvalflow import (
     ApprovalTypeRow,
-    DecisionRow,
     DelegationRow,
-    NoteRow,
     RequestRow,
 )
-from companyos_gateway.world.seed_documents.datahub import RecordRow, SourceRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.company import Absence
 
@@ -76,19 +75,21 @@ def eligible_scenarios(scenarios: Mapping[str, Scenario]) -> dict[str, _AnyScena
 
 def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
     eligible = eligible_scenarios(scenarios)
-    asked = name.removeprefix(PREFIX).split("-")
-    if len(asked) == 1 and asked[0] in SIZES:
-        return Shift(name, tuple(eligible[one] for one in sorted(eligible)), SIZES[asked[0]])
-    if unknown := [one for one in asked if one not in eligible]:
+    requested = name.removeprefix(PREFIX).split("-")
+    if len(requested) == 1 and requested[0] in SIZES:
+        return Shift(name, tuple(eligible[one] for one in sorted(eligible)), SIZES[requested[0]])
+    if unknown := [one for one in requested if one not in eligible]:
         raise ShiftError(
             f"{unknown[0]!r} is neither a size ({', '.join(SIZES)}) nor a scenario that a shift can have "
             f"({', '.join(sorted(eligible))})"
         )
-    if twice := [one for one, count in Counter(asked).items() if count > 1]:
+    if twice := [one for one, count in Counter(requested).items() if count > 1]:
         raise ShiftError(f"{twice[0]!r} occurs more than once; a shift has one case of a scenario at most")
-    if len(asked) < 2:
-        raise ShiftError(f"a shift has at least two cases, such as {PREFIX}{asked[0]}-{min({*eligible} - {*asked})}")
-    return Shift(name, tuple(eligible[one] for one in asked), len(asked))
+    if len(requested) < 2:
+        raise ShiftError(
+            f"a shift has at least two cases, such as {PREFIX}{requested[0]}-{min({*eligible} - {*requested})}"
+        )
+    return Shift(name, tuple(eligible[one] for one in requested), len(requested))
 
 
 @dataclass(frozen=True)
@@ -186,19 +187,19 @@ class _Cases:
         always = {*scenario.always, *SHARED_KINDS}.intersection(scenario.applicable)
         drawn = draw_chaos(stream, self._profile, self._overrides, applicable=scenario.applicable, always=always)
         _refill_keys(world, stream.child("keys"))
-        before, absences = _texts_of(world), _absences_of(world, needed)
+        before, absences = set(map(text_of, _rows(world))), _absences_of(world, needed)
         try:
             task = scenario.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
         except NoAuthorityError:
             return False
-        now = _texts_of(world)
-        changed = {key: one for key, one in now.items() if before.get(key) != one}
-        text = " ".join(text for _, text in changed.values())
-        subjects = task.subjects | _names_of([row for row, _ in changed.values()])
+        now = {text_of(row): row for row in _rows(world)}
+        added = {text: row for text, row in now.items() if text not in before}
+        text = " ".join(added)
+        subjects = task.subjects | _names_of(added.values())
         metrics = Counter((one.key, one.subject, one.source_id) for one in world.datahub.metrics)
         if (
             subjects & self._subjects
-            or any(now.get(key) != one for key, one in world.kept_rows.items())
+            or not world.kept_rows <= now.keys()
             or any(one in text for one in self._exclusive_people)
             or any(one in self._text for one in task.exclusive_people)
             or _absences_of(world, needed) != absences
@@ -206,9 +207,11 @@ class _Cases:
             or acts_while_away(world)
         ):
             return False
-        approver_ids = {row.approver_id for row, _ in changed.values() if isinstance(row, RequestRow)}
-        changed |= {key: one for key, one in now.items() if _delegates_to(one[0], approver_ids)}
-        world.kept_rows |= changed
+        approver_ids = {row.approver_id for row in added.values() if isinstance(row, RequestRow)}
+        delegations = (
+            text for text, row in now.items() if isinstance(row, DelegationRow) and row.to_id in approver_ids
+        )
+        world.kept_rows |= {*added, *delegations}
         self._subjects |= subjects
         self._needed_people |= task.needed_people
         self._exclusive_people |= task.exclusive_people
@@ -232,11 +235,6 @@ class _Cases:
         return world, cases
 
 
-def _texts_of(world: WorldBuilder) -> dict[int, tuple[object, str]]:
-    """Return every row of the company with its text, by object id."""
-    return {id(row): (row, _text_of(row)) for row in _rows(world)}
-
-
 def _rows(world: WorldBuilder) -> Iterator[object]:
     for document in (world.ticketdesk, world.datahub, world.approvalflow):
         for field in fields(document):
@@ -245,27 +243,11 @@ def _rows(world: WorldBuilder) -> Iterator[object]:
                 yield from rows
 
 
-def _text_of(row: object) -> str:
-    """Return a row as text. Requests may get new numbers, and a source may become the authority on further keys."""
-    match row:
-        case RequestRow():
-            return repr(replace(row, id=""))
-        case DecisionRow() | NoteRow():
-            return repr(replace(row, id="", request_id=""))
-        case SourceRow():
-            return repr(replace(row, authoritative_for=[]))
-    return repr(row)
-
-
-def _names_of(rows: Sequence[object]) -> set[str]:
+def _names_of(rows: Collection[object]) -> set[str]:
     """Return the approval types that rows are about, and the titles of records."""
     types = {row.key for row in rows if isinstance(row, ApprovalTypeRow)}
     types |= {row.type_key for row in rows if isinstance(row, RequestRow)}
     return types | {row.title for row in rows if isinstance(row, RecordRow)}
-
-
-def _delegates_to(row: object, people: Collection[str]) -> bool:
-    return isinstance(row, DelegationRow) and row.to_id in people
 
 
 def _absences_of(world: WorldBuilder, people: Collection[str]) -> list[Absence]:

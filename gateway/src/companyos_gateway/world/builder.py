@@ -11,6 +11,7 @@ from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.people import Staff
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.row_texts import text_of
 from companyos_gateway.world.seed_documents import ApprovalFlowDocument, DataHubDocument, TicketDeskDocument
 from companyos_gateway.world.seed_documents.serialization import format_time
 from companyos_gateway.world.text_templates import choose_from, draw_number, draw_weekday
@@ -53,8 +54,8 @@ class WorldBuilder:
     """Policy ids that are not in use, the last to be taken first."""
     task_policy_ids: set[str] = field(default_factory=set)
     """The policies of tasks; the others are the company's usual ones."""
-    kept_rows: dict[int, tuple[object, str]] = field(default_factory=dict)
-    """The rows of tasks that were added before, with their text, by object id; a further task does not remove them."""
+    kept_rows: set[str] = field(default_factory=set)
+    """The texts of rows of tasks that were added before; a further task does not remove them."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
 
     @property
@@ -97,7 +98,7 @@ class WorldBuilder:
 
     def is_kept(self, row: object) -> bool:
         """Return whether a row belongs to a task that was added before."""
-        return id(row) in self.kept_rows
+        return text_of(row) in self.kept_rows
 
     def remove_absences(self, person_id: str) -> None:
         """Remove all absences of a person."""

@@ -1,0 +1,20 @@
+"""Rows as text, by which a case of a shift is told whether it changed those of another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, NoteRow, RequestRow
+from companyos_gateway.world.seed_documents.datahub import SourceRow
+
+
+def text_of(row: object) -> str:
+    """Return a row as text, without what further cases may change: numbers of requests, and a source's authority."""
+    match row:
+        case RequestRow():
+            return repr(replace(row, id=""))
+        case DecisionRow() | NoteRow():
+            return repr(replace(row, id="", request_id=""))
+        case SourceRow():
+            return repr(replace(row, authoritative_for=[]))
+    return repr(row)
