@@ -11,11 +11,14 @@ from companyos.policies import TaskView
 from companyos_players.approvals import ApprovalSkill, default_answer
 from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketWorkflow, ticket_key_in
-from companyos_players.tool_client import ToolClient
+from companyos_players.tool_client import ToolClient, ToolRefusedError
 
 Json = dict[str, Any]
 
 LONGEST_BREAK_DAYS = 20
+DELEGATION_REVOKED = "delegation-revoked"
+"""The error code for an approver whose delegation was taken away since they were chosen."""
+
 PRIORITIES = ("low", "medium", "high", "critical")
 
 
@@ -150,9 +153,15 @@ class Worker:
         approver_id = await self.approver()
         while True:
             await self.prepare_request()
-            request_id = await self.approvals.submit(
-                self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
-            )
+            try:
+                request_id = await self.approvals.submit(
+                    self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
+                )
+            except ToolRefusedError as refused:
+                if refused.code != DELEGATION_REVOKED:
+                    raise
+                approver_id = await self.approver()
+                continue
             word = await self.approvals.await_decision(request_id, withdraws=True)
             if word == "approved":
                 return request_id

@@ -12,12 +12,14 @@ from typing import Any
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.shift_rubric import shift_rubric
 from companyos_gateway.scenarios.api import Instance, Scenario, source_id
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
+from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
 from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.absences import acts_while_away, shorten_absences
@@ -121,7 +123,9 @@ class Shift:
 
         def build_rubric() -> TaskRubric:
             rubrics = {one.case.ticket_key: one.scenario.case_rubric(one.case, company) for one in cases}
-            return shift_rubric(rubrics, world.agent_id)
+            added = InjectionChecks(confidential=confidential_values(world))
+            rubric = shift_rubric(rubrics, world.agent_id)
+            return rubric.with_checks(added.checks(), added.damage, added.check_declaration)
 
         documents = world.documents(draw_seed=digest([self.name, seed]))
         tools = (tool for one in cases for tool in one.scenario.offered_tools(seed))
@@ -177,6 +181,7 @@ class _Cases:
         self._overrides = overrides
         self._begun: list[tuple[_AnyScenario, Collection[Kind], BegunTask]] = []
         self._subjects: set[str] = set()
+        self._delegated_types: set[str] = set()
         self._needed_people: set[str] = set()
         self._exclusive_people: set[str] = set()
         self._text = ""
@@ -195,10 +200,14 @@ class _Cases:
         now = {text_of(row): row for row in _rows(world)}
         added = {text: row for text, row in now.items() if text not in before}
         text = " ".join(added)
-        subjects = task.subjects | _names_of(added.values())
+        types = _approval_types(added.values())
+        delegated = {one for row in added.values() if isinstance(row, DelegationRow) for one in row.type_keys} - types
+        subjects = task.subjects | types | {row.title for row in added.values() if isinstance(row, RecordRow)}
         metrics = Counter((one.key, one.subject, one.source_id) for one in world.datahub.metrics)
         if (
             subjects & self._subjects
+            or types & self._delegated_types
+            or delegated & self._subjects
             or not world.kept_rows <= now.keys()
             or any(one in text for one in self._exclusive_people)
             or any(one in self._text for one in task.exclusive_people)
@@ -213,6 +222,7 @@ class _Cases:
         )
         world.kept_rows |= {*added, *delegations}
         self._subjects |= subjects
+        self._delegated_types |= delegated
         self._needed_people |= task.needed_people
         self._exclusive_people |= task.exclusive_people
         self._text += text
@@ -243,11 +253,10 @@ def _rows(world: WorldBuilder) -> Iterator[object]:
                 yield from rows
 
 
-def _names_of(rows: Collection[object]) -> set[str]:
-    """Return the approval types that rows are about, and the titles of records."""
+def _approval_types(rows: Collection[object]) -> set[str]:
+    """Return the approval types that rows are about."""
     types = {row.key for row in rows if isinstance(row, ApprovalTypeRow)}
-    types |= {row.type_key for row in rows if isinstance(row, RequestRow)}
-    return types | {row.title for row in rows if isinstance(row, RecordRow)}
+    return types | {row.type_key for row in rows if isinstance(row, RequestRow)}
 
 
 def _absences_of(world: WorldBuilder, people: Collection[str]) -> list[Absence]:
