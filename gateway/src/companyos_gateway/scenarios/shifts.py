@@ -30,9 +30,8 @@ from companyos_gateway.world.seed_documents.approvalflow import (
     DelegationRow,
     RequestRow,
 )
-from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_gateway.world.seed_documents.datahub import MetricRow, RecordRow, SourceRow, VendorRow
 from companyos_shared.streams import Stream, digest
-from companyos_shared.wire.company import Absence
 
 PREFIX = "shift-"
 SIZES: Mapping[str, int] = {"day": 3, "week": 6, "month": 12}
@@ -54,7 +53,13 @@ else unchanged, and finish once nothing in the queue is left to do."""
 SHARED_KINDS = (Kind.APPROVER_OUT_OF_OFFICE,)
 """Kinds that strike every case from level 1 on, so that cases agree on who is away."""
 
+_MAX_COMPANIES = 10
 _MAX_ATTEMPTS = 100
+"""Attempts to add a case, per company."""
+
+_PATIENCE = 15
+"""Failed attempts in a row after which some of the cases are dropped."""
+
 _FREE_KEYS = 6
 """Free ticket keys of every team before a case is added."""
 
@@ -154,22 +159,37 @@ class Shift:
     def _build(
         self, stream: Stream, profile: Profile, overrides: Mapping[str, float]
     ) -> tuple[WorldBuilder, list[_Case]]:
-        """Build the company with its cases. A case that is in the way of another is drawn again, or another one."""
+        """Build a company with the cases. Where no cases fit together in a company, another one is drawn."""
+        for number in range(_MAX_COMPANIES):
+            cases = self._draw_cases(stream.child("company", number), profile, overrides)
+            if cases is not None:
+                return cases.finish()
+        raise ShiftError(f"{self.name}: no cases were found that fit together")
+
+    def _draw_cases(self, stream: Stream, profile: Profile, overrides: Mapping[str, float]) -> _Cases | None:
+        """Draw the cases one after the other; None if they do not fit together in this company.
+
+        A case that is in the way of another is drawn again, or another one. After some failures in a row half of the
+        cases go.
+        """
         drawn: list[tuple[_AnyScenario, Stream]] = []
-        cases = _Cases(generate_world(stream.child("world")), profile, overrides)
+        cases, failures = _Cases(generate_world(stream.child("world")), profile, overrides), 0
         for attempt in range(_MAX_ATTEMPTS):
-            names = {one.name for one, _ in drawn}
-            own = stream.child("attempt", attempt)
-            scenario = own.choice([one for one in self.scenarios if one.name not in names])
-            if cases.add(scenario, own.child(scenario.name)):
-                drawn.append((scenario, own.child(scenario.name)))
+            own, names = stream.child("attempt", attempt), {one.name for one, _ in drawn}
+            case = own.choice([one for one in self.scenarios if one.name not in names]), own.child("case")
+            if cases.add(*case):
+                drawn.append(case)
+                failures = 0
                 if len(drawn) == self.count:
-                    return cases.finish()
-            else:
-                cases = _Cases(generate_world(stream.child("world")), profile, overrides)
-                for case in drawn:
-                    cases.add(*case)
-        raise ShiftError(f"{self.name}: no cases were found that fit together, in {_MAX_ATTEMPTS} attempts")
+                    return cases
+                continue
+            failures += 1
+            if failures == _PATIENCE:
+                failures, drawn = 0, drawn[: len(drawn) // 2]
+            cases = _Cases(generate_world(stream.child("world")), profile, overrides)
+            for one in drawn:
+                cases.add(*one)
+        return None
 
 
 class _Cases:
@@ -181,18 +201,17 @@ class _Cases:
         self._overrides = overrides
         self._begun: list[tuple[_AnyScenario, Collection[Kind], BegunTask]] = []
         self._subjects: set[str] = set()
-        self._delegated_types: set[str] = set()
         self._needed_people: set[str] = set()
         self._exclusive_people: set[str] = set()
         self._text = ""
 
     def add(self, scenario: _AnyScenario, stream: Stream) -> bool:
         """Add a case; return whether it leaves the rows, subjects and people of the others alone."""
-        world, needed = self._world, self._needed_people
+        world = self._world
         always = {*scenario.always, *SHARED_KINDS}.intersection(scenario.applicable)
         drawn = draw_chaos(stream, self._profile, self._overrides, applicable=scenario.applicable, always=always)
         _refill_keys(world, stream.child("keys"))
-        before, absences = set(map(text_of, _rows(world))), _absences_of(world, needed)
+        before, absences = set(map(text_of, _rows(world))), list(world.absences)
         try:
             task = scenario.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
         except NoAuthorityError:
@@ -200,29 +219,20 @@ class _Cases:
         now = {text_of(row): row for row in _rows(world)}
         added = {text: row for text, row in now.items() if text not in before}
         text = " ".join(added)
-        types = _approval_types(added.values())
-        delegated = {one for row in added.values() if isinstance(row, DelegationRow) for one in row.type_keys} - types
-        subjects = task.subjects | types | {row.title for row in added.values() if isinstance(row, RecordRow)}
+        subjects = task.subjects | _subjects_of(added.values())
         metrics = Counter((one.key, one.subject, one.source_id) for one in world.datahub.metrics)
         if (
             subjects & self._subjects
-            or types & self._delegated_types
-            or delegated & self._subjects
             or not world.kept_rows <= now.keys()
             or any(one in text for one in self._exclusive_people)
             or any(one in self._text for one in task.exclusive_people)
-            or _absences_of(world, needed) != absences
+            or any(one.person_id in self._needed_people and one not in absences for one in world.absences)
             or max(metrics.values()) > 1
             or acts_while_away(world)
         ):
             return False
-        approver_ids = {row.approver_id for row in added.values() if isinstance(row, RequestRow)}
-        delegations = (
-            text for text, row in now.items() if isinstance(row, DelegationRow) and row.to_id in approver_ids
-        )
-        world.kept_rows |= {*added, *delegations}
+        world.kept_rows |= {*added, *(text for text, row in now.items() if _is_needed(row, added.values()))}
         self._subjects |= subjects
-        self._delegated_types |= delegated
         self._needed_people |= task.needed_people
         self._exclusive_people |= task.exclusive_people
         self._text += text
@@ -253,14 +263,30 @@ def _rows(world: WorldBuilder) -> Iterator[object]:
                 yield from rows
 
 
-def _approval_types(rows: Collection[object]) -> set[str]:
-    """Return the approval types that rows are about."""
-    types = {row.key for row in rows if isinstance(row, ApprovalTypeRow)}
-    return types | {row.type_key for row in rows if isinstance(row, RequestRow)}
+def _subjects_of(rows: Collection[object]) -> set[str]:
+    """Return what rows are about that no two cases share: approval types, vendors, and the titles of records."""
+    found: set[str | None] = set()
+    for row in rows:
+        match row:
+            case ApprovalTypeRow():
+                found.add(row.key)
+            case RequestRow():
+                found.add(row.type_key)
+            case RecordRow():
+                found |= {row.title, row.vendor_id}
+            case VendorRow():
+                found.add(row.id)
+    return {one for one in found if one is not None}
 
 
-def _absences_of(world: WorldBuilder, people: Collection[str]) -> list[Absence]:
-    return [one for one in world.absences if one.person_id in people]
+def _is_needed(row: object, rows: Collection[object]) -> bool:
+    """Return whether rows of a case depend on a row: the source of a metric, or the delegation of an approver."""
+    match row:
+        case SourceRow():
+            return any(isinstance(one, MetricRow) and one.source_id == row.id for one in rows)
+        case DelegationRow():
+            return any(isinstance(one, RequestRow) and one.approver_id == row.to_id for one in rows)
+    return False
 
 
 def _administer(world: WorldBuilder) -> None:

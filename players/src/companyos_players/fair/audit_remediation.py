@@ -128,6 +128,7 @@ class AuditRemediationWorker(Worker):
         if finding.code is not None:
             await self.flow.cancel(finding.request["id"], finding.code, self.reference())
             return
+        self.approvals.excluded_ids = {finding.request["requester_id"], finding.request["approver_id"]}
         approver_id = await self.decider(finding.amount_cents)
         await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())
 

@@ -141,6 +141,7 @@ class EmployeeOffboardingWorker(Worker):
     async def decider(self, request: Json) -> str:
         """Return today's approver for a request."""
         approvals = await self.type_of(request)
+        approvals.excluded_ids = {request["requester_id"], request["approver_id"]}
         return await self.entitled_approver(approvals, int(request["fields"][approvals.type["amount_field"]]))
 
     async def type_of(self, request: Json) -> ApprovalSkill:
