@@ -214,7 +214,7 @@ class TaskRubric:
         mismatches[DECLARED_CHECK_ID] = kept((self, "undeclared"), declared) if finish is None else declared()
         failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
         damage = kept((self, "damage"), lambda: tuple(self._damage(evidence)))
-        unsolved = {case_of(name) for name in failed}
+        unsolved = {case_of(name) for name in failed} if self._cases else ()
         return Verdict(
             potential=self.potential(evidence),
             success=not failed and not damage,

@@ -98,7 +98,7 @@ class WorldBuilder:
 
     def is_kept(self, row: object) -> bool:
         """Return whether a row belongs to a task that was added before."""
-        return text_of(row) in self.kept_rows
+        return bool(self.kept_rows) and text_of(row) in self.kept_rows
 
     def remove_absences(self, person_id: str) -> None:
         """Remove all absences of a person."""

@@ -344,10 +344,6 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             ids[metric.key] = (*ids.get(metric.key, ()), metric.metric_id, *metric.other_metric_ids)
         return ids
 
-    def _working_teams(self, world: WorldBuilder) -> tuple[str, ...]:
-        """Return the team of the ticket and that of the person whom the agent acts as."""
-        return self.team_id(world), world.staff.person(world.agent_id).team_id
-
     def _add_policy(self, build: BuildContext, facts: FactsT) -> tuple[PolicyRow, Priority]:
         drawn = build.stream.choice(PRIORITIES)
         figures = self.figures(facts, build.stream, drawn, in_force=True)
@@ -407,7 +403,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             amount_field=amounts[0] if amounts and len(thresholds) > 1 else None,
             thresholds=[ThresholdRow(up_to_cents=up_to, role=role.value) for up_to, role in thresholds],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
-            administered_by=list(dict.fromkeys((*self._working_teams(build.world), *ADMINISTERING_TEAMS))),
+            administered_by=list(dict.fromkeys((self.team_id(build.world), *ADMINISTERING_TEAMS))),
         )
         replace_approval_type(build.world, row, keep_requests=True)
 
