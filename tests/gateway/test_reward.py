@@ -162,3 +162,12 @@ def test_the_closing_act_ends_an_episode_right_or_wrong(
 def test_damage_forfeits_success() -> None:
     damaged = verdict(met=True, closed=True, damage=("a",))
     assert determine_outcome(damaged, Completion.AUTO, finished=False, steps_left=1) is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("end", "damage", "reward"),
+    [(Outcome.FAILED, (), 4.9), (Outcome.OUT_OF_STEPS, (), -5.1), (Outcome.FAILED, ("a",), -7.1)],
+)
+def test_the_end_pays_by_the_share_of_solved_cases(end: Outcome, damage: tuple[str, ...], reward: float) -> None:
+    judged = Verdict(0.0, False, damage, 0, (), cases={"A-1": True, "A-2": False})
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, judged, end) == pytest.approx(reward)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.engine.reward import RewardLedger, StepKind, determine_outcome
 from companyos_gateway.evaluation import Verdict
@@ -23,7 +26,8 @@ def trace_of(stream: Stream) -> str:
     ledger = RewardLedger(
         stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS)
     )
-    rewards, end = enter_drawn_steps(ledger, stream)
+    cases = {"A-1": stream.chance(0.5), "A-2": stream.chance(0.5)} if stream.chance(0.3) else {}
+    rewards, end = enter_drawn_steps(ledger, stream, cases=cases)
     rewards.append(ledger.add_close() if stream.chance(0.5) else ledger.add_infrastructure_error())
     return repr((ledger.shaping.value, rewards, ledger.balance, end.value))
 
@@ -45,8 +49,10 @@ def outcome_cases() -> list[Outcome | None]:
     ]
 
 
-def enter_drawn_steps(ledger: RewardLedger, stream: Stream) -> tuple[list[float], Outcome]:
-    """Enter random steps until an episode ends; success requires every milestone."""
+def enter_drawn_steps(
+    ledger: RewardLedger, stream: Stream, *, cases: Mapping[str, bool] = MappingProxyType({})
+) -> tuple[list[float], Outcome]:
+    """Enter random steps until an episode ends; success requires every milestone. `cases` are those of a shift."""
     rewards = []
     most = stream.integer(1, MOST_STEPS)
     rejections, damaged = 0, 0
@@ -57,8 +63,9 @@ def enter_drawn_steps(ledger: RewardLedger, stream: Stream) -> tuple[list[float]
         is_last = step == most - 1
         met = is_last and own.chance(0.5)
         damage = tuple(f"entity-{number}" for number in range(damaged))
-        verdict = Verdict(own.choice(_POTENTIALS), met and not damage, damage, rejections, ())
-        end = determine_outcome(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
+        verdict = Verdict(own.choice(_POTENTIALS), met and not damage, damage, rejections, (), cases=dict(cases))
+        finished = is_last and own.chance(0.8)
+        end = determine_outcome(verdict, Completion.AUTO, finished=finished, steps_left=most - step - 1)
         rewards.append(ledger.add_step(own.choice(_KINDS), verdict, end))
     assert end is not None
     return rewards, end
