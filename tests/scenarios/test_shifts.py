@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from companyos.policies import Call, TaskView
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.shifts import QUEUE_TAG, SIZES, ShiftError, eligible_scenarios, find_scenario
+from companyos_gateway.scenarios.shifts import QUEUE_TAG, SIZES, Shift, ShiftError, eligible_scenarios, find_scenario
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import SCENARIOS_BY_TAGS, ShiftPlayer
@@ -132,6 +133,22 @@ def test_a_shift_of_named_scenarios_has_a_case_of_each() -> None:
 def test_the_seed_decides_everything() -> None:
     assert _plan(DAY, 5, 3).source_ids == _plan(DAY, 5, 3).source_ids
     assert _plan(DAY, 5, 3).source_ids != _plan(DAY, 6, 3).source_ids
+
+
+def test_a_scenario_of_another_package_is_drawn_for_no_size_but_may_be_named() -> None:
+    added = copy(catalogue()["expense_report"])
+    added.name = "acme_expenses"
+    scenarios = {**catalogue(), added.name: added}
+    day, named = find_scenario(scenarios, DAY), find_scenario(scenarios, "shift-acme_expenses-vendor_onboarding")
+    assert isinstance(day, Shift)
+    assert isinstance(named, Shift)
+    assert added.name not in {one.name for one in day.scenarios}
+    assert added.name in {one.name for one in named.scenarios}
+
+
+def test_a_scenario_whose_name_begins_like_that_of_a_shift_is_found() -> None:
+    scenario = catalogue()["expense_report"]
+    assert find_scenario({"shift-swap": scenario}, "shift-swap") is scenario
 
 
 @pytest.mark.parametrize("level", [2, pytest.param(4, marks=pytest.mark.matrix)])

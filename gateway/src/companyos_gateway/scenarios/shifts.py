@@ -21,6 +21,7 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
 from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase
+from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.absences import acts_while_away, shorten_absences
 from companyos_gateway.world.metrics import NoAuthorityError
@@ -72,7 +73,8 @@ class ShiftError(ValueError):
 
 def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | None:
     """Return the scenario or shift of a name, None if there is none. Raises ShiftError for an invalid shift."""
-    return _parse_shift(scenarios, name) if name.startswith(PREFIX) else scenarios.get(name)
+    is_shift = name.startswith(PREFIX) and name not in scenarios
+    return _parse_shift(scenarios, name) if is_shift else scenarios.get(name)
 
 
 def eligible_scenarios(scenarios: Mapping[str, Scenario]) -> dict[str, _AnyScenario]:
@@ -84,7 +86,8 @@ def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
     eligible = eligible_scenarios(scenarios)
     requested = name.removeprefix(PREFIX).split("-")
     if len(requested) == 1 and requested[0] in SIZES:
-        return Shift(name, tuple(eligible[one] for one in sorted(eligible)), SIZES[requested[0]])
+        drawn_from = sorted(eligible.keys() & builtin_names())  # so that installed packages change no shift
+        return Shift(name, tuple(eligible[one] for one in drawn_from), SIZES[requested[0]])
     if unknown := [one for one in requested if one not in eligible]:
         raise ShiftError(
             f"{unknown[0]!r} is neither a size ({', '.join(SIZES)}) nor a scenario that a shift can have "
