@@ -256,7 +256,7 @@ class EpisodeVerdict(BaseModel):
     )
     cases: dict[str, bool] | None = Field(
         None,
-        exclude_if=lambda value: value is None,
+        exclude_if=is_none,
         description="Of each case of a shift, by its ticket: whether it is solved. Missing for a single task.",
     )
 
