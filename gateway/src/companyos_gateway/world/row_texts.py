@@ -1,4 +1,4 @@
-"""Rows as text, by which a case of a shift is told whether it changed those of another."""
+"""Rows as text, to find out whether a case of a shift has changed the rows of another."""
 
 from __future__ import annotations
 
