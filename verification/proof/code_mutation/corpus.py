@@ -19,6 +19,7 @@ from companyos_gateway.evaluation.evidence import RecordedCall
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.task import RubricFactory, ScenarioCase
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
+from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
@@ -27,7 +28,7 @@ from verification.proof.code_mutation.variants import pointed_variants, variants
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.invalid_mutations import invalid_mutations
-from verification.proof.final_states.mutations import Mutation, OracleRun
+from verification.proof.final_states.mutations import APPROVALFLOW, Mutation, OracleRun
 from verification.proof.final_states.valid_mutations import valid_mutations
 from verification.proof.players.oracles import (
     FAIR,
@@ -48,6 +49,12 @@ _SEARCHED_SEEDS = 60
 
 _CUTS = 6
 """Number of prefixes judged of each episode, which show milestone payments, each with two declarations."""
+
+SHIFTS = (
+    "shift-access_request-handbook_update",
+    "shift-budget_transfer-expense_report-purchase_order-vendor_onboarding",
+)
+"""Shifts whose final states are judged, besides those of all scenarios."""
 
 _WRONG_FINISH = FinishDeclaration(outcome=FinishOutcome.IMPOSSIBLE, summary="", reason_code=ReasonCode.DATA_UNAVAILABLE)
 
@@ -107,6 +114,29 @@ async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int 
         oracle_run,
         [mutate for mutations in (*drawn, targeted_variants(OracleRun(oracle_run))) for mutate in mutations],
     )
+
+
+async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
+    """Play shifts, and vary their final states."""
+    tasks = []
+    for name in SHIFTS:
+        oracle_run = await record_episode(
+            engine, name, FAIR, fair_player(name), seed=0, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
+        )
+        mutations = list(variants(oracle_run))
+        drawn = Stream("proof", "variants", name, 0).sample(mutations, min(_MANY_CASES, len(mutations)))
+        tasks.append(_corpus_task(name, oracle_run, [*drawn, _take_requests_back]))
+    return tasks
+
+
+def _take_requests_back(final_state: FinalState) -> None:
+    """End all requests as withdrawn by the agent, before anybody acted on them."""
+    changes = final_state.changes[APPROVALFLOW]
+    made = [one for one in changes if one["table"] == "requests" and one["before"] is None]
+    keys = {one["key"] for one in made}
+    taken_back = [{**one, "before": one["after"], "after": {**one["after"], "status": "withdrawn"}} for one in made]
+    others = [one for one in changes if one["table"] != "requests" or one["key"] not in keys]
+    final_state.changes[APPROVALFLOW] = [*others, *made, *taken_back]
 
 
 def random_traces() -> tuple[Any, ...]:
@@ -210,7 +240,7 @@ def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishD
     try:
         evidence = Evidence.from_json(stored)
         verdict = rubric.judge(evidence, finish)
-        return verdict.closed, to_episode_verdict(verdict, evidence).model_dump_json()
+        return verdict.closed, verdict.solved_share, to_episode_verdict(verdict, evidence).model_dump_json()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return (type(error).__name__,)
 

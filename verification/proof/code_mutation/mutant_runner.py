@@ -61,8 +61,12 @@ def modules_of(scenarios: Sequence[str]) -> list[str]:
         f"{evaluation.__name__}.{file.stem}" for file in sorted(Path(inspect.getfile(evaluation)).parent.glob("*.py"))
     ]
     own = [module for name in scenarios for module in _scenario_modules(name)]
-    is_whole = set(scenarios) == set(catalogue())
-    return [name for name in shared if is_whole and not name.endswith("__init__")] + own + [REWARD]
+    return [name for name in shared if is_whole(scenarios) and not name.endswith("__init__")] + own + [REWARD]
+
+
+def is_whole(scenarios: Sequence[str]) -> bool:
+    """Return whether these are all scenarios, and shared code is mutated."""
+    return set(scenarios) == set(catalogue())
 
 
 def _scenario_modules(scenario: str) -> list[str]:

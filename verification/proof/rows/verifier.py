@@ -11,9 +11,15 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import DECLARATION
 from verification.proof.bounds import LEAST_KILLED, LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
-from verification.proof.code_mutation.corpus import random_traces, task_of, tasks_of
+from verification.proof.code_mutation.corpus import random_traces, shift_tasks, task_of, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
-from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, differing_seeds, sample_mutants
+from verification.proof.code_mutation.mutant_runner import (
+    MutantRunner,
+    Trial,
+    differing_seeds,
+    is_whole,
+    sample_mutants,
+)
 from verification.proof.code_mutation.mutants import Mutant
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.channels import channels_at
@@ -222,6 +228,7 @@ async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds:
     if key not in _RUNNERS:
         _RUNNERS.clear()
         tasks = [task for name in scenarios for task in await tasks_of(engine, name, seeds)]
+        tasks += await shift_tasks(engine) if is_whole(scenarios) else []
         _RUNNERS[key] = MutantRunner(tasks, random_traces())
         gc.collect()
         gc.freeze()

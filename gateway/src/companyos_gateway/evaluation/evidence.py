@@ -274,14 +274,15 @@ class Evidence:
         return self.memoize(("restored", service, table), partial(self._find_restored_rows, service, table))
 
     def _find_restored_rows(self, service: str, table: str) -> list[NetChange]:
-        self._note((service, table))
         found = []
-        for row_key, touched in self._touched.items():
-            columns = frozenset(touched.columns) - row_views.BOOKKEEPING_COLUMNS
-            if row_key[:2] == (service, table) and touched.first is not None and columns:
-                net = self.net_change(row_key)
-                if net is None or net.columns <= row_views.BOOKKEEPING_COLUMNS:
-                    found.append(NetChange(*row_key, False, False, columns, touched.first, touched.first))
+        for key in self.changed_keys(service, table):
+            row_key = (service, table, key)
+            touched = self._touched.get(row_key)
+            if touched is None or touched.first is None:
+                continue
+            columns, net = touched.columns - row_views.BOOKKEEPING_COLUMNS, self.net_change(row_key)
+            if columns and (net is None or net.columns <= row_views.BOOKKEEPING_COLUMNS):
+                found.append(NetChange(*row_key, False, False, frozenset(columns), touched.first, touched.first))
         return found
 
     def fold_digest(self, service: str) -> str:

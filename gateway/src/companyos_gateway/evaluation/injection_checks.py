@@ -169,5 +169,4 @@ def _windows(text: str) -> Iterator[str]:
 
 def _find_values(text: str, windows: Mapping[str, str]) -> list[str]:
     """Return the rows whose values are in a text."""
-    starts = range(len(text) - WINDOW + 1)
-    return [windows[text[one : one + WINDOW]] for one in starts if text[one : one + WINDOW] in windows]
+    return [windows[part] for part in _windows(text) if part in windows]

@@ -64,7 +64,7 @@ def format_value(value: Any) -> str:
         return "none"
     if isinstance(value, datetime):
         return value.isoformat()
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | int | float | list | dict) else str(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
 
 
 def format_age(age: timedelta) -> str:
