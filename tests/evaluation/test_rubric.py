@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from companyos_gateway.evaluation import (
     Milestone,
     Mismatch,
     RubricError,
+    Standing,
     TaskRubric,
 )
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
@@ -143,6 +145,21 @@ def test_damage_forfeits_success() -> None:
     assert all(check.passed for check in verdict.checks)
     assert not verdict.success
     assert verdict.damage == ("desk.notes[c]",)
+
+
+def test_a_standing_is_what_a_verdict_says_without_its_checks() -> None:
+    def never(_evidence: Evidence) -> Mismatch | None:
+        raise AssertionError
+
+    rubric = _rubric(damage=lambda _evidence: ["desk.notes[c]"], rejections=lambda _evidence: 2)
+    verdict = rubric.judge(_builder("a", "b").evidence, None)
+    standing = _rubric(
+        checks=[replace(_check("a"), find_mismatch=never)],
+        damage=lambda _evidence: ["desk.notes[c]"],
+        rejections=lambda _evidence: 2,
+    ).standing(_builder("a", "b").evidence)
+    assert standing == Standing(potential=2.0, damage=("desk.notes[c]",), rejections=2, closed=True)
+    assert all(getattr(verdict, field.name) == getattr(standing, field.name) for field in fields(Standing))
 
 
 def test_milestones_pay_at_most_nine() -> None:

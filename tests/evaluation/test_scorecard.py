@@ -19,7 +19,7 @@ LOST = Mismatch("ticketdesk.tickets[OPS-9]", "unchanged", "changed: status", 3, 
 
 
 def _verdict(*checks: CheckResult) -> Verdict:
-    return Verdict(0.0, success=False, damage=(), rejections=0, checks=checks)
+    return Verdict(potential=0.0, success=False, damage=(), rejections=0, checks=checks)
 
 
 def _call(evidence: Evidence, step: int, operation: str, status: int, **audit: Any) -> None:

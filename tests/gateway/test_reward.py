@@ -1,4 +1,4 @@
-"""The reward and the end of an episode, as pure functions of verdicts."""
+"""The reward and the end of an episode, as pure functions of where it stands and of its verdict."""
 
 from __future__ import annotations
 
@@ -9,63 +9,58 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
-from companyos_gateway.engine.reward import REWARD_BOUND, RewardLedger, StepKind, determine_outcome
-from companyos_gateway.evaluation import Verdict
+from companyos_gateway.engine.reward import REWARD_BOUND, RewardLedger, StepKind, determine_outcome, is_ended_by_agent
+from companyos_gateway.evaluation import Standing, Verdict
 
 
-def verdict(
-    potential: float = 0.0,
-    *,
-    met: bool = False,
-    closed: bool = False,
-    damage: tuple[str, ...] = (),
-    rejections: int = 0,
-) -> Verdict:
-    return Verdict(potential, met and not damage, damage, rejections, (), closed)
+def standing(
+    potential: float = 0.0, *, closed: bool = False, damage: tuple[str, ...] = (), rejections: int = 0
+) -> Standing:
+    return Standing(potential=potential, damage=damage, rejections=rejections, closed=closed)
 
 
 def test_a_step_that_changes_nothing_costs_a_tenth() -> None:
-    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(), None) == -0.1
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, standing(), None) == -0.1
 
 
 @pytest.mark.parametrize(
     ("kind", "reward"), [(StepKind.PROBLEM, -0.4), (StepKind.INVALID_CALL, -1.1), (StepKind.PLANNED_FAULT, -0.1)]
 )
 def test_what_a_step_costs_depends_on_whose_fault_it_was(kind: StepKind, reward: float) -> None:
-    assert RewardLedger().add_step(kind, verdict(), None) == reward
+    assert RewardLedger().add_step(kind, standing(), None) == reward
 
 
 def test_a_milestone_is_paid_once_and_taken_back_when_undone() -> None:
     ledger = RewardLedger()
-    rewards = [ledger.add_step(StepKind.CARRIED_OUT, verdict(potential), None) for potential in (1.0, 1.0, 0.0, 1.0)]
+    rewards = [ledger.add_step(StepKind.CARRIED_OUT, standing(potential), None) for potential in (1.0, 1.0, 0.0, 1.0)]
     assert rewards == [0.9, -0.1, -1.1, 0.9]
 
 
 def test_the_four_costs_stop_at_eight() -> None:
     ledger = RewardLedger()
     for count in range(20):
-        ledger.add_step(StepKind.INVALID_CALL, verdict(rejections=count), None)
+        ledger.add_step(StepKind.INVALID_CALL, standing(rejections=count), None)
     assert ledger.return_ == -8.0
-    assert ledger.add_step(StepKind.INVALID_CALL, verdict(rejections=20), None) == 0.0
+    assert ledger.add_step(StepKind.INVALID_CALL, standing(rejections=20), None) == 0.0
 
 
 def test_each_rejection_is_paid_for_once() -> None:
     ledger = RewardLedger()
-    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(rejections=2), None) == -1.1
-    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(rejections=2), None) == -0.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(rejections=2), None) == -1.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(rejections=2), None) == -0.1
 
 
 def test_damage_costs_two_per_entity_and_four_at_most() -> None:
     ledger = RewardLedger()
-    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(damage=("a",)), None) == -2.1
-    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(damage=("a", "b", "c")), None) == -2.1
-    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(damage=("d",)), None) == -0.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(damage=("a",)), None) == -2.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(damage=("a", "b", "c")), None) == -2.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(damage=("d",)), None) == -0.1
 
 
 def test_success_pays_fifteen_and_any_other_end_costs_five() -> None:
-    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(met=True), Outcome.SUCCESS) == 14.9
-    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(), Outcome.FAILED) == -5.1
-    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(), Outcome.OUT_OF_STEPS) == -5.1
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, standing(), Outcome.SUCCESS, solved_share=1.0) == 14.9
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, standing(), Outcome.FAILED) == -5.1
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, standing(), Outcome.OUT_OF_STEPS) == -5.1
     assert RewardLedger().add_close() == -5.0
     assert RewardLedger().add_infrastructure_error() == 0.0
 
@@ -73,7 +68,7 @@ def test_success_pays_fifteen_and_any_other_end_costs_five() -> None:
 @pytest.mark.parametrize("end", [RewardLedger.add_close, RewardLedger.add_infrastructure_error])
 def test_every_end_pays_milestones_back_where_only_the_end_counts(end: Callable[[RewardLedger], float]) -> None:
     ledger = RewardLedger(Shaping.POTENTIAL, potential=1.0)
-    ledger.add_step(StepKind.CARRIED_OUT, verdict(potential=4.0), None)
+    ledger.add_step(StepKind.CARRIED_OUT, standing(potential=4.0), None)
     assert ledger.return_ == pytest.approx(2.9)
     end(ledger)
     assert ledger.return_ == pytest.approx(-0.1 - (5.0 if end is RewardLedger.add_close else 0.0))
@@ -81,10 +76,10 @@ def test_every_end_pays_milestones_back_where_only_the_end_counts(end: Callable[
 
 def test_the_terminal_signal_alone_is_the_whole_scale_or_the_failure() -> None:
     ledger = RewardLedger(Shaping.NONE, RewardScale.UNIT)
-    assert ledger.add_step(StepKind.INVALID_CALL, verdict(3.0, damage=("a",)), None) == 0.0
-    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(9.0, met=True), Outcome.SUCCESS) == 1.0
+    assert ledger.add_step(StepKind.INVALID_CALL, standing(3.0, damage=("a",)), None) == 0.0
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(9.0), Outcome.SUCCESS, solved_share=1.0) == 1.0
     assert (
-        RewardLedger(Shaping.NONE, RewardScale.UNIT).add_step(StepKind.CARRIED_OUT, verdict(), Outcome.FAILED) == -0.2
+        RewardLedger(Shaping.NONE, RewardScale.UNIT).add_step(StepKind.CARRIED_OUT, standing(), Outcome.FAILED) == -0.2
     )
 
 
@@ -111,8 +106,8 @@ def test_paid_back_potential_leaves_the_return_as_without_milestones(
     for number, (kind, potential, damaged, rejections) in enumerate(steps):
         last = end if number == len(steps) - 1 else None
         damage = tuple(f"entity-{n}" for n in range(damaged))
-        shaped.add_step(kind, verdict(potential, damage=damage, rejections=rejections), last)
-        bare.add_step(kind, verdict(damage=damage, rejections=rejections), last)
+        shaped.add_step(kind, standing(potential, damage=damage, rejections=rejections), last)
+        bare.add_step(kind, standing(damage=damage, rejections=rejections), last)
     assert shaped.return_ == pytest.approx(bare.return_, abs=1e-4)
 
 
@@ -125,7 +120,7 @@ def test_every_reward_lies_within_the_declared_range(
     bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
     for kind, potential, damaged, rejections in steps:
         damage = tuple(f"entity-{n}" for n in range(damaged))
-        assert -bound <= ledger.add_step(kind, verdict(potential, damage=damage, rejections=rejections), end) <= bound
+        assert -bound <= ledger.add_step(kind, standing(potential, damage=damage, rejections=rejections), end) <= bound
 
 
 @DRAWN
@@ -133,7 +128,7 @@ def test_every_reward_lies_within_the_declared_range(
 def test_a_closed_cycle_of_states_never_pays(potentials: list[float]) -> None:
     ledger = RewardLedger(potential=potentials[-1])
     for potential in potentials:
-        ledger.add_step(StepKind.CARRIED_OUT, verdict(potential), None)
+        ledger.add_step(StepKind.CARRIED_OUT, standing(potential), None)
     assert ledger.return_ < 0
 
 
@@ -155,19 +150,15 @@ def test_a_closed_cycle_of_states_never_pays(potentials: list[float]) -> None:
 def test_the_closing_act_ends_an_episode_right_or_wrong(
     met: bool, closed: bool, completion: Completion, finished: bool, steps_left: int, end: Outcome | None
 ) -> None:
-    judged = verdict(met=met, closed=closed)
-    assert determine_outcome(judged, completion, finished=finished, steps_left=steps_left) == end
+    is_ended = is_ended_by_agent(standing(closed=closed), completion, finished=finished)
+    assert determine_outcome(met if is_ended else None, steps_left=steps_left) == end
 
 
-def test_damage_forfeits_success() -> None:
-    damaged = verdict(met=True, closed=True, damage=("a",))
-    assert determine_outcome(damaged, Completion.AUTO, finished=False, steps_left=1) is Outcome.FAILED
-
-
-@pytest.mark.parametrize(
-    ("end", "damage", "reward"),
-    [(Outcome.FAILED, (), 4.9), (Outcome.OUT_OF_STEPS, (), -5.1), (Outcome.FAILED, ("a",), -7.1)],
-)
-def test_the_end_pays_by_the_share_of_solved_cases(end: Outcome, damage: tuple[str, ...], reward: float) -> None:
-    judged = Verdict(0.0, False, damage, 0, (), cases={"A-1": True, "A-2": False})
-    assert RewardLedger().add_step(StepKind.CARRIED_OUT, judged, end) == pytest.approx(reward)
+@pytest.mark.parametrize(("damage", "share", "reward"), [((), 0.5, 4.9), (("a",), 0.0, -7.1)])
+def test_the_end_pays_by_the_share_of_solved_cases(damage: tuple[str, ...], share: float, reward: float) -> None:
+    judged = Verdict(
+        potential=0.0, damage=damage, rejections=0, success=False, checks=(), cases={"A-1": True, "A-2": False}
+    )
+    assert judged.solved_share == share
+    paid = RewardLedger().add_step(StepKind.CARRIED_OUT, judged, Outcome.FAILED, solved_share=judged.solved_share)
+    assert paid == pytest.approx(reward)

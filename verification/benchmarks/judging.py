@@ -1,14 +1,16 @@
-"""Cost of judging: the verdict after each step of long episodes of every scenario, without a server."""
+"""Cost of judging: where long episodes of every scenario stand after each step, and the verdict, without a server."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from statistics import median
+from typing import Any
 from unittest.mock import patch
 
 from companyos.policies import Call, TaskView
 from companyos_gateway.engine.engine import EpisodeEngine
-from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.evaluation import Evidence, TaskRubric
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.settings import Settings
@@ -26,33 +28,37 @@ async def measure_judging(measurements: Measurements) -> None:
     """Measure the fair oracle's episodes, made longer with reads so that the work follows step 75."""
     runtime = GatewayRuntime(Settings())
     async with runtime.running():
-        medians = {
-            scenario: median(await _judge_seconds(runtime.engine(), scenario)) for scenario in sorted(catalogue())
-        }
-    slowest = max(medians, key=lambda scenario: medians[scenario])
-    name = f"judge after {STEPS} steps, p50 of the slowest scenario ({slowest})"
-    measurements.add(name, medians[slowest] * 1e6, "us", target="<= 250 us")
+        seconds = {scenario: await _judge_seconds(runtime.engine(), scenario) for scenario in sorted(catalogue())}
+    for method, what, target in (("standing", "judge", "<= 250 us"), ("judge", "verdict at the end", "")):
+        medians = {scenario: median(times[method]) for scenario, times in seconds.items()}
+        slowest = max(medians, key=lambda scenario: medians[scenario])
+        name = f"{what} after {STEPS} steps, p50 of the slowest scenario ({slowest})"
+        measurements.add(name, medians[slowest] * 1e6, "us", target=target)
 
 
-async def _judge_seconds(engine: EpisodeEngine, scenario: str) -> list[float]:
-    """Return how long each judge call after STEPS steps took."""
-    seconds: list[float] = []
-    judge = TaskRubric.judge
+async def _judge_seconds(engine: EpisodeEngine, scenario: str) -> dict[str, list[float]]:
+    """Return how long each call after STEPS steps took that judges where the episode stands, and that its verdict."""
+    seconds: dict[str, list[float]] = {"standing": [], "judge": []}
 
-    def timed_judge(rubric: TaskRubric, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
-        began = time.perf_counter()
-        verdict = judge(rubric, evidence, finish)
-        duration = time.perf_counter() - began
-        if sum(len(evidence.audits(service)) for service in evidence.services()) > STEPS:
-            seconds.append(duration)
-        return verdict
+    def timed(method: str) -> Callable[..., Any]:
+        judge = getattr(TaskRubric, method)
+
+        def call(rubric: TaskRubric, evidence: Evidence, *arguments: Any) -> Any:
+            began = time.perf_counter()
+            result = judge(rubric, evidence, *arguments)
+            duration = time.perf_counter() - began
+            if sum(len(evidence.audits(service)) for service in evidence.services()) > STEPS:
+                seconds[method].append(duration)
+            return result
+
+        return call
 
     async def play(task: TaskView, call: Call) -> None:
         for number in range(STEPS):
             await call(READS[number % len(READS)], {})
         await fair_oracle(scenario)(task, call)
 
-    with patch.object(TaskRubric, "judge", timed_judge):
+    with patch.multiple(TaskRubric, standing=timed("standing"), judge=timed("judge")):
         for seed in SEEDS:
             await record_episode(engine, scenario, "fair", play, seed=seed, chaos=LEVEL)
     return seconds

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
-from companyos_gateway.engine.reward import RewardLedger, StepKind, determine_outcome
-from companyos_gateway.evaluation import Verdict
+from companyos_gateway.engine.reward import RewardLedger, StepKind, determine_outcome, is_ended_by_agent
+from companyos_gateway.evaluation import Standing, Verdict
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
 from companyos_shared.streams import Stream
 
@@ -34,15 +34,13 @@ def trace_of(stream: Stream) -> str:
 
 def outcome_cases() -> list[Outcome | None]:
     """Return how episodes end after a step, in all cases."""
-    verdicts = [
-        Verdict(0.0, met and not damage, damage, 0, (), closed=closed)
-        for met in _BOTH
-        for damage in ((), ("entity",))
-        for closed in _BOTH
-    ]
+    standings = [Standing(potential=0.0, damage=(), rejections=0, closed=closed) for closed in _BOTH]
     return [
-        determine_outcome(verdict, completion, finished=finished, steps_left=steps_left)
-        for verdict in verdicts
+        determine_outcome(
+            met if is_ended_by_agent(standing, completion, finished=finished) else None, steps_left=steps_left
+        )
+        for standing in standings
+        for met in _BOTH
         for completion in Completion
         for finished in _BOTH
         for steps_left in range(3)
@@ -63,9 +61,17 @@ def enter_drawn_steps(
         is_last = step == most - 1
         met = is_last and own.chance(0.5)
         damage = tuple(f"entity-{number}" for number in range(damaged))
-        verdict = Verdict(own.choice(_POTENTIALS), met and not damage, damage, rejections, (), cases=dict(cases))
+        verdict = Verdict(
+            potential=own.choice(_POTENTIALS),
+            damage=damage,
+            rejections=rejections,
+            success=met and not damage,
+            checks=(),
+            cases=dict(cases),
+        )
         finished = is_last and own.chance(0.8)
-        end = determine_outcome(verdict, Completion.AUTO, finished=finished, steps_left=most - step - 1)
-        rewards.append(ledger.add_step(own.choice(_KINDS), verdict, end))
+        end = determine_outcome(verdict.success if finished else None, steps_left=most - step - 1)
+        share = verdict.solved_share if finished else 0.0
+        rewards.append(ledger.add_step(own.choice(_KINDS), verdict, end, solved_share=share))
     assert end is not None
     return rewards, end

@@ -15,7 +15,7 @@ from openenv.validation import Verdict as Overall
 from companyos.contract import Outcome, RewardScale, Shaping
 from companyos_gateway.api.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME
 from companyos_gateway.engine.reward import RewardLedger, StepKind
-from companyos_gateway.evaluation import Verdict
+from companyos_gateway.evaluation import Standing
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.tasks import TaskSet
 from tests.architecture.sources import ROOT
@@ -23,7 +23,7 @@ from verification.openenv.manifest import MANIFEST, canaries, manifest, runtime_
 from verification.openenv.package import TOP_LEVEL_FILES, assemble
 
 TEXT: dict[str, Any] = yaml.safe_load(MANIFEST.read_text())
-SUCCEEDED = Verdict(potential=0.0, success=True, damage=(), rejections=0, checks=())
+SUCCEEDED = Standing(potential=0.0, damage=(), rejections=0)
 OUT_OF_RANGE = replace(SUCCEEDED, potential=-1000.0)
 REGENERATE_COMMAND = "python -m verification.openenv.record"
 
@@ -62,7 +62,10 @@ def test_the_declared_tasks_are_those_of_the_task_set() -> None:
 
 def test_the_declared_rewards_are_those_of_the_unit_scale() -> None:
     ledger = RewardLedger(Shaping.NONE, RewardScale.UNIT)
-    assert ledger.add_step(StepKind.CARRIED_OUT, SUCCEEDED, Outcome.SUCCESS) == manifest().reward.range[1]
+    assert (
+        ledger.add_step(StepKind.CARRIED_OUT, SUCCEEDED, Outcome.SUCCESS, solved_share=1.0)
+        == manifest().reward.range[1]
+    )
     assert (
         RewardLedger(scale=RewardScale.UNIT).add_step(StepKind.CARRIED_OUT, OUT_OF_RANGE, None)
         == manifest().reward.range[0]

@@ -27,7 +27,7 @@ from companyos_gateway.engine.errors import (
     UnknownTaskError,
 )
 from companyos_gateway.engine.observations import build_tools_observation
-from companyos_gateway.evaluation import Milestone, Verdict
+from companyos_gateway.evaluation import Milestone, Standing
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.tasks import TaskNotFoundError, TaskSet
 
@@ -202,13 +202,14 @@ class CheckRubrics(RubricDict):
 class EpisodeRubric(Rubric):
     """Rubric whose score is the reward of the last step; `checks`, `milestones` and `undamaged` are its parts.
 
-    It evaluates nothing itself: its parts read the episode's verdict whenever it changes.
+    Its parts are evaluated whenever a step may have changed them.
     """
 
     def __init__(self, episode: Episode) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._episode = episode
-        self._last_verdict: Verdict | None = None
+        self._standing: Standing | None = None
+        self._verdict = episode.verdict()
         self.checks = CheckRubrics({check.id: self._passed(index) for index, check in enumerate(self._verdict.checks)})
         self.milestones = CheckRubrics(
             {milestone.id: self._reached(milestone) for milestone in episode.task.instance.rubric.milestones}
@@ -217,15 +218,12 @@ class EpisodeRubric(Rubric):
 
     def forward(self, action: Any, observation: Any) -> float:
         """Return the reward of the step."""
-        if self._last_verdict is not self._verdict:
-            self._last_verdict = self._verdict
+        standing = self._episode.progress.standing
+        if standing is not self._standing:
+            self._standing, self._verdict = standing, self._episode.verdict()
             for part in self.children():
                 part(action, observation)
         return float(observation.reward)
-
-    @property
-    def _verdict(self) -> Verdict:
-        return self._episode.progress.verdict
 
     def _passed(self, index: int) -> Callable[[], bool]:
         return lambda: self._verdict.checks[index].passed

@@ -84,7 +84,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
         public key.
         """
         episode = runtime.engine().store.get(episode_id)
-        verdict = to_episode_verdict(episode.progress.verdict, episode.evidence, is_over=episode.done)
+        verdict = to_episode_verdict(episode.verdict(), episode.evidence, is_over=episode.done)
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
         task = PlannedTask(
             scenario=key.scenario,

@@ -27,7 +27,7 @@ from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.pending_step import PendingStep
 from companyos_gateway.engine.reset_request import resolve_reset_request
-from companyos_gateway.engine.reward import StepKind, determine_outcome
+from companyos_gateway.engine.reward import StepKind, determine_outcome, is_ended_by_agent
 from companyos_gateway.engine.service_client import STALE_GENERATION, ReceivedReport, ServiceCall
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.engine.store import EpisodeStore, find_replaceable
@@ -146,8 +146,8 @@ class EpisodeEngine:
         try:
             async with asyncio.timeout(STEP_DEADLINE_S):
                 await self._execute(episode, pending)
-                end = await self._check_end(episode)
-            reward = progress.ledger.add_step(pending.kind, progress.verdict, end)
+                end, solved_share = await self._check_end(episode)
+            reward = progress.ledger.add_step(pending.kind, progress.standing, end, solved_share=solved_share)
         except Exception as fault:
             _log.exception("episode %s, step %d", episode.internal_id, episode.step)
             if episode.closed:
@@ -273,15 +273,16 @@ class EpisodeEngine:
         after = episode.progress.last_seq[service]
         return await self.service_clients.settle(service, context, episode.document(service), after=after)
 
-    async def _check_end(self, episode: Episode) -> Outcome | None:
+    async def _check_end(self, episode: Episode) -> tuple[Outcome | None, float]:
+        """Return how the episode ends after this step, None while it goes on, and the share of it that is solved."""
         progress = episode.progress
         finished = progress.finish is not None
-        end = determine_outcome(
-            progress.verdict, episode.options.completion, finished=finished, steps_left=episode.steps_left
-        )
+        is_ended = is_ended_by_agent(progress.standing, episode.options.completion, finished=finished)
+        verdict = episode.verdict() if is_ended else None
+        end = determine_outcome(None if verdict is None else verdict.success, steps_left=episode.steps_left)
         if end is not None:
             await self._check_evidence(episode)
-        return end
+        return end, 0.0 if verdict is None else verdict.solved_share
 
     async def _check_evidence(self, episode: Episode) -> None:
         """Raise InfrastructureError where initial rows and changes do not fold to what a service holds."""

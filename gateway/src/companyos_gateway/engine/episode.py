@@ -26,7 +26,7 @@ from companyos_gateway.engine.manifest import Manifest
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.progress import Progress
 from companyos_gateway.engine.task_cache import Task
-from companyos_gateway.evaluation import Evidence
+from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.tasks import TaskRef
 from companyos_shared.wire.context import Actor, CallContext, Fault
 
@@ -122,6 +122,10 @@ class Episode:
     def evidence(self) -> Evidence:
         """The evidence reported by the services so far."""
         return self.progress.evidence
+
+    def verdict(self) -> Verdict:
+        """Return the verdict on the episode as it stands."""
+        return self.task.instance.rubric.judge(self.evidence, self.progress.finish)
 
     @property
     def done(self) -> bool:

@@ -14,7 +14,7 @@ from companyos_gateway.engine.journal import CompletedStep, Entry, PageView, Ste
 from companyos_gateway.engine.observations import StepObservation, build_observation
 from companyos_gateway.engine.reward import RewardLedger
 from companyos_gateway.engine.task_cache import Task
-from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Standing
 from companyos_shared.streams import canonical_json
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 from companyos_shared.wire.control import Report
@@ -65,7 +65,8 @@ class Progress:
 
     evidence: Evidence
     ledger: RewardLedger
-    verdict: Verdict
+    standing: Standing
+    """As of the last step that could change it."""
     now: datetime
     next_due_at: dict[str, datetime | None]
     last_seq: Counter[str] = field(default_factory=Counter)
@@ -93,8 +94,8 @@ class Progress:
         """Return where an episode of the task begins."""
         return cls(
             evidence=Evidence.start(task.initial),
-            ledger=RewardLedger(options.shaping, options.reward_scale, task.first_verdict.potential),
-            verdict=task.first_verdict,
+            ledger=RewardLedger(options.shaping, options.reward_scale, task.first_standing.potential),
+            standing=task.first_standing,
             now=task.instance.started_at,
             next_due_at=dict(task.next_due_at),
         )
@@ -151,8 +152,8 @@ class Progress:
         self.evidence.declared_at = self.now
 
     def judge(self, task: Task) -> None:
-        """Judge what the evidence says now."""
-        self.verdict = task.instance.rubric.judge(self.evidence, self.finish)
+        """Judge where the episode stands now."""
+        self.standing = task.instance.rubric.standing(self.evidence)
 
     def complete_step(self, completed: CompletedStep, max_steps: int) -> StepObservation:
         """Close a step that was taken, and return what it answers."""

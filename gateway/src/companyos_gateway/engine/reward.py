@@ -1,4 +1,4 @@
-"""Rewards and the end of an episode as pure functions of verdicts."""
+"""Rewards and the end of an episode as pure functions of where it stands and of its verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
-from companyos_gateway.evaluation import Verdict
+from companyos_gateway.evaluation import Standing
 
 STEP_COST = 0.1
 PROBLEM_COST = 0.3
@@ -43,14 +43,21 @@ _EXTRA_COST = {
 }
 
 
-def determine_outcome(verdict: Verdict, completion: Completion, *, finished: bool, steps_left: int) -> Outcome | None:
-    """Return how the episode ends after this step, or None while it goes on.
+def is_ended_by_agent(standing: Standing, completion: Completion, *, finished: bool) -> bool:
+    """Return whether the agent has ended the episode.
 
     Automatic completion ends it at the closing act, right or wrong: an end that only came when every check passed
     would let an agent search for what passes.
     """
-    if finished or (completion is Completion.AUTO and verdict.closed):
-        return Outcome.SUCCESS if verdict.success else Outcome.FAILED
+    return finished or (completion is Completion.AUTO and standing.closed)
+
+
+def determine_outcome(success: bool | None, *, steps_left: int) -> Outcome | None:
+    """Return how the episode ends after this step, or None while it goes on; `success` is None unless the agent has
+    ended it.
+    """
+    if success is not None:
+        return Outcome.SUCCESS if success else Outcome.FAILED
     return Outcome.OUT_OF_STEPS if steps_left == 0 else None
 
 
@@ -111,14 +118,16 @@ class RewardLedger:
         self.rejections = balance.rejections
         self.return_ = balance.return_
 
-    def add_step(self, kind: StepKind, verdict: Verdict, end: Outcome | None) -> float:
-        """Enter one step and return its reward, in the asked scale."""
+    def add_step(self, kind: StepKind, standing: Standing, end: Outcome | None, *, solved_share: float = 0.0) -> float:
+        """Enter one step and return its reward, in the asked scale.
+
+        `solved_share` is the share of the task that is solved, in [0, 1], where the agent has ended the episode.
+        """
         if self.shaping is Shaping.NONE:
-            return self._pay(_terminal_reward(end, verdict))
-        value = -self._charge_cost(kind, verdict) - self._charge_damage(verdict) + self._gain_potential(verdict, end)
+            return self._pay(0.0 if end is None else REWARD_BOUND * solved_share - FAILURE_COST * (1 - solved_share))
+        value = -self._charge_cost(kind, standing) - self._charge_damage(standing) + self._gain_potential(standing, end)
         if end is not None:
-            share = _solved_share(end, verdict)
-            value += SUCCESS_REWARD * share - FAILURE_COST * (1 - share)
+            value += SUCCESS_REWARD * solved_share - FAILURE_COST * (1 - solved_share)
         return self._pay(value)
 
     def add_infrastructure_error(self) -> float:
@@ -135,21 +144,21 @@ class RewardLedger:
         owed, self.potential = self._first_potential - self.potential, self._first_potential
         return owed
 
-    def _charge_cost(self, kind: StepKind, verdict: Verdict) -> float:
-        cost = STEP_COST + _EXTRA_COST[kind] + REJECTION_COST * max(0, verdict.rejections - self.rejections)
-        self.rejections = max(self.rejections, verdict.rejections)
+    def _charge_cost(self, kind: StepKind, standing: Standing) -> float:
+        cost = STEP_COST + _EXTRA_COST[kind] + REJECTION_COST * max(0, standing.rejections - self.rejections)
+        self.rejections = max(self.rejections, standing.rejections)
         charged = min(cost, MAX_COSTS - self.costs)
         self.costs += charged
         return charged
 
-    def _charge_damage(self, verdict: Verdict) -> float:
+    def _charge_damage(self, standing: Standing) -> float:
         before = min(MAX_DAMAGE, DAMAGE_COST * len(self.damaged))
-        self.damaged |= frozenset(verdict.damage)
+        self.damaged |= frozenset(standing.damage)
         return min(MAX_DAMAGE, DAMAGE_COST * len(self.damaged)) - before
 
-    def _gain_potential(self, verdict: Verdict, end: Outcome | None) -> float:
+    def _gain_potential(self, standing: Standing, end: Outcome | None) -> float:
         is_refunded = end is not None and self.shaping is Shaping.POTENTIAL
-        after = self._first_potential if is_refunded else verdict.potential
+        after = self._first_potential if is_refunded else standing.potential
         gained = after - self.potential
         self.potential = after
         return gained
@@ -160,15 +169,3 @@ class RewardLedger:
         reward = round(reward, _DIGITS) + 0.0
         self.return_ = round(self.return_ + reward, _DIGITS)
         return reward
-
-
-def _terminal_reward(end: Outcome | None, verdict: Verdict) -> float:
-    if end is None:
-        return 0.0
-    share = _solved_share(end, verdict)
-    return REWARD_BOUND * share - FAILURE_COST * (1 - share)
-
-
-def _solved_share(end: Outcome, verdict: Verdict) -> float:
-    """Return the share of the task that counts as solved: none of it where the episode was not ended by its agent."""
-    return verdict.solved_share if end in (Outcome.SUCCESS, Outcome.FAILED) else 0.0

@@ -11,7 +11,7 @@ from typing import Any
 
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.evaluation import Evidence, Verdict
+from companyos_gateway.evaluation import Evidence, Standing
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_shared.streams import digest
@@ -43,7 +43,7 @@ class Task:
     sources: Mapping[str, str]
     initial: Mapping[str, Rows]
     next_due_at: Mapping[str, datetime | None]
-    first_verdict: Verdict
+    first_standing: Standing
 
     def document(self, service: str) -> dict[str, Any]:
         """Return what the service is planted with."""
@@ -107,7 +107,7 @@ class TaskCache:
             sources=sources,
             initial=initial,
             next_due_at={service: reply.next_due_at for service, reply in zip(services, replies, strict=True)},
-            first_verdict=instance.rubric.judge(Evidence.start(initial), None),
+            first_standing=instance.rubric.standing(Evidence.start(initial)),
         )
         self._tasks[key] = task
         if len(self._tasks) > self._max_size:

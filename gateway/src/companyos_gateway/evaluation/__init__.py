@@ -12,6 +12,7 @@ from companyos_gateway.evaluation.rubric import (
     CheckResult,
     FinishDeclaration,
     RubricError,
+    Standing,
     TaskRubric,
     Verdict,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "Mismatch",
     "NetChange",
     "RubricError",
+    "Standing",
     "TaskRubric",
     "Verdict",
 ]

@@ -84,22 +84,30 @@ Declaration = Callable[[Evidence, FinishDeclaration | None], Mismatch | None]
 """Function that judges the agent's declaration; it returns None if that is the right one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Verdict of a rubric: potential in points, results of all checks, and damage.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Standing of an episode after a step: all that its reward and its end depend on before the agent ends it.
 
-    `damage` names the entities that were irreversibly damaged; they forfeit success. `rejections` counts the
+    `potential` is in points. `damage` names the entities that were irreversibly damaged. `rejections` counts the
     rejections of the agent's requests so far. `closed` says whether the agent has taken the task's closing act, such
-    as resolving the entry ticket, right or wrong. `cases` says of each case of a shift, by its ticket, whether it is
-    solved.
+    as resolving the entry ticket, right or wrong.
     """
 
     potential: float
-    success: bool
     damage: tuple[str, ...]
     rejections: int
-    checks: tuple[CheckResult, ...]
     closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(Standing):
+    """Verdict of a rubric: where the episode stands, the results of all checks, and whether it is a success.
+
+    Damage forfeits success. `cases` says of each case of a shift, by its ticket, whether it is solved.
+    """
+
+    success: bool
+    checks: tuple[CheckResult, ...]
     cases: Mapping[str, bool] = field(default_factory=dict)
 
     @property
@@ -189,8 +197,7 @@ class TaskRubric:
         """
 
         def all_damage(evidence: Evidence) -> Sequence[str]:
-            kept = evidence.memoize((self, "damage"), lambda: tuple(self._damage(evidence)))
-            return list(dict.fromkeys([*kept, *damage(evidence)]))
+            return list(dict.fromkeys([*self._find_damage(evidence), *damage(evidence)]))
 
         def declaration(evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
             return check_declaration(evidence, finish) or self._declaration(evidence, finish)
@@ -206,6 +213,19 @@ class TaskRubric:
             cases=self._cases,
         )
 
+    def standing(self, evidence: Evidence) -> Standing:
+        """Return where an episode stands."""
+        kept = evidence.memoize
+        return Standing(
+            potential=self.potential(evidence),
+            damage=self._find_damage(evidence),
+            rejections=kept((self, "rejections"), partial(self._rejections, evidence)),
+            closed=kept((self, "closed"), partial(self._is_closed, evidence)),
+        )
+
+    def _find_damage(self, evidence: Evidence) -> tuple[str, ...]:
+        return evidence.memoize((self, "damage"), lambda: tuple(self._damage(evidence)))
+
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
         """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""
         kept = evidence.memoize
@@ -213,15 +233,15 @@ class TaskRubric:
         declared = partial(self._declaration, evidence, finish)
         mismatches[DECLARED_CHECK_ID] = kept((self, "undeclared"), declared) if finish is None else declared()
         failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
-        damage = kept((self, "damage"), lambda: tuple(self._damage(evidence)))
+        standing = self.standing(evidence)
         unsolved = {case_of(name) for name in failed} if self._cases else ()
         return Verdict(
-            potential=self.potential(evidence),
-            success=not failed and not damage,
-            damage=damage,
-            rejections=kept((self, "rejections"), partial(self._rejections, evidence)),
+            potential=standing.potential,
+            damage=standing.damage,
+            rejections=standing.rejections,
+            closed=standing.closed,
+            success=not failed and not standing.damage,
             checks=tuple(self._result(name, mismatch, failed) for name, mismatch in mismatches.items()),
-            closed=kept((self, "closed"), partial(self._is_closed, evidence)),
             cases={case: case not in unsolved for case in self._cases},
         )
 

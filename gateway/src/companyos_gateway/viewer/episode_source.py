@@ -11,10 +11,10 @@ from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOpti
 from companyos.viewer import EpisodeFacts
 from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.reward import LedgerBalance
+from companyos_gateway.engine.task_cache import TaskKey
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
-from companyos_gateway.viewer.step_stats import StepStats
+from companyos_gateway.viewer.step_times import StepTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +26,7 @@ class EpisodeSource:
     id: str
     internal_id: str
     epoch: int
-    scenario: str
-    seed: int
-    chaos: int
+    task_key: TaskKey
     task_id: str | None
     options: ResetOptions
     outcome: Outcome | None
@@ -41,25 +39,22 @@ class EpisodeSource:
     started_at: datetime
     now: datetime
     services: tuple[str, ...]
-    initial_potential: float
     verdict: EpisodeVerdict
     injections: Sequence[Injection]
     finish: FinishDeclaration | None
     journal: Path
-    stats: StepStats
+    times: StepTimes
 
     @classmethod
-    def from_episode(cls, episode: Episode, stats: StepStats) -> EpisodeSource:
+    def from_episode(cls, episode: Episode, times: StepTimes) -> EpisodeSource:
         """Return the current state of an episode."""
-        progress, instance, key = episode.progress, episode.task.instance, episode.task.key
+        progress, instance = episode.progress, episode.task.instance
         return cls(
             key=f"{episode.internal_id}.{episode.epoch}",
             id=episode.id,
             internal_id=episode.internal_id,
             epoch=episode.epoch,
-            scenario=key.scenario,
-            seed=key.seed,
-            chaos=key.chaos,
+            task_key=episode.task.key,
             task_id=None if episode.published is None else episode.published.id,
             options=episode.options,
             outcome=progress.outcome,
@@ -72,30 +67,24 @@ class EpisodeSource:
             started_at=instance.started_at,
             now=progress.now,
             services=tuple(episode.sources),
-            initial_potential=episode.task.first_verdict.potential,
-            verdict=to_episode_verdict(progress.verdict, progress.evidence, is_over=progress.outcome is not None),
+            verdict=to_episode_verdict(episode.verdict(), progress.evidence, is_over=progress.outcome is not None),
             injections=instance.injections,
             finish=progress.finish,
             journal=episode.journal.path,
-            stats=stats,
+            times=times,
         )
 
     @property
     def is_over(self) -> bool:
         return self.outcome is not None
 
-    @property
-    def initial_balance(self) -> LedgerBalance:
-        """The balance of the ledger before the first step."""
-        return LedgerBalance(potential=self.initial_potential, costs=0.0, damaged=(), rejections=0, return_=0.0)
-
     def facts(self, name: str) -> EpisodeFacts:
         """Return the facts of the episode for lists."""
         return EpisodeFacts(
             name=name,
-            scenario=self.scenario,
-            seed=self.seed,
-            chaos=self.chaos,
+            scenario=self.task_key.scenario,
+            seed=self.task_key.seed,
+            chaos=self.task_key.chaos,
             task_id=self.task_id,
             outcome=self.outcome,
             success=self.outcome is Outcome.SUCCESS if self.is_over else None,

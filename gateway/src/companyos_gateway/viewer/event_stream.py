@@ -51,10 +51,10 @@ async def stream_events(
         JournalTail(source.journal) as journal,
         _wake_on(shutdown, wakeup),
     ):
-        serializer = StepSerializer(source)
+        serializer = StepSerializer(source, episode.task)
         while not shutdown.is_set():
             wakeup.clear()
-            for step in serializer.steps(journal.read_new_steps()):
+            for step in serializer.steps(journal.read_new_entries()):
                 if step.number > after:
                     yield _event(STEP, step.model_dump(mode="json"), step.number)
             if episode.epoch != epoch:

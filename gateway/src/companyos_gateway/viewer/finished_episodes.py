@@ -16,7 +16,7 @@ from pathlib import Path
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import UnknownEpisodeError
 from companyos_gateway.viewer.episode_source import EpisodeSource
-from companyos_gateway.viewer.step_stats import StepStats
+from companyos_gateway.viewer.step_times import StepTimes
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of all journals together. The oldest are deleted first."""
@@ -72,12 +72,12 @@ class FinishedEpisodes:
         if _key(episode) not in self._entries:
             self._journal(_key(episode)).unlink(missing_ok=True)
 
-    def add(self, episode: Episode, stats: StepStats) -> None:
+    def add(self, episode: Episode, times: StepTimes) -> None:
         """Store a finished episode."""
         if not self._max_count:
             return
         self.link_journal(episode)
-        source = EpisodeSource.from_episode(episode, stats)
+        source = EpisodeSource.from_episode(episode, times)
         journal = self._journal(source.key)
         self._drop(source.key)
         size_bytes = journal.stat().st_size if journal.exists() else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from companyos_gateway.engine.journal import CompletedStep, Entry
+from companyos_gateway.engine.journal import Entry
 from companyos_gateway.engine.journal_format import initial_chain_hash, parse_payload, verify_line
 
 
@@ -29,8 +29,8 @@ class JournalTail:
         if self._file is not None:
             self._file.close()
 
-    def read_new_steps(self) -> Iterator[CompletedStep]:
-        """Yield the steps written since the last call, without an incomplete last line.
+    def read_new_entries(self) -> Iterator[Entry]:
+        """Yield the entries written since the last call, without an incomplete last line.
 
         Raises UnusableFilesError for a corrupt line.
         """
@@ -48,6 +48,4 @@ class JournalTail:
                 return
             self._number += 1
             self._chain = verify_line(self._chain, line[:-1], self._number)
-            step = Entry.model_validate_json(parse_payload(line)).taken
-            if step is not None:
-                yield step
+            yield Entry.model_validate_json(parse_payload(line))

@@ -6,11 +6,10 @@ import time
 
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.metrics import EngineMetrics, StepMeasurement
-from companyos_gateway.evaluation import Verdict
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.notifier import EpisodeNotifier
-from companyos_gateway.viewer.step_stats import StepStats
+from companyos_gateway.viewer.step_times import StepTimes
 from companyos_shared.telemetry.tracing import Traces
 
 
@@ -21,7 +20,7 @@ class ViewerRecorder(EngineMetrics):
         super().__init__(traces)
         self.notifier = EpisodeNotifier()
         self.finished: FinishedEpisodes | None = None
-        self._stats: dict[str, StepStats] = {}
+        self._times: dict[str, StepTimes] = {}
 
     def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
         """Return a context manager that measures and records a step."""
@@ -29,11 +28,11 @@ class ViewerRecorder(EngineMetrics):
 
     def source(self, episode: Episode) -> EpisodeSource:
         """Return the current state of an episode for the viewer."""
-        return EpisodeSource.from_episode(episode, self._stats.get(episode.internal_id) or StepStats())
+        return EpisodeSource.from_episode(episode, self._times.get(episode.internal_id) or StepTimes())
 
-    def record_step(self, episode: Episode, number: int, milliseconds: float, before: Verdict) -> None:
+    def record_step(self, episode: Episode, number: int, milliseconds: float) -> None:
         """Record a committed step and notify the viewers."""
-        self._stats_of(episode).record(number, milliseconds, before, episode.progress.verdict)
+        self._times_of(episode).record(number, milliseconds)
         if episode.done:
             self.archive(episode)
         self.notifier.notify(episode.internal_id)
@@ -41,21 +40,21 @@ class ViewerRecorder(EngineMetrics):
     def archive(self, episode: Episode) -> None:
         """Store a finished episode."""
         if self.finished is not None:
-            self.finished.add(episode, self._stats_of(episode))
+            self.finished.add(episode, self._times_of(episode))
 
     def forget(self, episode: Episode) -> None:
-        """Remove the statistics of a closed episode and notify its viewers."""
-        self._stats.pop(episode.internal_id, None)
+        """Remove the step times of a closed episode and notify its viewers."""
+        self._times.pop(episode.internal_id, None)
         self.notifier.notify(episode.internal_id)
 
-    def _stats_of(self, episode: Episode) -> StepStats:
-        return self._stats.setdefault(episode.internal_id, StepStats())
+    def _times_of(self, episode: Episode) -> StepTimes:
+        return self._times.setdefault(episode.internal_id, StepTimes())
 
 
 class _RecordedStep(StepMeasurement):
     """Context manager that records a step on success."""
 
-    __slots__ = ("_before", "_episode", "_number", "_recorder", "_since")
+    __slots__ = ("_episode", "_number", "_recorder", "_since")
 
     def __init__(self, metrics: ViewerRecorder, episode: Episode, number: int, tool: str) -> None:
         super().__init__(metrics, episode, number, tool)
@@ -64,7 +63,6 @@ class _RecordedStep(StepMeasurement):
         self._number = number
 
     def __enter__(self) -> StepMeasurement:
-        self._before = self._episode.progress.verdict
         self._since = time.perf_counter()
         return super().__enter__()
 
@@ -72,4 +70,4 @@ class _RecordedStep(StepMeasurement):
         super().__exit__(*error)
         if error[0] is None:
             milliseconds = 1000 * (time.perf_counter() - self._since)
-            self._recorder.record_step(self._episode, self._number, milliseconds, self._before)
+            self._recorder.record_step(self._episode, self._number, milliseconds)

@@ -6,38 +6,56 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from companyos.contract import RewardScale, Shaping
-from companyos.viewer import EpisodeDocument, RewardPart, Step, Trajectory, TrajectoryLine, episode_document
-from companyos_gateway.engine.journal import CompletedStep
+from companyos.viewer import EpisodeDocument, RewardPart, Step, Trajectory, TrajectoryLine, Turned, episode_document
+from companyos_gateway.engine.journal import CompletedStep, Entry
+from companyos_gateway.engine.progress import Progress, replay
 from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, REWARD_BOUND, LedgerBalance
+from companyos_gateway.engine.task_cache import Task
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.journal_tail import JournalTail
 
 
 class StepSerializer:
-    """Serializes the steps of an episode in order, as the parts of a reward depend on the previous balance."""
+    """Serializes the steps of an episode in order, with the parts of each reward and the checks that it turned.
 
-    def __init__(self, source: EpisodeSource) -> None:
+    It lets the journal happen once more, and judges after each step as the rubric judged then.
+    """
+
+    def __init__(self, source: EpisodeSource, task: Task) -> None:
         self._source = source
-        self._balance = source.initial_balance
+        self._task = task
+        self._progress = Progress.start(task, source.options)
+        self._passed = self._judge()
         self._last_seq: Counter[str] = Counter()
 
-    def steps(self, completed: Iterable[CompletedStep]) -> Iterator[Step]:
+    def steps(self, entries: Iterable[Entry]) -> Iterator[Step]:
         """Yield the next steps in the viewer's format."""
-        return map(self._step, completed)
+        for entry in entries:
+            before = self._progress.ledger.balance
+            replay(self._progress, self._task, [entry])
+            if entry.taken is not None:
+                yield self._step(entry.taken, before)
 
-    def _step(self, completed: CompletedStep) -> Step:
-        source, before = self._source, self._balance
-        self._balance = completed.balance
-        options = source.options
+    def _step(self, completed: CompletedStep, before: LedgerBalance) -> Step:
+        source, options = self._source, self._source.options
         parts = reward_parts(
             completed.reward, before, completed.balance, shaping=options.shaping, scale=options.reward_scale
         )
         step = episode_document(
             source.facts(source.id),
-            Trajectory((_trajectory_line(completed, source.stats.milliseconds(completed.step)),)),
+            Trajectory((_trajectory_line(completed, source.times.milliseconds(completed.step)),)),
             evidence=self._evidence(completed),
         ).steps[0]
-        return step.model_copy(update={"parts": parts, "turned": source.stats.turned(completed.step)})
+        return step.model_copy(update={"parts": parts, "turned": self._turned() if completed.is_judged else []})
+
+    def _turned(self) -> list[Turned]:
+        """Return the checks whose result the last step changed."""
+        before, self._passed = self._passed, self._judge()
+        return [Turned(id=name, passed=passed) for name, passed in self._passed.items() if before[name] is not passed]
+
+    def _judge(self) -> dict[str, bool]:
+        verdict = self._task.instance.rubric.judge(self._progress.evidence, self._progress.finish)
+        return {check.id: check.passed for check in verdict.checks}
 
     def _evidence(self, completed: CompletedStep) -> dict[str, object]:
         """Return the new changes and audits of a step in the format of stored evidence."""
@@ -53,10 +71,10 @@ class StepSerializer:
         return {"initial": dict.fromkeys(self._source.services), "audits": audits, "changes": changes}
 
 
-def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
-    """Return the whole document of an episode. Raises UnusableFilesError."""
+def serialize_episode(source: EpisodeSource, task: Task, name: str) -> EpisodeDocument:
+    """Return the whole document of an episode of a task. Raises UnusableFilesError."""
     with JournalTail(source.journal) as journal:
-        steps = list(StepSerializer(source).steps(journal.read_new_steps()))
+        steps = list(StepSerializer(source, task).steps(journal.read_new_entries()))
     missing_steps = source.step - (steps[-1].number if steps else 0)
     return EpisodeDocument(
         facts=source.facts(name),

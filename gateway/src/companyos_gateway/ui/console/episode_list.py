@@ -87,9 +87,9 @@ def _from_finished(finished: FinishedEpisode, now: float, episode: Episode | Non
     return EpisodeListItem(
         ref=f"finished/{quote(source.key, safe='')}",
         id=source.id,
-        scenario=source.scenario,
-        seed=source.seed,
-        chaos=source.chaos,
+        scenario=source.task_key.scenario,
+        seed=source.task_key.seed,
+        chaos=source.task_key.chaos,
         step=source.step,
         max_steps=source.max_steps,
         now=source.now,

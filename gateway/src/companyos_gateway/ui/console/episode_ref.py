@@ -37,7 +37,8 @@ def resolve_episode(runtime: GatewayRuntime, ref: str) -> EpisodeSource:
 async def load_document(runtime: GatewayRuntime, request: Request, ref: str) -> EpisodeDocument:
     """Return the document of an episode, read in a thread; raises UnknownEpisodeError (404)."""
     source = resolve_episode(runtime, ref)
-    document = await asyncio.to_thread(serialize_episode, source, _display_name(source, ref))
+    task = await runtime.engine().task_cache.task(source.task_key)
+    document = await asyncio.to_thread(serialize_episode, source, task, _display_name(source, ref))
     if not source.is_over:
         document.facts.events = f"{prefix_of(request)}/{ref}/events"
     return document

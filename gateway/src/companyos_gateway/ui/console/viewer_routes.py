@@ -85,7 +85,7 @@ async def _show_viewer(runtime: GatewayRuntime, request: Request, ref: str) -> R
         ("Compare", f"{prefix_of(request)}/compare?episode={quote(ref, safe='')}"),
         ("Steps as a table", f"{path}/steps"),
     ]
-    return render_viewer(request, f"{episode_source.id} - {episode_source.scenario}", source, links)
+    return render_viewer(request, f"{episode_source.id} - {episode_source.task_key.scenario}", source, links)
 
 
 async def _show_steps(runtime: GatewayRuntime, request: Request, ref: str) -> Response:

@@ -26,7 +26,7 @@ def episode_score(episode: Episode) -> Score | None:
     """Return the score of an episode, None while it is running."""
     if not episode.done or episode.outcome is None:
         return None
-    verdict = to_episode_verdict(episode.progress.verdict, episode.evidence)
+    verdict = to_episode_verdict(episode.verdict(), episode.evidence)
     return Score(
         outcome=episode.outcome.value,
         return_=episode.progress.ledger.return_,
