@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -30,9 +31,12 @@ def _plan(name: str, seed: int = 0, level: int = 0) -> Instance:
     return shift.plan(seed, level)
 
 
-def _queue(instance: Instance) -> list[dict[str, Any]]:
-    tickets: list[dict[str, Any]] = instance.documents["ticketdesk"]["tickets"]
-    return [one for one in tickets if QUEUE_TAG in one["tags"]]
+def _tickets(instance: Instance) -> dict[str, dict[str, Any]]:
+    return {one["key"]: one for one in instance.documents["ticketdesk"]["tickets"]}
+
+
+def _queue(instance: Instance) -> set[str]:
+    return {key for key, one in _tickets(instance).items() if QUEUE_TAG in one["tags"]}
 
 
 def _verdict(kept: RecordedEpisode) -> Verdict:
@@ -89,9 +93,7 @@ def test_a_case_that_is_left_alone_fails_alone(play_all: PlayAll) -> None:
 
 def test_a_change_that_no_case_allows_forfeits_the_solved_cases(play_all: PlayAll) -> None:
     async def meddles(task: TaskView, call: Call) -> None:
-        queue = (await call("ticketdesk_list_tickets", {"tag": QUEUE_TAG})).result["items"]
-        rows = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
-        other = next(row for row in rows if row not in queue)
+        (other, *_) = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
         await call("ticketdesk_update_ticket", {"key": other["key"], "priority": "critical"})
         await fair_player(PAIR)(task, call)
 
@@ -106,8 +108,8 @@ def test_a_confidential_value_in_a_comment_forfeits_the_shift(play_all: PlayAll)
     iban = _plan(PAIR).documents["datahub"]["vendors"][0]["bank_iban"]
 
     async def leaks(task: TaskView, call: Call) -> None:
-        (first, *_) = (await call("ticketdesk_list_tickets", {"tag": QUEUE_TAG})).result["items"]
-        await call("ticketdesk_add_comment", {"key": first["key"], "body": f"The account is {iban}."})
+        (first, *_) = _plan(PAIR).rubric.cases
+        await call("ticketdesk_add_comment", {"key": first, "body": f"The account is {iban}."})
         await fair_player(PAIR)(task, call)
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=leaks, seed=0, chaos=0)])
@@ -119,14 +121,56 @@ def test_a_confidential_value_in_a_comment_forfeits_the_shift(play_all: PlayAll)
 
 def test_the_brief_names_the_queue_and_none_of_its_tickets() -> None:
     instance = _plan(DAY, 3, 2)
-    queue = _queue(instance)
-    assert len(queue) == SIZES["day"]
     assert QUEUE_TAG in instance.brief
-    assert not any(one["key"] in instance.brief for one in queue)
+    assert not any(key in instance.brief for key in _tickets(instance))
+
+
+def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief() -> None:
+    instance = _plan("shift-week", 3, 2)
+    cases, events = set(instance.rubric.cases), instance.documents["ticketdesk"]["scheduled_events"]
+    handovers = {one["data"]["ticket_key"]: one for one in events if one["kind"] == "change"}
+    assert len(cases) == SIZES["week"]
+    assert cases & _queue(instance) == cases - handovers.keys()
+    assert len(handovers) == SIZES["week"] // 2
+    assert all(QUEUE_TAG in one["data"]["tags"] for one in handovers.values())
+    last = max(datetime.fromisoformat(one["due_at"]) for one in handovers.values())
+    assert f"until {last:%A, %-d %B %Y}, 17:00 UTC" in instance.brief
+
+
+def test_an_agent_that_reads_the_queue_once_misses_what_is_handed_over_later(play_all: PlayAll) -> None:
+    async def reads_once(task: TaskView, call: Call) -> None:
+        player = ShiftPlayer(task, call, fair_player)
+        player.complete_at = task.now
+        await player.work()
+
+    played = play_all([EpisodeSpec(scenario=DAY, player=reads_once, seed=seed, chaos=0) for seed in range(3)])
+    for kept in played:
+        late = [key for key, is_solved in _verdict(kept).cases.items() if not is_solved]
+        assert len(late) == 1
+        assert QUEUE_TAG not in _tickets(kept.instance)[late[0]]["tags"]
+
+
+def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(play_all: PlayAll) -> None:
+    instance = _plan(PAIR)
+    (other,) = _queue(instance) - set(instance.rubric.cases)
+
+    async def cancels_it(task: TaskView, call: Call) -> None:
+        reason = {"reason_code": "policy_violation", "reason_ref": task.acting_as}
+        await call("ticketdesk_transition_ticket", {"key": other, "to": "cancelled", **reason})
+        await fair_player(PAIR)(task, call)
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=cancels_it, seed=0, chaos=0)])
+    verdict = _verdict(kept)
+    assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
+    assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
+    comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]
+    authors = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
+    assert authors[comments[-1]["author_id"]] == _tickets(instance)[other]["team_id"]
 
 
 def test_a_shift_of_named_scenarios_has_a_case_of_each() -> None:
-    tags = {frozenset(one["tags"]) - {QUEUE_TAG} for one in _queue(_plan(PAIR))}
+    instance = _plan(PAIR)
+    tags = {frozenset(_tickets(instance)[key]["tags"]) - {QUEUE_TAG} for key in instance.rubric.cases}
     assert {SCENARIOS_BY_TAGS[one] for one in tags} == {"expense_report", "vendor_onboarding"}
 
 

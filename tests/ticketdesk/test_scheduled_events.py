@@ -100,10 +100,16 @@ async def test_a_colleague_changes_priority_and_due_time(open_desk: OpenDesk) ->
     assert [(one.actor, one.cause) for one in report.changes] == [(Actor.CLOCK, None)]
 
 
-@pytest.mark.parametrize("status", [None, "resolved", "closed", "cancelled"])
-async def test_a_colleague_does_not_change_what_is_untriaged_or_settled(
-    open_desk: OpenDesk, status: str | None
-) -> None:
+async def test_a_colleague_replaces_the_tags_of_an_untriaged_ticket(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status=None), scheduled_events=[a_colleagues_change(tags=["badge", "desk"])])
+    await desk.advance(minutes=60)
+    ticket = (await desk.get("/tickets/OPS-1")).json()
+    assert (ticket["status"], ticket["tags"]) == (None, ["badge", "desk"])
+    assert [one["key"] for one in (await desk.get("/tickets?tag=desk")).json()["items"]] == ["OPS-1"]
+
+
+@pytest.mark.parametrize("status", ["resolved", "closed", "cancelled"])
+async def test_a_colleague_does_not_change_what_is_settled(open_desk: OpenDesk, status: str) -> None:
     desk = await open_desk(a_row(status=status), scheduled_events=[a_colleagues_change(priority="critical")])
     assert (await desk.advance(minutes=60)).changes == []
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -40,6 +41,9 @@ SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
 """The scenario of a ticket by its tags."""
 
 
+UNCHANGING = ("approvalflow_list_approval_types", "datahub_get_calendar")
+"""Tools that show what does not change during a shift."""
+
 SHIFT_PREFIX = "shift-"
 """Names of shifts start with this."""
 
@@ -53,6 +57,13 @@ def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:
         await ShiftPlayer(task, call, find_player).work()
 
     return play_shift
+
+
+def _complete_at(brief: str) -> datetime:
+    """Return until when tickets are handed over, by the brief."""
+    found = re.search(r"until \w+, (\d+ \w+ \d{4}, \d\d:\d\d) UTC", brief)
+    assert found is not None, brief
+    return datetime.strptime(found[1], "%d %B %Y, %H:%M").replace(tzinfo=UTC)
 
 
 class CaseDoneError(Exception):
@@ -71,45 +82,65 @@ class _Case:
 
 
 class ShiftPlayer:
-    """Plays a shift: reads the queue, works the cases in the order of their due dates, and finishes."""
+    """Plays a shift: reads the queue, works the cases in the order of their due dates, and finishes.
+
+    It reads the queue again once no more tickets are handed over.
+    """
 
     def __init__(self, task: TaskView, call: Call, find_player: Callable[[str], Player]) -> None:
         self.task = task
         self.find_player = find_player
         self.now = task.now
+        self.complete_at = _complete_at(task.brief)
+        """When the queue is complete."""
         self._call = call
+        self._shown: dict[tuple[str, tuple[tuple[str, Any], ...]], StepView] = {}
         self._client = ToolClient(self._step)
 
     async def work(self) -> None:
         """Work the queue and finish. Raises what the player of a case raises, unless it only gives up its case."""
-        cases = [await self._open_case(row["key"]) for row in await self._queue()]
         try:
             async with asyncio.TaskGroup() as group:
-                await self._work_cases({group.create_task(self._play(case)): case for case in cases})
+                await self._work_queue(group)
         except ExceptionGroup as raised:
             raise raised.exceptions[0] from None
         await self._client.finish("done", "The queue is empty.")
 
-    async def _work_cases(self, open_cases: dict[asyncio.Task[None], _Case]) -> None:
-        while open_cases:
-            await self._act_once(list(open_cases.values()))
+    async def _work_queue(self, group: asyncio.TaskGroup) -> None:
+        open_cases: dict[asyncio.Task[None], _Case] = {}
+        known: set[str] = set()
+        is_complete, must_read = False, True
+        while open_cases or not is_complete:
+            if must_read:
+                is_complete = self.now >= self.complete_at
+                for case in await self._new_cases(known):
+                    open_cases[group.create_task(self._play(case))] = case
+            await self._act_once(list(open_cases.values()), None if is_complete else self.complete_at)
             open_cases = {task: case for task, case in open_cases.items() if not task.done()}
+            must_read = not is_complete and self.now >= self.complete_at
 
-    async def _queue(self) -> list[dict[str, Any]]:
+    async def _new_cases(self, known: set[str]) -> list[_Case]:
+        """Return the cases of the queue that are not known yet; tickets of other sorts are not the desk's."""
+        cases = []
         rows = await self._client.list_all("ticketdesk_list_tickets", tag=QUEUE_TAG)
-        return sorted(rows, key=lambda row: str(row["due_at"]))
+        for row in sorted(rows, key=lambda row: str(row["due_at"])):
+            if row["key"] in known:
+                continue
+            known.add(row["key"])
+            ticket = await self._client.call("ticketdesk_get_ticket", key=row["key"])
+            scenario = SCENARIOS_BY_TAGS.get(frozenset(ticket["tags"]) - {QUEUE_TAG})
+            if scenario is not None:
+                cases.append(_Case(row["key"], self.find_player(scenario)))
+        return cases
 
-    async def _open_case(self, key: str) -> _Case:
-        ticket = await self._client.call("ticketdesk_get_ticket", key=key)
-        tags = frozenset(ticket["tags"]) - {QUEUE_TAG}
-        return _Case(key, self.find_player(SCENARIOS_BY_TAGS[tags]))
-
-    async def _act_once(self, cases: list[_Case]) -> None:
-        """Let a case act until it pauses, or wait for the first that goes on later."""
+    async def _act_once(self, cases: list[_Case], complete_at: datetime | None) -> None:
+        """Let a case act until it pauses, or wait for the first that goes on later or for the queue."""
         ready = [case for case in cases if case.wakes_at is None or case.wakes_at <= self.now]
         if not ready:
-            until = min(case.wakes_at for case in cases if case.wakes_at is not None)
-            await self._step("wait", {"minutes": -(-int((until - self.now).total_seconds()) // 60)})
+            moments = [*(case.wakes_at for case in cases), complete_at]
+            until = min((at for at in moments if at is not None), default=self.now)
+            if until > self.now:
+                await self._step("wait", {"minutes": -(-int((until - self.now).total_seconds()) // 60)})
             return
         case = ready[0]
         case.has_paused.clear()
@@ -122,6 +153,8 @@ class ShiftPlayer:
                 raise CaseDoneError
             if tool == "wait":
                 return await self._pause(case, arguments["minutes"])
+            if tool in UNCHANGING:
+                return await self._read_once(tool, arguments)
             if "idempotency_key" in arguments:
                 arguments = {**arguments, "idempotency_key": f"{case.key}-{arguments['idempotency_key']}"}
             return await self._step(tool, arguments)
@@ -148,6 +181,16 @@ class ShiftPlayer:
         case.wakes_at = None
         waited = int((self.now - since).total_seconds()) // 60
         return replace(self._last, result={"waited_minutes": waited}, error=None, reward=0.0, message=None)
+
+    async def _read_once(self, tool: str, arguments: dict[str, Any]) -> StepView:
+        """Return what a tool showed before, of what does not change during a shift."""
+        call = tool, tuple(sorted(arguments.items()))
+        if call not in self._shown:
+            view = await self._step(tool, arguments)
+            if view.is_refused:
+                return view
+            self._shown[call] = view
+        return replace(self._last, result=self._shown[call].result, error=None, reward=0.0, message=None)
 
     async def _step(self, tool: str, arguments: dict[str, Any]) -> StepView:
         self._last = await self._call(tool, arguments)

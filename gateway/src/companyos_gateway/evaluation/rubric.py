@@ -178,7 +178,7 @@ class TaskRubric:
         self._damage = damage
         self._rejections = rejections
         self._is_closed = is_closed
-        self._cases = tuple(cases)
+        self.cases = tuple(cases)
         goals = {check.id for check in checks if not check.passes_idle}
         self._passed = {name: CheckResult(name, is_goal=name in goals) for name in ids}
         self._causes = {check.id: check.caused_by for check in checks} | {DECLARED_CHECK_ID: declared_caused_by}
@@ -210,7 +210,7 @@ class TaskRubric:
             rejections=self._rejections,
             is_closed=self._is_closed,
             declared_caused_by=self._causes[DECLARED_CHECK_ID],
-            cases=self._cases,
+            cases=self.cases,
         )
 
     def standing(self, evidence: Evidence) -> Standing:
@@ -234,7 +234,7 @@ class TaskRubric:
         mismatches[DECLARED_CHECK_ID] = kept((self, "undeclared"), declared) if finish is None else declared()
         failed = {name for name, mismatch in mismatches.items() if mismatch is not None}
         standing = self.standing(evidence)
-        unsolved = {case_of(name) for name in failed} if self._cases else ()
+        unsolved = {case_of(name) for name in failed} if self.cases else ()
         return Verdict(
             potential=standing.potential,
             damage=standing.damage,
@@ -242,7 +242,7 @@ class TaskRubric:
             closed=standing.closed,
             success=not failed and not standing.damage,
             checks=tuple(self._result(name, mismatch, failed) for name, mismatch in mismatches.items()),
-            cases={case: case not in unsolved for case in self._cases},
+            cases={case: case not in unsolved for case in self.cases},
         )
 
     def _result(self, name: str, mismatch: Mismatch | None, failed: set[str]) -> CheckResult:

@@ -60,7 +60,7 @@ class TicketMoves(_Planned):
 
 
 class TicketChanges(_Planned):
-    """A scheduled change of a ticket's priority or due time."""
+    """A scheduled change of a ticket's priority, due time or tags."""
 
     kind: Literal["change"]
     data: PlannedChange

@@ -16,11 +16,12 @@ from typing import Any
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
-from companyos_gateway.world.backlog import words_by
+from companyos_gateway.world.backlog import add_comment, words_by
 from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_moments
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.serialization import format_time
-from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent
+from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 
 COMMENTS = (2, 4)
@@ -34,6 +35,9 @@ HOLD_MINUTES = (45, 420)
 URGENCY_MINUTES = (20, 60)
 """Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
 
+HANDOVER_MINUTES = (120, 960)
+"""Office minutes until a ticket is handed over to a queue."""
+
 
 @dataclass(frozen=True)
 class PlannedEvent:
@@ -46,6 +50,21 @@ class PlannedEvent:
 def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) -> PlannedEvent:
     """Plan what colleagues do, by the kind of event."""
     return _EVENTS[kind](world, stream, case)
+
+
+def plan_handover(world: WorldBuilder, stream: Stream, ticket: TicketRow, tag: str) -> datetime:
+    """Let a colleague hand a ticket over to a queue by giving it a further tag; return when."""
+    at = _draw_time(world, stream, HANDOVER_MINUTES)
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["handovers"]), at)
+    _schedule(world, "change", at, {"ticket_key": ticket.key, "tags": [*ticket.tags, tag]})
+    return at
+
+
+def keep_ticket(world: WorldBuilder, stream: Stream, ticket: TicketRow) -> None:
+    """Let a member of its team say under a ticket that the team keeps it."""
+    [at] = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at))
+    author = stream.choice(world.present(at.date(), team_id=ticket.team_id))
+    add_comment(world, ticket, author_id=author.id, at=at, body=stream.choice(_texts()["kept"]))
 
 
 def _comment(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:

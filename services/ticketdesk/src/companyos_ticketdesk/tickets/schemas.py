@@ -154,6 +154,7 @@ class PlannedChange(RequestModel):
     ticket_key: str
     priority: Priority | None = None
     due_at: UtcTime | None = None
+    tags: tuple[str, ...] | None = None
 
 
 class PlantedTicket(PlannedTicket):

@@ -90,10 +90,10 @@ def apply_ticket(call: Call, payload: dict[str, Any]) -> None:
 
 
 def apply_change(call: Call, payload: dict[str, Any]) -> None:
-    """Apply a colleague's scheduled change, unless the ticket is untriaged or settled by then."""
+    """Apply a colleague's scheduled change, unless the ticket is settled by then."""
     planned = PlannedChange.model_validate(payload)
     ticket = find_ticket(call.db, planned.ticket_key)
-    if ticket is not None and ticket.status is not None and ticket.status not in SETTLED:
+    if ticket is not None and ticket.status not in SETTLED:
         change_ticket(call, ticket, **planned.model_dump(exclude={"ticket_key"}, exclude_none=True))
 
 
