@@ -15,6 +15,7 @@ from companyos_gateway.scenarios.shifts import QUEUE_TAG, SIZES, Shift, ShiftErr
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import SCENARIOS_BY_TAGS, ShiftPlayer
+from companyos_players.shift_ablations import ABLATIONS, shift_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.plausibility import find_implausible
 from verification.proof import RecordedEpisode
@@ -131,36 +132,48 @@ def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief(
     handovers = {one["data"]["ticket_key"]: one for one in events if one["kind"] == "change"}
     assert len(cases) == SIZES["week"]
     assert cases & _queue(instance) == cases - handovers.keys()
-    assert len(handovers) == SIZES["week"] // 2
+    assert len(cases & handovers.keys()) == SIZES["week"] // 2
     assert all(QUEUE_TAG in one["data"]["tags"] for one in handovers.values())
     last = max(datetime.fromisoformat(one["due_at"]) for one in handovers.values())
     assert f"until {last:%A, %-d %B %Y}, 17:00 UTC" in instance.brief
 
 
-def test_an_agent_that_reads_the_queue_once_misses_what_is_handed_over_later(play_all: PlayAll) -> None:
-    async def reads_once(task: TaskView, call: Call) -> None:
-        player = ShiftPlayer(task, call, fair_player)
-        player.complete_at = task.now
-        await player.work()
-
-    played = play_all([EpisodeSpec(scenario=DAY, player=reads_once, seed=seed, chaos=0) for seed in range(3)])
-    for kept in played:
-        late = [key for key, is_solved in _verdict(kept).cases.items() if not is_solved]
-        assert len(late) == 1
-        assert QUEUE_TAG not in _tickets(kept.instance)[late[0]]["tags"]
+@pytest.fixture(scope="module")
+def lacking(play_all: PlayAll) -> dict[str, RecordedEpisode]:
+    """One shift with a duplicate, played by players that lack one ability each."""
+    played = play_all(
+        [EpisodeSpec(scenario=DAY, player=shift_player(one), seed=1, chaos=1) for one in ABLATIONS.values()]
+    )
+    return dict(zip(ABLATIONS, played, strict=True))
 
 
-def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(play_all: PlayAll) -> None:
-    instance = _plan(PAIR)
+def test_an_agent_that_reads_the_queue_once_misses_what_is_handed_over_later(
+    lacking: dict[str, RecordedEpisode],
+) -> None:
+    kept = lacking["reads the queue once"]
+    unsolved = [key for key, is_solved in _verdict(kept).cases.items() if not is_solved]
+    assert any(QUEUE_TAG not in _tickets(kept.instance)[key]["tags"] for key in unsolved)
+
+
+def test_a_duplicate_has_to_be_cancelled(lacking: dict[str, RecordedEpisode]) -> None:
+    failed = [one for one in _verdict(lacking["leaves duplicates open"]).checks if not one.passed]
+    (mismatch,) = (one.mismatch for one in failed)
+    assert mismatch is not None
+    assert mismatch.expected == "status: cancelled"
+    assert sum(_verdict(lacking["leaves duplicates open"]).cases.values()) == SIZES["day"] - 1
+
+
+def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, RecordedEpisode]) -> None:
+    verdict = _verdict(lacking["forgets the freeze"])
+    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
+    assert {check for _, _, check in failed} == {"freeze_kept"}
+    assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
+
+
+def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, RecordedEpisode]) -> None:
+    kept = lacking["cancels tickets that their team keeps"]
+    instance, verdict = kept.instance, _verdict(kept)
     (other,) = _queue(instance) - set(instance.rubric.cases)
-
-    async def cancels_it(task: TaskView, call: Call) -> None:
-        reason = {"reason_code": "policy_violation", "reason_ref": task.acting_as}
-        await call("ticketdesk_transition_ticket", {"key": other, "to": "cancelled", **reason})
-        await fair_player(PAIR)(task, call)
-
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=cancels_it, seed=0, chaos=0)])
-    verdict = _verdict(kept)
     assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
     assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
     comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]

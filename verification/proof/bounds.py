@@ -40,3 +40,9 @@ APPROVER_TRIES = MAX_GUESSES + 1
 
 CHANCE_CONFIDENCE = 0.99
 """One-sided confidence of the bound on successes by chance."""
+
+LEAST_FAILING = 0.99
+"""Least share of shifts in which an agent fails that lacks an ability which they ask for."""
+
+MOST_ONE_AT_A_TIME = 0.3
+"""Bound on the success of an agent that works one case at a time, in weeks at level 4."""

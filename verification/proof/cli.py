@@ -25,14 +25,12 @@ ENVIRONMENT = "PROOF"
 FILES = ("--out", "--worklog")
 """Options that name files; they do not affect what is proved."""
 
-ALL_LETTERS = "ABCDEFGHI"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the proof, print the table and write the page; return 1 if a guarantee does not hold."""
     options = _parser().parse_args(arguments)
     scope = Scope(scenarios=_scenarios(options), size=_size(options), first=options.seed)
-    letters = options.row or list(ROWS)
+    letters = options.row or [letter for letter, row in ROWS.items() if row.applies(scope)]
     jobs = [job for letter in letters for job in ROWS[letter].jobs(scope)]
     try:
         log = WorkLog(options.worklog) if options.worklog is not None else None
@@ -105,13 +103,11 @@ def _size(options: argparse.Namespace) -> Size:
 
 def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]) -> list[Line]:
     lines: list[Line] = []
-    for letter in ALL_LETTERS:
-        row = ROWS.get(letter)
-        if row is None or letter not in letters:
-            promise = row.title if row is not None else "-"
-            lines.append(Line(row=letter, promise=promise, n=0, result=NOT_RUN, seed="", holds=None))
-        else:
+    for letter, row in ROWS.items():
+        if letter in letters:
             lines += row_lines(letter, scope, tallies.get(letter, []))
+        else:
+            lines.append(Line(row=letter, promise=row.title, n=0, result=NOT_RUN, seed="", holds=None))
     return lines
 
 

@@ -83,6 +83,12 @@ class Size:
     plausible_instances: int
     """Instances that are checked by the plausibility linter, over all scenarios and levels."""
 
+    shift_seeds: int
+    """Shifts of each size and level that the oracle plays."""
+
+    ablation_seeds: int
+    """Shifts of each size and level that each agent plays that lacks an ability."""
+
 
 SMOKE = Size(
     name="smoke",
@@ -114,6 +120,8 @@ SMOKE = Size(
     random_episodes=50,
     hashes=20,
     plausible_instances=170,
+    shift_seeds=1,
+    ablation_seeds=1,
 )
 FULL = Size(
     name="full",
@@ -145,6 +153,8 @@ FULL = Size(
     random_episodes=1_000,
     hashes=500,
     plausible_instances=10_000,
+    shift_seeds=10,
+    ablation_seeds=10,
 )
 CHECK = replace(SMOKE, name="check", levels=(2, 4), random_episodes=20, swaps=1, plausible_instances=50)
 """The size of `companyos check`, for one scenario."""

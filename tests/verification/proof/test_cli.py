@@ -33,6 +33,14 @@ class Weather(Row):
         raise NotImplementedError
 
 
+class Tides(Weather):
+    letter = "B"
+    title = "Tides"
+
+    def applies(self, scope: Scope) -> bool:
+        return False
+
+
 def _pool(*faults: str, promise: str = SNOW) -> object:
     def done(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
         for job in reversed(jobs):
@@ -46,6 +54,7 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     for letter in list(ROWS):
         monkeypatch.delitem(ROWS, letter)
     monkeypatch.setitem(ROWS, "A", Weather())
+    monkeypatch.setitem(ROWS, "B", Tides())
     return monkeypatch
 
 
@@ -57,7 +66,7 @@ def test_what_holds_is_one_line_and_the_status_is_0(
     printed = capsys.readouterr().out
     assert f"yes A {SNOW}" in printed
     assert "4  0 violations  [seed 7-9]" in printed
-    assert "not run" in printed
+    assert re.search(r"-   B Tides +0  not run", printed)
 
 
 def test_what_does_not_hold_is_named_and_the_status_is_1(
@@ -83,7 +92,7 @@ def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: 
     assert text.startswith("# The proof, smoke size\n")
     assert "by `python -m verification.proof --seed 3 --seeds 1`" in text
     assert f"| A | {SNOW} | 4 | 0 violations | 3 | yes |" in text
-    assert "| H | - | 0 | not run |  | not run |" in text
+    assert "| B | Tides | 0 | not run |  | not run |" in text
 
 
 def test_the_size_comes_from_the_environment_and_options_change_it(weather: pytest.MonkeyPatch) -> None:

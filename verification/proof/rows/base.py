@@ -89,6 +89,10 @@ class Row(ABC):
     letter: ClassVar[str]
     title: ClassVar[str]
 
+    def applies(self, scope: Scope) -> bool:
+        """Return whether the row has jobs in a scope."""
+        return True
+
     @abstractmethod
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return the jobs of this row."""

@@ -16,6 +16,7 @@ from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.outcome import DeclaredCase, FieldValue, Given, Outcome
 from companyos_gateway.world import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.wire.company import Company
 
 
@@ -50,6 +51,8 @@ class BegunTask:
     """The approvers and the assignee, whose absences other tasks must leave as they are."""
     exclusive_people: frozenset[str]
     """The people whom no other task may involve."""
+    duplicate: TicketRow | None
+    """Another ticket about the same thing, where that chaos kind strikes."""
 
 
 @dataclass(frozen=True)

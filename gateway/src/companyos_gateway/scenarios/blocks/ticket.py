@@ -68,6 +68,8 @@ class TaskTicket:
     resolution: BlockerResolution | None
     free_at: datetime
     """When a colleague has finished what blocks the ticket; the start where that is not awaited."""
+    duplicate: TicketRow | None = None
+    """Another ticket about the same thing."""
 
     @property
     def blocker(self) -> Blocker | None:
@@ -117,17 +119,16 @@ def add_task_ticket(
     ticket = _new_ticket(world, stream, plan, due_on, kinds=kinds)
     ticket.priority = None if Kind.MISSING_PRIORITY in kinds else priority
     _add_ticket(world, stream, plan, ticket)
-    if Kind.DUPLICATE_TICKET in kinds:
-        _add_duplicate(world, stream, plan, ticket)
+    duplicate = _add_duplicate(world, stream, plan, ticket) if Kind.DUPLICATE_TICKET in kinds else None
     checklists = plan.words["checklists"]
     if Kind.BLOCKED_TICKET not in kinds:
-        return TaskTicket(ticket, checklists, due_on, None, None, world.started_at)
+        return TaskTicket(ticket, checklists, due_on, None, None, world.started_at, duplicate)
     resolution = stream.choice(_possible_resolutions(kinds))
     link = _add_blocker(world, stream, plan, ticket, resolution)
     free_at = (
         _plan_resolution(world, stream, link.from_key) if resolution is BlockerResolution.WAIT else world.started_at
     )
-    return TaskTicket(ticket, checklists, due_on, link, resolution, free_at)
+    return TaskTicket(ticket, checklists, due_on, link, resolution, free_at, duplicate)
 
 
 def take_key_slot(world: WorldBuilder, stream: Stream, team_id: str) -> KeySlot:
@@ -274,8 +275,8 @@ def _plan_resolution(world: WorldBuilder, stream: Stream, key: str) -> datetime:
     return due_at
 
 
-def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
-    """Add a ticket about the same thing that somebody else has opened."""
+def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> TicketRow:
+    """Add a ticket about the same thing that somebody else has opened, and return it."""
     slot = world.ticket_slots[plan.team_id].pop()
     title = stream.choice([title for title in map(capitalize_first, plan.titles) if title != ticket.title])
     texts = [capitalize_first(plan.fill(stream, text)) for text in plan.duplicate_texts]
@@ -300,3 +301,4 @@ def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket
     later = max(ticket.updated_at, duplicate.updated_at)
     [said_at] = draw_office_moments(stream, later, world.last_evening)
     add_comment(world, duplicate, author_id=ticket.reporter_id, at=said_at, body=body)
+    return duplicate

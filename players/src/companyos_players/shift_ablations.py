@@ -1,0 +1,87 @@
+"""Players of shifts that lack one ability each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from companyos.policies import Call, StepView, TaskView
+from companyos_players.player import Player
+from companyos_players.registry import fair_player
+from companyos_players.shift import ShiftPlayer, sort_of
+from companyos_players.tickets import TicketSkill
+from companyos_players.tool_client import ToolClient
+
+
+class ReadsQueueOnce(ShiftPlayer):
+    """Misses the tickets that are handed over later."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.complete_at = self.now
+
+
+class CancelsKeptTickets(ShiftPlayer):
+    """Also brings the tickets that their teams keep to an end."""
+
+    def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
+        """Return who works a ticket."""
+        return super().player_of(ticket, known) or partial(_cancel, ticket["key"])
+
+
+class LeavesDuplicates(ShiftPlayer):
+    """Leaves a ticket open if an older one is about the same thing."""
+
+    def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
+        """Return who works a ticket."""
+        is_first = all(one["created_at"] >= ticket["created_at"] for one in known if sort_of(one) == sort_of(ticket))
+        return super().player_of(ticket, known) if is_first else None
+
+
+class ForgetsFreeze(ShiftPlayer):
+    """Resolves tickets while that is not allowed."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.freeze = [self.now, self.now]
+
+
+class OneAtATime(ShiftPlayer):
+    """Waits until a case goes on instead of working on another one."""
+
+    async def pause(self, case: Any, minutes: int) -> StepView:
+        """Wait."""
+        until = self.now + timedelta(minutes=minutes)
+        view = await self.wait_until(until)
+        while self.now < until:
+            view = await self.wait_until(until)
+        return view
+
+
+async def _cancel(key: str, _task: TaskView, call: Call) -> None:
+    await TicketSkill(ToolClient(call), key).transition("cancelled", reason_code="withdrawn", reason_ref=key)
+
+
+def shift_player(ability: type[ShiftPlayer]) -> Player:
+    """Return a player of shifts, which works the cases with the oracle of each scenario."""
+
+    async def play(task: TaskView, call: Call) -> None:
+        await ability(task, call, fair_player).work()
+
+    return play
+
+
+NEEDS_DUPLICATE, ONE_AT_A_TIME = "leaves duplicates open", "works one case at a time"
+ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
+    {
+        "reads the queue once": ReadsQueueOnce,
+        "cancels tickets that their team keeps": CancelsKeptTickets,
+        NEEDS_DUPLICATE: LeavesDuplicates,
+        "forgets the freeze": ForgetsFreeze,
+        ONE_AT_A_TIME: OneAtATime,
+    }
+)
+"""What a player does for want of an ability."""

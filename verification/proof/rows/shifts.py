@@ -1,0 +1,97 @@
+"""Row J: the fair oracle solves every shift; an agent that lacks an ability which shifts ask for does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.scenarios.catalogue import builtin_names
+from companyos_gateway.scenarios.shifts import PREFIX, SIZES
+from companyos_players.registry import fair_player
+from companyos_players.shift_ablations import ABLATIONS, NEEDS_DUPLICATE, ONE_AT_A_TIME, shift_player
+from verification.proof.bounds import LEAST_FAILING, MOST_ONE_AT_A_TIME
+from verification.proof.episode_runner import play
+from verification.proof.players.oracles import FAIR
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
+
+SOLVED = "the fair oracle solves every case"
+LACKING = f"an agent that lacks one ability fails in >= {LEAST_FAILING:.0%} of the shifts that ask for it"
+OVERLOADED = f"an agent that works one case at a time succeeds in < {MOST_ONE_AT_A_TIME:.0%} of the weeks at level 4"
+SUCCESS_RATE = "success of agents that lack one ability"
+ABLATION_SIZES = ("day", "week")
+OVERLOAD, LEAST_OVERLOADED = ("week", 4), 5
+"""Size and level of the shifts that are too much for one case at a time, and the least number of them."""
+
+
+class Shifts(Row):
+    """The oracle and its ablations in shifts of all sizes."""
+
+    letter = "J"
+    title = "Shifts"
+
+    def applies(self, scope: Scope) -> bool:
+        """Return whether all scenarios are proved: shifts draw their cases from them."""
+        return builtin_names() <= set(scope.scenarios)
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each shift of the oracle and of each ablation."""
+        for size, count in SIZES.items():
+            for level in scope.size.levels:
+                players = {FAIR: scope.size.shift_seeds}
+                if size in ABLATION_SIZES:
+                    players |= dict.fromkeys(ABLATIONS, scope.size.ablation_seeds)
+                if (size, level) == OVERLOAD:
+                    players[ONE_AT_A_TIME] = max(LEAST_OVERLOADED, scope.size.ablation_seeds)
+                for player, seeds in players.items():
+                    for seed in scope.seeds(seeds):
+                        yield Job(row="J", part=f"{size}: {player}", scope=scope, seed=seed, level=level, weight=count)
+
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
+        """Play one shift."""
+        size, _, name = job.part.partition(": ")
+        player = fair_player(f"{PREFIX}{size}") if name == FAIR else shift_player(ABLATIONS[name])
+        ended: list[Episode] = []
+        result = await play(
+            engine, f"{PREFIX}{size}", name, player, seed=job.seed, chaos=job.level, on_end=ended.append
+        )
+        where = f"{job.part}, level {job.level}"
+        if name == FAIR:
+            unsolved = [key for key, is_solved in ended[0].verdict().cases.items() if not is_solved]
+            faults = () if result.success else (f"{result.place}: {', '.join(unsolved) or result.player_error}",)
+            return [Tally(promise=SOLVED, n=SIZES[size], who=where, faults=faults)]
+        asks = name != NEEDS_DUPLICATE or any(
+            one.id.endswith("duplicate_cancelled") for one in ended[0].verdict().checks
+        )
+        tallies = [Tally(promise=SUCCESS_RATE, n=1, who=where, values=(float(result.success),))] if asks else []
+        if name == ONE_AT_A_TIME and (size, job.level) == OVERLOAD:
+            return [*tallies, Tally(promise=OVERLOADED, n=1, values=(float(result.success),))]
+        if name == ONE_AT_A_TIME or not asks:
+            return tallies
+        return [*tallies, Tally(promise=LACKING, n=1, faults=(result.place,) if result.success else ())]
+
+    def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
+        """Return the lines of the guarantees; the success of ablations is only shown."""
+        return super().lines(scope, [one for one in tallies if one.promise != SUCCESS_RATE])
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one guarantee."""
+        n = sum(tally.n for tally in tallies)
+        if promise == OVERLOADED:
+            share = sum(value for tally in tallies for value in tally.values) / n
+            return self.make_line(scope, promise, n, f"{share:.0%}", holds=share < MOST_ONE_AT_A_TIME)
+        if promise == LACKING:
+            successes = [fault for tally in tallies for fault in tally.faults]
+            share = 1 - len(successes) / n
+            result = f"{share:.1%}, {summarize_violations(successes)}"
+            return self.make_line(scope, promise, n, result, holds=share >= LEAST_FAILING)
+        return super().line(scope, promise, tallies)
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return the success of every ablation by size and level."""
+        counts: dict[str, list[float]] = {}
+        for tally in tallies:
+            if tally.promise == SUCCESS_RATE:
+                counts.setdefault(tally.who, []).extend(tally.values)
+        rows = [f"| {who} | {sum(values):.0f} of {len(values)} |" for who, values in sorted(counts.items())]
+        return ["| shift and agent | successes |", "|---|---|", *rows] if rows else []
