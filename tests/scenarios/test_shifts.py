@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,15 @@ import pytest
 from companyos.policies import Call, TaskView
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.shifts import QUEUE_TAG, SIZES, Shift, ShiftError, eligible_scenarios, find_scenario
+from companyos_gateway.scenarios.shifts import (
+    LEAST_DUE_WORKING_DAYS,
+    QUEUE_TAG,
+    SIZES,
+    Shift,
+    ShiftError,
+    eligible_scenarios,
+    find_scenario,
+)
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import SCENARIOS_BY_TAGS, ShiftPlayer
@@ -177,8 +186,9 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
     assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
     assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
     comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]
-    authors = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
-    assert authors[comments[-1]["author_id"]] == _tickets(instance)[other]["team_id"]
+    (kept_by,) = {one["author_id"] for one in comments if re.search("keep|stays with us|itself|ourselves", one["body"])}
+    teams = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
+    assert teams[kept_by] == _tickets(instance)[other]["team_id"]
 
 
 def test_a_shift_of_named_scenarios_has_a_case_of_each() -> None:
@@ -228,6 +238,21 @@ def test_a_company_with_several_cases_is_plausible(size: str, level: int) -> Non
 def test_a_name_that_is_no_shift_is_refused_with_what_is_accepted(name: str, message: str) -> None:
     with pytest.raises(ShiftError, match=message):
         find_scenario(catalogue(), name)
+
+
+def test_a_scenario_whose_tickets_are_due_before_a_freeze_ends_is_no_case() -> None:
+    added = copy(catalogue()["expense_report"])
+    assert "expense_report" in eligible_scenarios({"expense_report": added})
+    vars(added)["due_in"] = (LEAST_DUE_WORKING_DAYS - 1, 12)
+    assert eligible_scenarios({"expense_report": added}) == {}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_case_is_due_after_the_freeze(seed: int) -> None:
+    instance = _plan("shift-week", seed, 4)
+    (ends,) = re.findall(r" to \w+, (\d+ \w+ \d{4}, 17:00 UTC); do not resolve", instance.brief)
+    due = min(str(_tickets(instance)[key]["due_at"]) for key in instance.rubric.cases)
+    assert datetime.strptime(ends, "%d %B %Y, %H:%M %Z").replace(tzinfo=UTC) < datetime.fromisoformat(due)
 
 
 def test_the_fair_player_knows_every_scenario_that_a_shift_can_have() -> None:

@@ -106,8 +106,8 @@ def _freeze_check(key: str, freeze: Freeze) -> Check:
 def _cancellation_allowances(keys: Collection[str]) -> Iterable[Allowance]:
     columns = frozenset({"status", "reason_code", "reason_ref"})
     yield Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), columns)
-    for table in ("transitions", "comments"):
-        yield Allowance(row_views.TICKETDESK, table, added_where("ticket_key", keys))
+    for table, column in (("transitions", "ticket_key"), ("comments", "ticket_key"), ("links", "from_key")):
+        yield Allowance(row_views.TICKETDESK, table, added_where(column, keys))
 
 
 def _case_milestones(key: str, rubric: TicketRubric, count: int) -> Iterable[Milestone]:

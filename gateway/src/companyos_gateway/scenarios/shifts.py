@@ -56,10 +56,14 @@ resolved, or cancelled with the reason code and the reference that the policy as
 older ticket of the queue is already about, only cancel it, as a duplicate of the older one. The archive of \
 completed tickets is being migrated from {freeze.begins_at:%A, %-d %B %Y, %H:%M} to \
 {freeze.ends_at:%A, %-d %B %Y, %H:%M} UTC; do not resolve or close any ticket during that time. Due dates are binding. \
-Leave everything else unchanged. Finish once that time has passed and nothing in the queue is left to do."""
+Leave everything else unchanged. Finish once no further tickets are handed over and nothing in the queue is left to \
+do."""
 
 FREEZE_WORKING_DAYS = 5
 """Working days after the last handover during which no ticket may be resolved."""
+
+LEAST_DUE_WORKING_DAYS = 8
+"""Least number of working days until a case is due: handovers take up to two, and then comes the freeze."""
 
 LATER_SHARE = 0.5
 """Share of the tickets that are handed over later."""
@@ -95,7 +99,11 @@ def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | No
 
 def eligible_scenarios(scenarios: Mapping[str, Scenario]) -> dict[str, _AnyScenario]:
     """Return the scenarios that can be cases of a shift, by name."""
-    return {name: one for name, one in scenarios.items() if isinstance(one, DeclaredScenario) and one.fits_shifts}
+    return {
+        name: one
+        for name, one in scenarios.items()
+        if isinstance(one, DeclaredScenario) and one.fits_shifts and one.due_in[0] >= LEAST_DUE_WORKING_DAYS
+    }
 
 
 def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
@@ -299,10 +307,12 @@ class _Cases:
         None has the tags of a scenario: such a ticket would be work that no policy settles.
         """
         world = self._world
+        own_team = world.staff.person(world.agent_id).team_id
         others = [
             one
             for one in world.ticketdesk.tickets
             if one.status in ("open", "in_progress")
+            and one.team_id != own_team
             and text_of(one) not in world.kept_rows
             and frozenset(one.tags) not in _builtin_tags()
         ]
