@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import copy
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from companyos.policies import Call, TaskView
+from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.shifts import (
@@ -189,6 +190,91 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
     (kept_by,) = {one["author_id"] for one in comments if re.search("keep|stays with us|itself|ourselves", one["body"])}
     teams = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
     assert teams[kept_by] == _tickets(instance)[other]["team_id"]
+
+
+class FreezesEntryTickets(ShiftPlayer):
+    def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
+        return super().must_wait(key, arguments) and arguments["key"] == key
+
+
+def test_the_freeze_holds_for_every_ticket_that_a_case_completes(play_all: PlayAll) -> None:
+    name = "shift-expense_report-quarter_close"
+    (kept,) = play_all([EpisodeSpec(scenario=name, player=shift_player(FreezesEntryTickets), seed=0, chaos=1)])
+    ((mismatch, check),) = ((one.mismatch, one.id) for one in _verdict(kept).checks if not one.passed)
+    key, _, broken = check.partition(":")
+    assert broken == "freeze_kept"
+    assert mismatch is not None
+    assert mismatch.entity != f"ticketdesk.tickets[{key}]"
+
+
+def test_work_on_a_ticket_before_its_handover_fails_its_case(play_all: PlayAll) -> None:
+    instance = _plan(PAIR)
+    (late,) = set(instance.rubric.cases) - _queue(instance)
+
+    async def is_early(task: TaskView, call: Call) -> None:
+        await call("ticketdesk_update_ticket", {"key": late, "priority": "low"})
+        await fair_player(PAIR)(task, call)
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=is_early, seed=0, chaos=0)])
+    assert [one.id for one in _verdict(kept).checks if not one.passed] == [f"{late}:handover_awaited"]
+
+
+def _with_duplicate(play_all: PlayAll, **changes: str) -> Verdict:
+    """Play the shift of the fixture with a change of its duplicate once that is handed over."""
+    instance = _plan(DAY, 1, 1)
+    queue, events = set(instance.rubric.cases), instance.documents["ticketdesk"]["scheduled_events"]
+    (duplicate,) = {one["data"]["ticket_key"] for one in events if one["kind"] == "change"} - queue
+
+    class TouchesDuplicate(ShiftPlayer):
+        async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
+            if arguments.get("key") == duplicate and arguments.get("to") == "cancelled":
+                if "reason_code" in changes:
+                    return await super().step(tool, {**arguments, **changes})
+                await super().step("ticketdesk_update_ticket", {"key": duplicate, **changes})
+            return await super().step(tool, arguments)
+
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(TouchesDuplicate), seed=1, chaos=1)])
+    return _verdict(kept)
+
+
+def test_a_duplicate_may_get_a_priority_before_it_is_cancelled(play_all: PlayAll) -> None:
+    assert _with_duplicate(play_all, priority="low").success
+
+
+def test_a_duplicate_that_is_cancelled_for_another_reason_is_damage(play_all: PlayAll) -> None:
+    verdict = _with_duplicate(play_all, reason_code="withdrawn")
+    assert [one.id.partition(":")[2] for one in verdict.checks if not one.passed] == ["duplicate_cancelled"]
+    assert len(verdict.damage) == 1
+
+
+def test_a_comment_on_a_ticket_that_its_team_keeps_changes_nothing(play_all: PlayAll) -> None:
+    instance = _plan(PAIR)
+    (other,) = _queue(instance) - set(instance.rubric.cases)
+
+    async def comments(task: TaskView, call: Call) -> None:
+        await call("ticketdesk_add_comment", {"key": other, "body": "Understood, this stays with you."})
+        await fair_player(PAIR)(task, call)
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=comments, seed=0, chaos=0)])
+    assert kept.result.success
+
+
+def test_guesses_count_case_by_case(play_all: PlayAll) -> None:
+    name = "shift-customer_refund-expense_report-hiring_approval"
+
+    async def guesses(task: TaskView, call: Call) -> None:
+        async def guess_first(tool: str, arguments: dict[str, Any], /) -> StepView:
+            if tool == "approvalflow_submit_approval":
+                key = f"{arguments['idempotency_key']}-guess"
+                await call(tool, {**arguments, "approver_id": task.acting_as, "idempotency_key": key})
+            return await call(tool, arguments)
+
+        await fair_player(name)(task, guess_first)
+
+    (kept,) = play_all([EpisodeSpec(scenario=name, player=guesses, seed=0, chaos=0)])
+    codes = [one.code for one in kept.evidence.refused_calls("approvalflow")]
+    assert len(codes) == 3
+    assert kept.result.success
 
 
 def test_a_shift_of_named_scenarios_has_a_case_of_each() -> None:

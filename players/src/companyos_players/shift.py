@@ -188,7 +188,7 @@ class ShiftPlayer:
                 raise CaseDoneError
             if tool == "wait":
                 return await self.pause(case, arguments["minutes"])
-            if arguments.get("to") in FROZEN and self.freeze[0] - MARGIN < self.now < self.freeze[1]:
+            if self.must_wait(case.key, arguments):
                 await self.pause(case, -(-int((self.freeze[1] - self.now).total_seconds()) // 60))
             if tool in UNCHANGING:
                 return await self._read_once(tool, arguments)
@@ -211,6 +211,10 @@ class ShiftPlayer:
                 raise
         finally:
             case.has_paused.set()
+
+    def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a call for a case has to wait until the freeze ends."""
+        return arguments.get("to") in FROZEN and self.freeze[0] - MARGIN < self.now < self.freeze[1]
 
     async def pause(self, case: _Case, minutes: int) -> StepView:
         """Let other cases act until the case has waited for so long."""

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import rejections_of
-from companyos_gateway.evaluation.change_policy import Allowance, ChangePolicy, added_where, changed_keys
+from companyos_gateway.evaluation.change_policy import (
+    TICKET_COLUMNS,
+    Allowance,
+    ChangePolicy,
+    added_where,
+    changed_keys,
+)
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
+from companyos_gateway.evaluation.row_views import TICKETDESK
 from companyos_gateway.evaluation.rubric import Check, FinishDeclaration, TaskRubric
+from companyos_gateway.evaluation.ticket_goals import TicketLinked
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import Change
+
+FROZEN = frozenset({"resolved", "closed"})
+"""Statuses that no ticket may get during the freeze."""
 
 
 @dataclass(frozen=True)
@@ -26,44 +38,52 @@ class Freeze:
     ends_at: datetime
 
 
-FROZEN = frozenset({"resolved", "closed"})
-"""Statuses that no ticket may get during the freeze."""
+@dataclass(frozen=True, kw_only=True)
+class ShiftCase:
+    """A case of a shift.
 
-DUPLICATE = "duplicate"
-"""The reason code for a ticket about what another ticket is already about."""
+    `duplicate` is a ticket that has to be cancelled as a duplicate of the entry ticket. `handovers` says when tickets
+    of the case are handed over; others are in the queue from the start. `approval_types` are those of the scenario.
+    """
+
+    rubric: TicketRubric
+    approval_types: frozenset[str] = frozenset()
+    duplicate: str | None = None
+    handovers: Mapping[str, datetime] = field(default_factory=dict)
 
 
 def shift_rubric(
-    cases: Mapping[str, TicketRubric], agent_id: str, duplicates: Mapping[str, str], freeze: Freeze
+    cases: Mapping[str, ShiftCase], *, agent_id: str, freeze: Freeze, kept: Collection[str] = ()
 ) -> TaskRubric:
-    """Return the rubric of cases by the key of their entry ticket.
+    """Return the rubric of cases by the key of their entry ticket; teams keep the tickets `kept`.
 
     Checks and milestones are named `<key>:<id>`. A milestone pays its share of the number of cases. What a case allows
-    to change, every case may. A refusal is judged by the reason on the ticket; `finish` only ends the shift. By the
-    key of a case, `duplicates` names the ticket that has to be cancelled as a duplicate of its entry ticket. During
-    the freeze no entry ticket may be resolved or closed.
+    to change, every case may. A refusal is judged by the reason on the ticket; `finish` only ends the shift.
     """
-    allowances = [allowance for one in cases.values() for allowance in one.allowances]
-    change_policy = ChangePolicy([*allowances, *_cancellation_allowances(duplicates.values())])
+    rubrics = [one.rubric for one in cases.values()]
+    duplicates = {one.duplicate: key for key, one in cases.items() if one.duplicate is not None}
+    own_types = frozenset[str]().union(*(one.approval_types for one in cases.values()))
+    allowances = [allowance for one in rubrics for allowance in one.allowances]
+    allowances += [Allowance(TICKETDESK, "comments", added_where("ticket_key", kept))]
+    change_policy = ChangePolicy([*allowances, *_duplicate_allowances(duplicates)])
 
     def is_valid_request(evidence: Evidence, request: row_views.RequestView) -> bool:
-        return any(one.is_valid_request(evidence, request) for one in cases.values())
+        return any(one.is_valid_request(evidence, request) for one in rubrics)
 
     def damage(evidence: Evidence) -> list[str]:
         return [
             *change_policy.damage(evidence),
-            *(path for one in cases.values() for path in one.task_damage(evidence)),
+            *(path for one in rubrics for path in one.task_damage(evidence)),
+            *(row_path(TICKETDESK, "tickets", one) for one, key in duplicates.items() if _is_lost(evidence, one, key)),
         ]
 
     return TaskRubric(
         checks=[
-            *(check for key, one in cases.items() for check in _case_checks(key, one)),
-            *(_duplicate_check(key, duplicate) for key, duplicate in duplicates.items()),
-            *(_freeze_check(key, freeze) for key in cases),
+            *(check for key, one in cases.items() for check in _case_checks(key, one, agent_id, freeze)),
             change_policy.check(),
-            guessing_check(agent_id, is_valid_request),
+            guessing_check(agent_id, is_valid_request, concerns=lambda type_key: type_key not in own_types),
         ],
-        milestones=[each for key, one in cases.items() for each in _case_milestones(key, one, len(cases))],
+        milestones=[each for key, one in cases.items() for each in _case_milestones(key, one.rubric, len(cases))],
         declaration=_accept,
         damage=damage,
         rejections=rejections_of(agent_id),
@@ -72,42 +92,92 @@ def shift_rubric(
     )
 
 
-def _case_checks(key: str, rubric: TicketRubric) -> Iterable[Check]:
-    checks = list(rubric.case_checks())
+def _case_checks(key: str, case: ShiftCase, agent_id: str, freeze: Freeze) -> Iterable[Check]:
+    checks = list(case.rubric.case_checks())
     names = {check.id for check in checks}
     for check in checks:
         causes = tuple(f"{key}:{one}" for one in check.caused_by if one in names)
         yield replace(check, id=f"{key}:{check.id}", caused_by=causes)
-
-
-def _duplicate_check(key: str, duplicate: str) -> Check:
-    expected = {"status": "cancelled", "reason_code": DUPLICATE, "reason_ref": key}
-    return Check(
-        f"{key}:duplicate_cancelled",
-        False,
-        lambda evidence: find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", duplicate, expected),
+    if case.duplicate is not None:
+        yield _duplicate_check(key, case.duplicate)
+    if case.handovers:
+        yield _handover_check(key, case.handovers)
+    yield _freeze_check(key, case, freeze)
+    yield guessing_check(
+        agent_id,
+        case.rubric.is_valid_request,
+        f"{key}:not_guessed",
+        concerns=case.approval_types.__contains__,
     )
 
 
-def _freeze_check(key: str, freeze: Freeze) -> Check:
+def _duplicate_check(key: str, duplicate: str) -> Check:
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
-        for change in evidence.row_changes(row_views.TICKETDESK, "tickets", key):
-            status = (change.after or {}).get("status")
-            is_frozen = freeze.begins_at <= change.at < freeze.ends_at
-            if is_frozen and status in FROZEN and change.actor is Actor.AGENT and is_touched(change, ["status"]):
+        return find_row_mismatch(evidence, TICKETDESK, "tickets", duplicate, _cancelled_for(key))
+
+    return Check(f"{key}:duplicate_cancelled", False, find_mismatch)
+
+
+def _cancelled_for(key: str) -> dict[str, str]:
+    return {"status": "cancelled", "reason_code": "duplicate", "reason_ref": key}
+
+
+def _is_lost(evidence: Evidence, duplicate: str, key: str) -> bool:
+    """Return whether a duplicate was brought to a wrong end for good."""
+    row = evidence.row(TICKETDESK, "tickets", duplicate)
+    is_final = row is not None and row["status"] in row_views.FINAL_TICKET_STATUSES
+    return is_final and find_row_mismatch(evidence, TICKETDESK, "tickets", duplicate, _cancelled_for(key)) is not None
+
+
+def _duplicate_allowances(duplicates: Mapping[str, str]) -> Iterable[Allowance]:
+    """Return what may change on duplicates: they may be triaged, commented on and linked before they are cancelled."""
+    yield Allowance(TICKETDESK, "tickets", changed_keys(duplicates), TICKET_COLUMNS)
+    for table in ("transitions", "comments"):
+        yield Allowance(TICKETDESK, table, added_where("ticket_key", duplicates))
+    for duplicate, key in duplicates.items():
+        yield from TicketLinked("duplicates", duplicate, key).allowances()
+
+
+def _handover_check(key: str, handovers: Mapping[str, datetime]) -> Check:
+    def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        for ticket_key, at in handovers.items():
+            for change in _agent_changes(evidence, ticket_key):
+                if change.at < at:
+                    row = row_path(TICKETDESK, "tickets", ticket_key)
+                    found = f"changed at {change.at.isoformat()}"
+                    return Mismatch(row, f"unchanged until {at.isoformat()}, its handover", found, change.step)
+        return None
+
+    return Check(f"{key}:handover_awaited", True, find_mismatch)
+
+
+def _freeze_check(key: str, case: ShiftCase, freeze: Freeze) -> Check:
+    """Return the check that the tickets of the case were neither resolved nor closed during the freeze."""
+    own = {key, case.duplicate}
+
+    def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        for ticket_key in evidence.changed_keys(TICKETDESK, "tickets"):
+            change = next((one for one in _agent_changes(evidence, ticket_key) if _is_frozen(one, freeze)), None)
+            row_key = (TICKETDESK, "tickets", ticket_key)
+            if change and (ticket_key in own or case.rubric.change_policy.has_allowed(evidence, row_key)):
+                status = (change.after or {})["status"]
                 expected = f"neither resolved nor closed before {freeze.ends_at.isoformat()}"
-                row = row_path(row_views.TICKETDESK, "tickets", key)
-                return Mismatch(row, expected, f"status: {status} at {change.at.isoformat()}", change.step)
+                return Mismatch(
+                    row_path(*row_key), expected, f"status: {status} at {change.at.isoformat()}", change.step
+                )
         return None
 
     return Check(f"{key}:freeze_kept", True, find_mismatch)
 
 
-def _cancellation_allowances(keys: Collection[str]) -> Iterable[Allowance]:
-    columns = frozenset({"status", "reason_code", "reason_ref"})
-    yield Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), columns)
-    for table, column in (("transitions", "ticket_key"), ("comments", "ticket_key"), ("links", "from_key")):
-        yield Allowance(row_views.TICKETDESK, table, added_where(column, keys))
+def _agent_changes(evidence: Evidence, ticket_key: str) -> Iterable[Change]:
+    changes = evidence.row_changes(TICKETDESK, "tickets", ticket_key)
+    return (change for change in changes if change.actor is Actor.AGENT)
+
+
+def _is_frozen(change: Change, freeze: Freeze) -> bool:
+    is_completed = (change.after or {}).get("status") in FROZEN and is_touched(change, ["status"])
+    return is_completed and freeze.begins_at <= change.at < freeze.ends_at
 
 
 def _case_milestones(key: str, rubric: TicketRubric, count: int) -> Iterable[Milestone]:
