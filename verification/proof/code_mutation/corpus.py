@@ -23,12 +23,13 @@ from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
+from verification.proof.code_mutation.shift_variants import SHIFT_VARIANTS
 from verification.proof.code_mutation.targeted_variants import targeted_variants
 from verification.proof.code_mutation.variants import pointed_variants, variants
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.invalid_mutations import invalid_mutations
-from verification.proof.final_states.mutations import APPROVALFLOW, Mutation, OracleRun
+from verification.proof.final_states.mutations import Mutation, OracleRun
 from verification.proof.final_states.valid_mutations import valid_mutations
 from verification.proof.players.oracles import (
     FAIR,
@@ -51,7 +52,7 @@ _CUTS = 6
 """Number of prefixes judged of each episode, which show milestone payments, each with two declarations."""
 
 SHIFTS = (
-    "shift-access_request-handbook_update",
+    "shift-access_request-quarter_close",
     "shift-budget_transfer-expense_report-purchase_order-vendor_onboarding",
 )
 """Shifts whose final states are judged, besides those of all scenarios."""
@@ -125,18 +126,8 @@ async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
         )
         mutations = list(variants(oracle_run))
         drawn = Stream("proof", "variants", name, 0).sample(mutations, min(_MANY_CASES, len(mutations)))
-        tasks.append(_corpus_task(name, oracle_run, [*drawn, _take_requests_back]))
+        tasks.append(_corpus_task(name, oracle_run, [*drawn, *SHIFT_VARIANTS]))
     return tasks
-
-
-def _take_requests_back(final_state: FinalState) -> None:
-    """End all requests as withdrawn by the agent, before anybody acted on them."""
-    changes = final_state.changes[APPROVALFLOW]
-    made = [one for one in changes if one["table"] == "requests" and one["before"] is None]
-    keys = {one["key"] for one in made}
-    taken_back = [{**one, "before": one["after"], "after": {**one["after"], "status": "withdrawn"}} for one in made]
-    others = [one for one in changes if one["table"] != "requests" or one["key"] not in keys]
-    final_state.changes[APPROVALFLOW] = [*others, *made, *taken_back]
 
 
 def random_traces() -> tuple[Any, ...]:

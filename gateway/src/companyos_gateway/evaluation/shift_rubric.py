@@ -67,9 +67,6 @@ def shift_rubric(
     allowances += [Allowance(TICKETDESK, "comments", added_where("ticket_key", kept))]
     change_policy = ChangePolicy([*allowances, *_duplicate_allowances(duplicates)])
 
-    def is_valid_request(evidence: Evidence, request: row_views.RequestView) -> bool:
-        return any(one.is_valid_request(evidence, request) for one in rubrics)
-
     def damage(evidence: Evidence) -> list[str]:
         return [
             *change_policy.damage(evidence),
@@ -81,7 +78,7 @@ def shift_rubric(
         checks=[
             *(check for key, one in cases.items() for check in _case_checks(key, one, agent_id, freeze)),
             change_policy.check(),
-            guessing_check(agent_id, is_valid_request, concerns=lambda type_key: type_key not in own_types),
+            guessing_check(agent_id, _is_never_valid, concerns=lambda type_key: type_key not in own_types),
         ],
         milestones=[each for key, one in cases.items() for each in _case_milestones(key, one.rubric, len(cases))],
         declaration=_accept,
@@ -178,6 +175,11 @@ def _agent_changes(evidence: Evidence, ticket_key: str) -> Iterable[Change]:
 def _is_frozen(change: Change, freeze: Freeze) -> bool:
     is_completed = (change.after or {}).get("status") in FROZEN and is_touched(change, ["status"])
     return is_completed and freeze.begins_at <= change.at < freeze.ends_at
+
+
+def _is_never_valid(_evidence: Evidence, _request: row_views.RequestView) -> bool:
+    """Say of a request whose type belongs to no case that no case needs it."""
+    return False
 
 
 def _case_milestones(key: str, rubric: TicketRubric, count: int) -> Iterable[Milestone]:
