@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.engine.engine import EpisodeEngine
-from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, Standing, TaskRubric, Verdict
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_players.task_agnostic import TASK_AGNOSTIC
 from companyos_shared.streams import digest
@@ -135,8 +135,12 @@ class _CanaryRubric(TaskRubric):
             CheckResult(f"{one.id}_{words['check']}", one.mismatch and replace(one.mismatch, found=words["finding"]))
             for one in verdict.checks
         )
-        return replace(verdict, checks=checks, damage=tuple(f"{one}{words['damage']}" for one in verdict.damage))
+        return replace(verdict, checks=checks, damage=self._named(verdict.damage))
 
-    def potential(self, evidence: Evidence) -> float:
-        """Return the points of the reached milestones."""
-        return self._rubric.potential(evidence)
+    def standing(self, evidence: Evidence) -> Standing:
+        """Return where the episode stands, with canaries in the names of what is damaged."""
+        standing = self._rubric.standing(evidence)
+        return replace(standing, damage=self._named(standing.damage))
+
+    def _named(self, damage: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"{one}{self._words['damage']}" for one in damage)
