@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from companyos.contract import Outcome
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import Instance, catalogue
@@ -100,6 +101,26 @@ def test_a_case_that_is_left_alone_fails_alone(play_all: PlayAll) -> None:
     solved = next(key for key, is_solved in verdict.cases.items() if is_solved)
     assert all(one.passed for one in verdict.checks if one.id.startswith(f"{solved}:"))
     assert 0 < kept.result.return_ < 10, "half of the reward for success, less half of the cost of a failure"
+
+
+def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(play_all: PlayAll) -> None:
+    players: dict[str, Player] = {
+        "expense_report": _does_nothing,
+        "vendor_onboarding": fair_player("vendor_onboarding"),
+    }
+
+    async def never_finishes(task: TaskView, call: Call) -> None:
+        async def call_on(tool: str, arguments: dict[str, Any], /) -> StepView:
+            while tool == "finish":
+                await call("ticketdesk_list_tickets", {})
+            return await call(tool, arguments)
+
+        await ShiftPlayer(task, call_on, players.__getitem__).work()
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=never_finishes, seed=0, chaos=0)])
+    assert kept.result.outcome is Outcome.OUT_OF_STEPS
+    assert _verdict(kept).solved_share == 0.5
+    assert kept.result.return_ < -5, "the cost of a failure, and no share of the reward"
 
 
 def test_a_change_that_no_case_allows_forfeits_the_solved_cases(play_all: PlayAll) -> None:
