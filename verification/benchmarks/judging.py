@@ -37,7 +37,7 @@ async def measure_judging(measurements: Measurements) -> None:
 
 
 async def _judge_seconds(engine: EpisodeEngine, scenario: str) -> dict[str, list[float]]:
-    """Return how long each call after STEPS steps took that judges where the episode stands, and that its verdict."""
+    """Return the durations of calls after STEPS steps, in seconds: `standing` after each step, `judge` at the end."""
     seconds: dict[str, list[float]] = {"standing": [], "judge": []}
 
     def timed(method: str) -> Callable[..., Any]:
