@@ -93,10 +93,8 @@ def priority_limits(
     return {f"{name}_from{unit}": limit for name, limit in zip(PRIORITIES[1:], limits, strict=True)}
 
 
-RATE_STEP, RATE_FURTHER, RATE_ROOM = 2, 4, (14, 16)
-"""In percent: the step of limits above a threshold; how far above a rate another version's threshold lies, and its
-limits above that.
-"""
+RATE_STEP, RATE_ROOM = 2, (14, 16)
+"""In percent: the step of limits above a threshold, and how far they lie above another version's threshold."""
 
 
 def rate_figures(
@@ -104,13 +102,14 @@ def rate_figures(
 ) -> Figures:
     """Return a threshold in percent, as the figure `name`, and the limits of priorities, which lie above it.
 
-    The rate is on the other side of the threshold in versions that are not in force. A rate below the threshold in
-    force counts as `lowest`.
+    In versions that are not in force the rate reaches the threshold: they accept what has to be refused, and give
+    another priority to what is accepted. A rate below the threshold in force counts as `lowest`.
     """
     counted = max(rate, lowest)
     if not in_force:
-        threshold = stream.integer(*((1, rate) if rate < threshold else (rate + 1, rate + RATE_FURTHER)))
-        counted = threshold + stream.integer(*RATE_ROOM)
+        room, is_refused = stream.integer(*RATE_ROOM), rate < threshold
+        threshold = stream.integer(1, rate) if is_refused else max(1, rate - room)
+        counted = threshold + room if is_refused else rate
     above = priority_limits(stream, counted - threshold, level, step=RATE_STEP, unit="_percent")
     return {**{limit: threshold + one for limit, one in above.items()}, name: threshold}
 

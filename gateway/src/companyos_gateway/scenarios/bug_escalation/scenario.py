@@ -108,7 +108,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         return [title.format(symptom=symptom) for title in words["titles"] for symptom in symptoms]
 
     def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and of escalation; the rate is on the other side of another version's limit."""
+        """Draw the limits of priorities and of escalation; another version decides otherwise about one of them."""
         name, limit, rate = "escalate_from_percent", facts.limit, facts.rate
         return kit.rate_figures(stream, name, limit, rate, priority, lowest=LOWEST_ESCALATED, in_force=in_force)
 

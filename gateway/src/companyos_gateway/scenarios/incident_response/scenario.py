@@ -72,7 +72,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         return {self.precise_citation: citations_of(self.texts(), facts.outage)}
 
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities; another version has its threshold on the other side of the error rate."""
+        """Draw the limits of priorities and the threshold; another version decides otherwise about one of them."""
         name, threshold, rate = "incident_from_percent", facts.outage.threshold, facts.outage.rate
         return kit.rate_figures(stream, name, threshold, rate, priority, lowest=LOWEST_RATE, in_force=in_force)
 
