@@ -5,7 +5,7 @@ from __future__ import annotations
 from companyos_gateway.scenarios import catalogue
 
 SEEDS, LEVEL = range(40), 3
-LIMITS = ("escalate_from_percent", "medium_from_percent", "high_from_percent", "critical_from_percent")
+LIMITS = ("escalate_from_errors", "medium_from_errors", "high_from_errors", "critical_from_errors")
 
 
 def test_the_limits_of_priorities_lie_between_that_of_escalations_and_all_requests() -> None:

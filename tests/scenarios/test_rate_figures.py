@@ -11,11 +11,11 @@ LOWEST, THRESHOLD = 22, 7
 
 
 def _figures(stream: Stream, rate: int, level: str, *, in_force: bool) -> dict[str, int]:
-    return dict(rate_figures(stream, "from_percent", THRESHOLD, rate, level, lowest=LOWEST, in_force=in_force))  # type: ignore[arg-type]
+    return dict(rate_figures(stream, "from_errors", THRESHOLD, rate, level, lowest=LOWEST, in_force=in_force))  # type: ignore[arg-type]
 
 
 def _priority(figures: dict[str, int], rate: int) -> str:
-    return PRIORITIES[sum(figures[f"{name}_from_percent"] <= rate for name in PRIORITIES[1:])]
+    return PRIORITIES[sum(figures[f"{name}_from_errors"] <= rate for name in PRIORITIES[1:])]
 
 
 @pytest.mark.parametrize("level", PRIORITIES)
@@ -27,12 +27,12 @@ def test_another_version_gives_an_accepted_rate_another_priority(level: str, rat
         assert _priority(_figures(stream.child("now"), rate, level, in_force=True), rate) == level
         figures = _figures(stream.child("then"), rate, other, in_force=False)
         assert _priority(figures, rate) == other != level
-        assert figures["from_percent"] <= rate
+        assert figures["from_errors"] <= rate
 
 
 @pytest.mark.parametrize("rate", range(1, THRESHOLD))
 def test_another_version_accepts_a_rate_that_has_to_be_refused(rate: int) -> None:
     for seed in range(20):
         stream = Stream("rates", seed, rate)
-        assert _figures(stream, rate, "low", in_force=True)["from_percent"] == THRESHOLD > rate
-        assert _figures(stream, rate, "high", in_force=False)["from_percent"] <= rate
+        assert _figures(stream, rate, "low", in_force=True)["from_errors"] == THRESHOLD > rate
+        assert _figures(stream, rate, "high", in_force=False)["from_errors"] <= rate

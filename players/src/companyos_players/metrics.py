@@ -12,7 +12,7 @@ from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefu
 Json = dict[str, Any]
 
 REFRESH_WAIT_MINUTES = 95
-FINER_UNITS = {"hours": 24, "per mille": 10}
+FINER_UNITS = {"hours": 24, "per mille": 10, "errors per 10,000 requests": 10}
 """Number of finer units in a usual unit; any unit for tenths has 10."""
 
 
@@ -64,7 +64,7 @@ class MetricSkill:
         return MetricReading(chosen["metric_id"], self.in_usual_unit(chosen), as_of, chosen["is_stale"], self.authority)
 
     def in_usual_unit(self, reading: Json) -> float:
-        """Return the value in the unit of requests and policies: days, percent, whole points."""
+        """Return the value in the unit of requests and policies: days, percent, whole points, errors per 1,000."""
         return float(reading["value"]) / per_unit(str(reading["unit"]))
 
 

@@ -72,6 +72,7 @@ from companyos_gateway.scenarios.blocks.documents import (
 )
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.metrics import (
+    ERROR_UNIT,
     PIPELINE_ERRORS,
     LookalikeMetric,
     MetricPlan,
@@ -188,6 +189,7 @@ __all__ = [
     "COMMON_TOOLS",
     "CURRENCY",
     "DECISION_KINDS",
+    "ERROR_UNIT",
     "EXECUTIVE",
     "EXPIRES_AFTER_MINUTES",
     "FINANCE",

@@ -50,12 +50,13 @@ class BugEscalationWorker(Worker):
     async def answer(self, question: str) -> str:
         """Name the source of the rate or the policy's bar."""
         if "source" not in question:
-            return f"The policy escalates from {self.policy['parameters']['escalate_from_percent']} percent."
+            limit = self.policy["parameters"]["escalate_from_errors"]
+            return f"The policy escalates from {limit} errors per 1,000 requests."
         return f"The rate comes from the source {self.rate.source_id}."
 
     async def objection(self) -> Objection | None:
         """Object to a rate below the policy's threshold."""
-        if self.rate.value >= self.policy["parameters"]["escalate_from_percent"]:
+        if self.rate.value >= self.policy["parameters"]["escalate_from_errors"]:
             return None
         return Objection("requirement_not_met", self.policy["policy_id"], "The error rate does not carry it.")
 

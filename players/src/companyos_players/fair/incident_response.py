@@ -103,7 +103,7 @@ class IncidentResponseWorker(Worker):
 
     async def objection(self) -> Objection | None:
         """Object where there is no incident, the outage is announced, or work is in progress."""
-        if self.rate.value < self.policy["parameters"]["incident_from_percent"]:
+        if self.rate.value < self.policy["parameters"]["incident_from_errors"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "The rate does not carry it.")
         for known in await self.reports("in_progress"):
             return Objection("duplicate", known.key, "Somebody works on it already.")

@@ -33,7 +33,14 @@ DEFAULT_AUTHORITY_SHARE = 0.6
 """How often the usual source of a key is its authority."""
 
 
-FINER_UNITS = {"days": ("hours", 24), "percent": ("per mille", 10)}
+ERROR_UNIT = "errors per 1,000 requests"
+"""The unit of error rates."""
+
+FINER_UNITS = {
+    "days": ("hours", 24),
+    "percent": ("per mille", 10),
+    ERROR_UNIT: ("errors per 10,000 requests", 10),
+}
 """Units that a source may deliver in instead, and how many of them make one."""
 
 TENTHS = 10

@@ -94,13 +94,13 @@ def priority_limits(
 
 
 RATE_STEP, RATE_ROOM = 2, (14, 16)
-"""In percent: the step of limits above a threshold, and how far they lie above another version's threshold."""
+"""The step of limits above a threshold, and how far they lie above another version's, in errors per 1,000 requests."""
 
 
 def rate_figures(
     stream: Stream, name: str, threshold: int, rate: int, level: Priority, *, lowest: int, in_force: bool
 ) -> Figures:
-    """Return a threshold in percent, as the figure `name`, and the limits of priorities, which lie above it.
+    """Return a threshold in errors per 1,000 requests, the figure `name`, and the limits of priorities above it.
 
     In versions that are not in force the rate reaches the threshold: they accept what has to be refused, and give
     another priority to what is accepted. A rate below the threshold in force counts as `lowest`.
@@ -110,7 +110,7 @@ def rate_figures(
         room, is_refused = stream.integer(*RATE_ROOM), rate < threshold
         threshold = stream.integer(1, rate) if is_refused else max(1, rate - room)
         counted = threshold + room if is_refused else rate
-    above = priority_limits(stream, counted - threshold, level, step=RATE_STEP, unit="_percent")
+    above = priority_limits(stream, counted - threshold, level, step=RATE_STEP, unit="_errors")
     return {**{limit: threshold + one for limit, one in above.items()}, name: threshold}
 
 

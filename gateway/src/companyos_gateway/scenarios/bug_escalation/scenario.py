@@ -10,10 +10,10 @@ from companyos_gateway.scenarios import kit
 
 TYPE_KEY, METRIC_KEY, REASON_CODE = "bug_escalation", "error_rate", "requirement_not_met"
 LIMITS = (5, 8)
-"""Range of the error rate in percent from which on the policy escalates."""
+"""Range of the error rate, in errors per 1,000 requests, from which on the policy escalates."""
 
 LOWEST_ESCALATED, HIGHEST_RATE = 22, 32
-"""Range of error rates in percent that are escalated; the limits of priorities lie between the policy's and 100."""
+"""Range of error rates that are escalated; the limits of priorities lie above the policy's."""
 
 SLA_MINUTES = (360, 480, 720)
 """How old the authority's values may be: hours, so that a person can decide meanwhile."""
@@ -94,7 +94,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         assert facts.metric is not None
         source_id = facts.metric.source_id
         source_name = next(source.name for source in build.world.datahub.sources if source.id == source_id)
-        return {"source_id": source_id, "source_name": source_name, "escalate_from_percent": facts.limit}
+        return {"source_id": source_id, "source_name": source_name, "escalate_from_errors": facts.limit}
 
     def citations(self, facts: Failure) -> Mapping[str, list[str]]:
         """Return the ways of naming one service, or those of naming two."""
@@ -109,7 +109,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
 
     def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and of escalation; another version decides otherwise about one of them."""
-        name, limit, rate = "escalate_from_percent", facts.limit, facts.rate
+        name, limit, rate = "escalate_from_errors", facts.limit, facts.rate
         return kit.rate_figures(stream, name, limit, rate, priority, lowest=LOWEST_ESCALATED, in_force=in_force)
 
     def policy_body(self, facts: Failure, figures: kit.Figures) -> str:
@@ -156,7 +156,7 @@ def _rate_plan(facts: Failure, sources: kit.MetricSources) -> kit.MetricPlan:
         key=METRIC_KEY,
         subject=facts.service,
         title=f"Error rate of {facts.service}",
-        unit="percent",
+        unit=kit.ERROR_UNIT,
         sources=sources,
         value=rate,
         draw_stale_value=lambda own: kit.draw_other_value(own, rate, *stale),

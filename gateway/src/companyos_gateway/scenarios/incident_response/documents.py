@@ -13,7 +13,7 @@ from companyos_gateway.scenarios import kit
 TEAM, TAGS, METRIC_KEY = "platform", ("incident", "production"), "error_rate"
 THRESHOLDS = (5, 8)
 LOWEST_RATE, HIGHEST_RATE = 20, 40
-"""Range of error rates in percent of incidents; the limits of priorities lie between the policy's and 100."""
+"""Range of error rates of incidents, in errors per 1,000 requests; the limits of priorities lie above the policy's."""
 
 SLA_MINUTES = (360, 480, 720)
 """Maximum ages of an error rate: hours, so that a person can decide meanwhile."""
@@ -160,7 +160,7 @@ def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
         key=METRIC_KEY,
         subject=outage.service,
         title=f"Error rate of {outage.service}",
-        unit="percent",
+        unit=kit.ERROR_UNIT,
         sources=sources,
         value=outage.rate,
         draw_stale_value=lambda own: kit.draw_other_value(own, outage.rate, *stale),

@@ -73,7 +73,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and the threshold; another version decides otherwise about one of them."""
-        name, threshold, rate = "incident_from_percent", facts.outage.threshold, facts.outage.rate
+        name, threshold, rate = "incident_from_errors", facts.outage.threshold, facts.outage.rate
         return kit.rate_figures(stream, name, threshold, rate, priority, lowest=LOWEST_RATE, in_force=in_force)
 
     def policy_body(self, facts: Incident, figures: kit.Figures) -> str:
@@ -88,7 +88,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
     def solution(self, facts: Incident, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Merge the reports, link the cause, get the approval and have the change rolled back; or refuse."""
-        outage, rate, threshold = facts.outage, facts.rate, policy.parameters["incident_from_percent"]
+        outage, rate, threshold = facts.outage, facts.rate, policy.parameters["incident_from_errors"]
         fields = kit.request_fields(
             service=outage.service,
             cause_key=facts.cause_key,

@@ -64,7 +64,7 @@ SPEND = kit.MetricTopic(
     "spend_to_date", "Spend with {} this year", "EUR", ("delivery_score", "risk_index"), 2_000, 400_000
 )
 DELIVERY = kit.MetricTopic("delivery_score", "Delivery score of {}", "percent", ("risk_index", "spend_to_date"), 30, 95)
-ERRORS = kit.MetricTopic("error_rate", "Error rate of {}", "percent", ("risk_index", "delivery_score"), 2, 40)
+UPTIME = kit.MetricTopic("uptime", "Uptime of {} this month", "percent", ("risk_index", "delivery_score"), 88, 97)
 """The topic about services; the others are about vendors."""
 
 
@@ -117,14 +117,14 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         """Add the metrics, and draw the questions about them."""
         stream, words, has_lookalike = build.stream, self.texts(), kit.Kind.SIMILAR_NAMES in build.kinds
         ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
-        topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, *([] if has_lookalike else [ERRORS])]
+        topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, *([] if has_lookalike else [UPTIME])]
         topic, (count, keys) = stream.choice(topics), CONTENTS[variant]
         subjects, lookalike = _draw_subjects(build, topic, count)
         metrics = _add_metrics(build.child("metrics"), topic, subjects, lookalike, ground)
         first, first_ids = metrics[0], (metrics[0].metric_id, *metrics[0].other_metric_ids)
         limit = int(stream.choice(sorted(one.value for one in metrics)[:-1] or [0])) + stream.integer(0, 1)
         before, day = _add_past(build.child("past"), first, topic) if "before" in keys else (0.0, "")
-        named, shown = NAMED_BY[topic is ERRORS], f"EUR {limit:,}" if topic is SPEND else f"{limit} percent"
+        named, shown = NAMED_BY[topic is UPTIME], f"EUR {limit:,}" if topic is SPEND else f"{limit} percent"
         texts = [stream.choice(words["asked"][key]).format(limit=shown, day=day, named=named) for key in keys]
         names = stream.choice(words["answers"])[: len(keys)]
         about = stream.choice(words["topic"][topic.key])
@@ -209,7 +209,7 @@ def _draw_subjects(
 ) -> tuple[dict[str, str], kit.VendorRow | None]:
     """Draw the subjects, names by id, and a vendor whose name is similar to that of the first one if it strikes."""
     world, stream = build.world, build.stream
-    if topic is ERRORS:
+    if topic is UPTIME:
         measured = {metric.subject for metric in world.datahub.metrics if metric.key == topic.key}
         free = [name for name in kit.pool("data")["slots"]["service"] if name not in measured]
         return {name: name for name in stream.sample(free, count)}, None
@@ -275,12 +275,12 @@ def _add_past(build: kit.BuildContext, metric: kit.MetricSpec, topic: kit.Metric
     known = [row for row in datahub.metric_values if row.metric_id == metric.metric_id]
     if topic is SPEND:  # it never falls
         lowest = int(min(now, *(row.value for row in known)) / metric.per_unit)
-        value, step = stream.integer(lowest // 2, lowest - 1), -1
+        value = stream.integer(lowest // 2, lowest - 1)
     else:
-        value, step = kit.draw_other_value(stream, int(metric.value), topic.low, topic.high), 1
+        value = kit.draw_other_value(stream, int(metric.value), topic.low, topic.high)
     day = min(row.as_of for row in known).date() - timedelta(days=stream.integer(3, 9))
     at = kit.draw_office_time(stream, day)
-    earlier = at - timedelta(days=stream.integer(4, 20)), value + step * stream.integer(1, 9)
+    earlier = at - timedelta(days=stream.integer(4, 20)), value - stream.integer(1, 9)
     for as_of, one in ((at, value), earlier):
         row = kit.MetricValueRow(id="", metric_id=metric.metric_id, value=float(one * metric.per_unit), as_of=as_of)
         datahub.metric_values.append(row)
