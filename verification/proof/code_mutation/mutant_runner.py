@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -127,12 +127,12 @@ class MutantRunner:
         self._expected_traces = expected_traces
         self._killing_cases: dict[str, dict[tuple[CorpusTask, CorpusCase], None]] = {}
 
-    def run_mutant(self, mutant: Mutant) -> Trial:
-        """Replace the module with its mutant and compare all results."""
+    def run_mutant(self, mutant: Mutant, most_cases: int | None = None) -> Trial:
+        """Replace the module with its mutant and compare all results, or those of as many relevant cases."""
         module = import_module(mutant.module)
         try:
             with mutant_in_place(module, apply_mutant(source_of(mutant.module), mutant)):
-                is_killed = self._traces_differ() if mutant.module == REWARD else self._is_killed(mutant)
+                is_killed = self._traces_differ() if mutant.module == REWARD else self._is_killed(mutant, most_cases)
         except Exception:  # noqa: BLE001  # whatever a mutant breaks on, it is told from the original
             is_killed = True
         return Trial(mutant, is_killed)
@@ -141,12 +141,12 @@ class MutantRunner:
         with _time_limit():
             return random_traces() != self._expected_traces
 
-    def _is_killed(self, mutant: Mutant) -> bool:
+    def _is_killed(self, mutant: Mutant, most_cases: int | None) -> bool:
         function = (
             None if mutant.function_line is None else (str(import_module(mutant.module).__file__), mutant.function_line)
         )
         rubrics_now: dict[CorpusTask, TaskRubric] = {}
-        for task, case in self._in_order(mutant, function):
+        for task, case in islice(self._in_order(mutant, function), most_cases):
             with _time_limit():
                 if task not in rubrics_now:
                     rubrics_now[task] = task.build_rubric()

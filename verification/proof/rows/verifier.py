@@ -55,6 +55,9 @@ CODE = "code"
 EXPLAINED = "every surviving code mutant is explained"
 NOT_EXPLAINED = "not explained"
 _MUTANTS_EACH = 30
+_EXPLAINED_CASES = 5_000
+"""Cases that a mutant with an explanation is run against; one that survives would take minutes with all of them."""
+
 _RUNNERS: dict[tuple[tuple[str, ...], int], MutantRunner] = {}
 
 PLAYED = "every alternative solution succeeds"
@@ -198,7 +201,10 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
     runner = await _mutant_runner(engine, scenarios, scope.size.code_seeds)
     part = chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]
-    trials = [await _search_instances(engine, runner.run_mutant(mutant)) for mutant in part]
+    trials = [
+        await _search_instances(engine, runner.run_mutant(one, _EXPLAINED_CASES if survival_reason(one) else None))
+        for one in part
+    ]
     survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
     known = [trial.mutant for trial in trials if survival_reason(trial.mutant) is not None]
     unexpected = [f"{one.place}: explained, but detected" for one in known if one not in _surviving(trials)]
