@@ -12,11 +12,12 @@ import pytest
 
 from companyos.contract import Outcome
 from companyos.policies import Call, StepView, TaskView
-from companyos_gateway.evaluation import Verdict
+from companyos_gateway.chaos import ChaosError
+from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature
 from companyos_gateway.scenarios.shifts import (
     LEAST_DUE_WORKING_DAYS,
-    QUEUE_TAG,
     SIZES,
     Shift,
     ShiftError,
@@ -171,9 +172,9 @@ def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief(
 
 @pytest.fixture(scope="module")
 def lacking(play_all: PlayAll) -> dict[str, RecordedEpisode]:
-    """One shift with a duplicate, played by players that lack one ability each."""
+    """One shift with every feature, played by players that lack one ability each."""
     played = play_all(
-        [EpisodeSpec(scenario=DAY, player=shift_player(one), seed=1, chaos=1) for one in ABLATIONS.values()]
+        [EpisodeSpec(scenario=DAY, player=shift_player(one), seed=5, chaos=1) for one in ABLATIONS.values()]
     )
     return dict(zip(ABLATIONS, played, strict=True))
 
@@ -205,12 +206,86 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
     kept = lacking["cancels tickets that their team keeps"]
     instance, verdict = kept.instance, _verdict(kept)
     (other,) = _queue(instance) - set(instance.rubric.cases)
-    assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
+    failed = [one.id for one in verdict.checks if not one.passed]
+    assert failed == [f"{other}:left_to_its_team", "nothing_else_changed"]
     assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
     comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]
     (kept_by,) = {one["author_id"] for one in comments if re.search("keep|stays with us|itself|ourselves", one["body"])}
     teams = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
     assert teams[kept_by] == _tickets(instance)[other]["team_id"]
+
+
+@pytest.mark.parametrize(
+    ("ability", "feature", "checks"),
+    [
+        ("ignores which ticket comes first", Feature.ORDER, ["predecessor_ended"]),
+        ("reports no approvals", Feature.REPORTED_APPROVAL, ["approval_reported"]),
+        ("assigns anybody", Feature.SOLE_ASSIGNEE, ["assignee_may_work", "resolved_in_order"]),
+    ],
+)
+def test_a_case_whose_comment_is_ignored_fails_alone(
+    lacking: dict[str, RecordedEpisode], ability: str, feature: Feature, checks: list[str]
+) -> None:
+    verdict = _verdict(lacking[ability])
+    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
+    assert [check for _, _, check in failed] == checks
+    assert sum(verdict.cases.values()) == SIZES["day"] - 1
+    assert verdict.features[feature] == (1, 0)
+
+
+@pytest.mark.parametrize("feature", list(Feature))
+def test_a_feature_can_be_switched_off(play_all: PlayAll, feature: Feature) -> None:
+    assert feature in _verdict_of_nothing(DAY, {}).features
+    off = {str(feature): 0.0}
+    assert feature not in _verdict_of_nothing(DAY, off).features
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=fair_player(DAY), seed=5, chaos=1, overrides=off)])
+    assert kept.result.success
+
+
+def _verdict_of_nothing(name: str, overrides: Mapping[str, float]) -> Verdict:
+    shift = find_scenario(catalogue(), name)
+    assert shift is not None
+    return shift.plan(5, 1, overrides).rubric.judge(Evidence.start({}), None)
+
+
+@pytest.mark.parametrize("name", [name for name, one in ABLATIONS.items() if one.lacks])
+def test_an_agent_that_lacks_an_ability_succeeds_where_nothing_asks_for_it(play_all: PlayAll, name: str) -> None:
+    off = {ABLATIONS[name].lacks: 0.0}
+    (kept,) = play_all(
+        [EpisodeSpec(scenario=DAY, player=shift_player(ABLATIONS[name]), seed=5, chaos=1, overrides=off)]
+    )
+    assert kept.result.success
+
+
+def test_a_rate_of_a_feature_lies_between_nothing_and_one() -> None:
+    shift = find_scenario(catalogue(), DAY)
+    assert shift is not None
+    with pytest.raises(ChaosError, match=r"chaos_overrides.freeze: a rate lies in \[0, 1\], not 2"):
+        shift.plan(0, 1, {"freeze": 2})
+
+
+def _report(play_all: PlayAll, body: str) -> Verdict:
+    """Play the shift of the fixture with another text of the comment that reports an approval."""
+
+    class Reports(ShiftPlayer):
+        async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
+            if tool == "ticketdesk_add_comment":
+                (reference,) = re.findall(r"is ([\w-]+)\.", arguments["body"])
+                arguments = {**arguments, "body": body.format(reference)}
+            return await super().step(tool, arguments)
+
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(Reports), seed=5, chaos=1)])
+    return _verdict(kept)
+
+
+def test_an_approval_may_be_reported_in_any_words(play_all: PlayAll) -> None:
+    assert _report(play_all, "Done: {} (approved today), as you asked").success
+
+
+def test_a_list_of_requests_reports_no_approval(play_all: PlayAll) -> None:
+    others = [one["id"] for one in _plan(DAY, 5, 1).documents["approvalflow"]["requests"][:2]]
+    verdict = _report(play_all, f"One of {', '.join(others)} and {{}}.")
+    assert [one.id.partition(":")[2] for one in verdict.checks if not one.passed] == ["approval_reported"]
 
 
 class FreezesEntryTickets(ShiftPlayer):
@@ -357,7 +432,7 @@ def test_a_scenario_whose_tickets_are_due_before_a_freeze_ends_is_no_case() -> N
 @pytest.mark.parametrize("seed", range(3))
 def test_every_case_is_due_after_the_freeze(seed: int) -> None:
     instance = _plan("shift-week", seed, 4)
-    (ends,) = re.findall(r" to \w+, (\d+ \w+ \d{4}, 17:00 UTC); do not resolve", instance.brief)
+    (ends,) = re.findall(r"close any ticket before \w+, (\d+ \w+ \d{4}, 17:00 UTC)", instance.brief)
     due = min(str(_tickets(instance)[key]["due_at"]) for key in instance.rubric.cases)
     assert datetime.strptime(ends, "%d %B %Y, %H:%M %Z").replace(tzinfo=UTC) < datetime.fromisoformat(due)
 

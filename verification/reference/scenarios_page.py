@@ -11,7 +11,8 @@ from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS, MILESTONE_KINDS
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_MIN_LEVEL
-from companyos_gateway.scenarios.shifts import MAX_STEPS, QUEUE_TAG, SIZES, STEP_SHARE, eligible_scenarios
+from companyos_gateway.scenarios.shift_features import QUEUE_TAG
+from companyos_gateway.scenarios.shifts import MAX_STEPS, SIZES, STEP_SHARE, eligible_scenarios
 from companyos_gateway.tasks import COPIES, TaskSet
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
 from verification.reference.texts import PROSE, read_texts

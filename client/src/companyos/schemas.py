@@ -238,6 +238,15 @@ class Scorecard(BaseModel):
         return sum(one.struck for one in faults), sum(one.recovered for one in faults)
 
 
+class FeatureCount(BaseModel):
+    """How many tickets of a shift ask for a feature, and how many of those are solved."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tickets: int = Field(ge=1)
+    solved: int = Field(ge=0)
+
+
 class EpisodeVerdict(BaseModel):
     """Verdict of a rubric: every check, the points of the reached milestones, and damage."""
 
@@ -258,6 +267,12 @@ class EpisodeVerdict(BaseModel):
         None,
         exclude_if=is_none,
         description="Of each case of a shift, by its ticket: whether it is solved. Missing for a single task.",
+    )
+    features: dict[str, FeatureCount] | None = Field(
+        None,
+        exclude_if=is_none,
+        description="Of each feature of a shift: on how many tickets it depends, and how many of them are solved. "
+        "Missing for a single task.",
     )
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_players.player import Player
@@ -46,6 +46,8 @@ SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
 MAX_WAIT_MINUTES = 10_080
 """The most that `wait` accepts."""
 
+ASSIGN = "ticketdesk_assign_ticket"
+
 UNCHANGING = ("approvalflow_list_approval_types", "datahub_get_calendar")
 """Tools that show what does not change during a shift."""
 
@@ -69,15 +71,23 @@ _MOMENT = r"\w+, (\d+ \w+ \d{4}, \d\d:\d\d)"
 FROZEN = frozenset({"resolved", "closed"})
 """Statuses that no ticket gets during the freeze."""
 
-MARGIN = timedelta(minutes=60)
-"""More than a call takes."""
+ENDED = FROZEN | {"cancelled"}
+
+COMES_FIRST = re.compile(r"resolved or cancelled")
+IS_REPORTED = re.compile(r"ID of the approval for")
+"""What teams ask for in a comment that names another ticket: that it comes first, and the ID of its approval."""
+
+TAKES_TICKETS = re.compile(r"tickets? of our team.*\((E-\d+)\)|\((E-\d+)\).*tickets of our team")
+"""How a team says who takes its tickets."""
+
+TICKET_KEY = re.compile(r"\b[A-Z]+-\d+\b")
 
 
 def _moments(brief: str, pattern: str) -> list[datetime]:
-    """Return the moments that a brief names."""
+    """Return the moments that a brief names, none if it does not name them."""
     found = re.search(pattern.format(moment=_MOMENT), brief)
-    assert found is not None, brief
-    return [datetime.strptime(one, "%d %B %Y, %H:%M").replace(tzinfo=UTC) for one in found.groups()]
+    moments = found.groups() if found else ()
+    return [datetime.strptime(one, "%d %B %Y, %H:%M").replace(tzinfo=UTC) for one in moments]
 
 
 def sort_of(ticket: Mapping[str, Any]) -> frozenset[str]:
@@ -103,6 +113,8 @@ class _Case:
         self.key = key
         self.player = player
         self.wakes_at: datetime | None = None
+        self.waits_for: str | None = None
+        """The ticket of a case that has to end first."""
         self.may_act = asyncio.Event()
         self.has_paused = asyncio.Event()
 
@@ -113,14 +125,23 @@ class ShiftPlayer:
     It reads the queue again once no more tickets are handed over.
     """
 
+    lacks: ClassVar[str] = ""
+    """The feature of shifts that a player ignores."""
+
     def __init__(self, task: TaskView, call: Call, find_player: Callable[[str], Player]) -> None:
         self.task = task
         self.find_player = find_player
         self.now = task.now
-        (self.complete_at,) = _moments(task.brief, "tickets until {moment}")
+        self.complete_at = max([self.now, *_moments(task.brief, "tickets until {moment}")])
         """When the queue is complete."""
-        self.freeze = _moments(task.brief, "migrated from {moment} to {moment} UTC")
-        """The time in which no ticket may be completed."""
+        self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket before {moment}")])
+        """Until when no ticket may be completed."""
+        self._known: dict[str, dict[str, Any]] = {}
+        """The tickets of the queue by their keys."""
+        self._done: set[str] = set()
+        """The tickets of the cases that are done."""
+        self._taker_ids: dict[str, str] = {}
+        """Who takes the tickets of a team, by its id."""
         self._call = call
         self._shown: dict[tuple[str, tuple[tuple[str, Any], ...]], StepView] = {}
         self._client = ToolClient(self.step)
@@ -136,26 +157,33 @@ class ShiftPlayer:
 
     async def _work_queue(self, group: asyncio.TaskGroup) -> None:
         open_cases: dict[asyncio.Task[None], _Case] = {}
-        known: dict[str, dict[str, Any]] = {}
         is_complete, must_read = False, True
         while open_cases or not is_complete:
             if must_read:
                 is_complete = self.now >= self.complete_at
-                for case in self._new_cases(await self._new_tickets(known), known):
+                for case in self._new_cases(await self._new_tickets()):
                     open_cases[group.create_task(self._play(case))] = case
             await self._act_once(list(open_cases.values()), None if is_complete else self.complete_at)
+            self._done |= {case.key for task, case in open_cases.items() if task.done()}
             open_cases = {task: case for task, case in open_cases.items() if not task.done()}
             must_read = not is_complete and self.now >= self.complete_at
 
-    async def _new_tickets(self, known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-        """Add the tickets of the queue that were not known, and return them in the order of their due dates."""
-        rows = await self._client.list_all("ticketdesk_list_tickets", tag=QUEUE_TAG)
+    async def _new_tickets(self) -> list[dict[str, Any]]:
+        """Read who takes the tickets of which team, and return the tickets that were not known by their due dates."""
+        rows, known = await self._client.list_all("ticketdesk_list_tickets", tag=QUEUE_TAG), self._known
         new = [row["key"] for row in rows if row["key"] not in known]
         known |= {key: await self._client.call("ticketdesk_get_ticket", key=key) for key in new}
+        for ticket in (one for one in known.values() if sort_of(one) not in SCENARIOS_BY_TAGS):
+            for found in filter(None, map(TAKES_TICKETS.search, await self.comments(ticket["key"]))):
+                self._taker_ids[ticket["team_id"]] = found[1] or found[2]
         return sorted((known[key] for key in new), key=lambda ticket: str(ticket["due_at"]))
 
-    def _new_cases(self, tickets: list[dict[str, Any]], known: dict[str, dict[str, Any]]) -> list[_Case]:
-        found = {ticket["key"]: self.player_of(ticket, list(known.values())) for ticket in tickets}
+    async def comments(self, key: str) -> list[str]:
+        """Return the texts of the comments under a ticket."""
+        return [row["body"] for row in await self._client.list_all("ticketdesk_list_comments", key=key)]
+
+    def _new_cases(self, tickets: list[dict[str, Any]]) -> list[_Case]:
+        found = {ticket["key"]: self.player_of(ticket, list(self._known.values())) for ticket in tickets}
         return [_Case(key, player) for key, player in found.items() if player is not None]
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
@@ -170,9 +198,12 @@ class ShiftPlayer:
 
     async def _act_once(self, cases: list[_Case], complete_at: datetime | None) -> None:
         """Let a case act until it pauses, or wait for the first that goes on later or for the queue."""
-        ready = [case for case in cases if case.wakes_at is None or case.wakes_at <= self.now]
+        free = [case for case in cases if case.waits_for is None or case.waits_for in self._done]
+        if not free and complete_at is None:
+            free = cases
+        ready = [case for case in free if case.wakes_at is None or case.wakes_at <= self.now]
         if not ready:
-            moments = [*(case.wakes_at for case in cases), complete_at]
+            moments = [*(case.wakes_at for case in free), complete_at]
             until = min((at for at in moments if at is not None), default=self.now)
             if until > self.now:
                 await self.wait_until(until)
@@ -183,27 +214,11 @@ class ShiftPlayer:
         await case.has_paused.wait()
 
     async def _play(self, case: _Case) -> None:
-        async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
-            if tool == "finish":
-                raise CaseDoneError
-            if tool == "wait":
-                return await self.pause(case, arguments["minutes"])
-            if self.must_wait(case.key, arguments):
-                await self.pause(case, -(-int((self.freeze[1] - self.now).total_seconds()) // 60))
-            if tool in UNCHANGING:
-                return await self._read_once(tool, arguments)
-            if "idempotency_key" in arguments:
-                arguments = {
-                    **arguments,
-                    "idempotency_key": f"{case.key}-{arguments['idempotency_key']}",
-                }
-            return await self.step(tool, arguments)
-
         await case.may_act.wait()
         case.may_act.clear()
         task = replace(self.task, brief=f"Please handle {case.key}.")
         try:
-            await case.player(task, call)
+            await case.player(task, partial(self._call_for, case))
         except CaseDoneError:
             pass
         except EpisodeOverError:  # a player raises it to give up as well
@@ -212,9 +227,47 @@ class ShiftPlayer:
         finally:
             case.has_paused.set()
 
+    async def _call_for(self, case: _Case, tool: str, arguments: dict[str, Any], /) -> StepView:
+        """Make a call of the player of a case, which waits while another case acts."""
+        if tool == "finish":
+            raise CaseDoneError
+        if tool == "wait":
+            return await self.pause(case, arguments["minutes"])
+        if tool in UNCHANGING:
+            return await self._read_once(tool, arguments)
+        if self.must_wait(case.key, arguments):
+            await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
+        if arguments.get("to") in ENDED and arguments["key"] == case.key:
+            await self.follow_comments(case)
+        return await self.step(tool, {**arguments, **self._adapted(case, tool, arguments)})
+
+    def _adapted(self, case: _Case, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is different in a call because of other cases: keys that are used once, and assignees."""
+        adapted = {}
+        if "idempotency_key" in arguments:
+            adapted["idempotency_key"] = f"{case.key}-{arguments['idempotency_key']}"
+        if tool == ASSIGN and arguments["key"] == case.key:
+            team_id = self._known[case.key]["team_id"]
+            adapted["assignee_id"] = self._taker_ids.get(team_id, arguments["assignee_id"])
+        return adapted
+
+    async def follow_comments(self, case: _Case) -> None:
+        """Do what comments under a ticket ask for before it ends: wait for another one, or report its approval."""
+        for text in await self.comments(case.key):
+            others = [key for key in TICKET_KEY.findall(text) if key != case.key]
+            is_reported = IS_REPORTED.search(text) is not None
+            if not others or not (is_reported or COMES_FIRST.search(text)):
+                continue
+            case.waits_for = others[0]
+            await self.pause(case, 0)
+            if is_reported:
+                reference = (await self._client.call("ticketdesk_get_ticket", key=others[0]))["approval_ref"]
+                body = f"The approval for {others[0]} is {reference}."
+                await self._client.create("ticketdesk_add_comment", key=case.key, body=body)
+
     def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a call for a case has to wait until the freeze ends."""
-        return arguments.get("to") in FROZEN and self.freeze[0] - MARGIN < self.now < self.freeze[1]
+        return arguments.get("to") in FROZEN and self.now < self.frozen_until
 
     async def pause(self, case: _Case, minutes: int) -> StepView:
         """Let other cases act until the case has waited for so long."""

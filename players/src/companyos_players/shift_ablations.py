@@ -11,13 +11,15 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
-from companyos_players.shift import ShiftPlayer, sort_of
+from companyos_players.shift import COMES_FIRST, IS_REPORTED, TAKES_TICKETS, ShiftPlayer, sort_of
 from companyos_players.tickets import TicketSkill
 from companyos_players.tool_client import ToolClient
 
 
 class ReadsQueueOnce(ShiftPlayer):
     """Misses the tickets that are handed over later."""
+
+    lacks = "handovers"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -27,6 +29,8 @@ class ReadsQueueOnce(ShiftPlayer):
 class CancelsKeptTickets(ShiftPlayer):
     """Also brings the tickets that their teams keep to an end."""
 
+    lacks = "kept_tickets"
+
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
         """Return who works a ticket."""
         return super().player_of(ticket, known) or partial(_cancel, ticket["key"])
@@ -34,6 +38,8 @@ class CancelsKeptTickets(ShiftPlayer):
 
 class LeavesDuplicates(ShiftPlayer):
     """Leaves a ticket open if an older one is about the same thing."""
+
+    lacks = "duplicates"
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
         """Return who works a ticket."""
@@ -44,21 +50,55 @@ class LeavesDuplicates(ShiftPlayer):
 class ForgetsFreeze(ShiftPlayer):
     """Resolves tickets while that is not allowed."""
 
+    lacks = "freeze"
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.freeze = [self.now, self.now]
+        self.frozen_until = self.now
+
+
+class ReportsNoApprovals(ShiftPlayer):
+    """Does not say which approval another ticket got."""
+
+    lacks = "reported_approval"
+
+    async def comments(self, key: str) -> list[str]:
+        """Return the texts of the comments under a ticket, without what they ask to report."""
+        return [text for text in await super().comments(key) if not IS_REPORTED.search(text)]
+
+
+class AssignsAnybody(ShiftPlayer):
+    """Assigns whoever is at work, whatever the team says."""
+
+    lacks = "sole_assignee"
+
+    async def comments(self, key: str) -> list[str]:
+        """Return the texts of the comments under a ticket, without what they say about who takes tickets."""
+        return [text for text in await super().comments(key) if not TAKES_TICKETS.search(text)]
 
 
 class OneAtATime(ShiftPlayer):
     """Waits until a case goes on instead of working on another one."""
 
     async def pause(self, case: Any, minutes: int) -> StepView:
-        """Wait."""
+        """Wait; work on another case only where that one has to end first."""
+        if case.waits_for is not None:
+            return await super().pause(case, minutes)
         until = self.now + timedelta(minutes=minutes)
         view = await self.wait_until(until)
         while self.now < until:
             view = await self.wait_until(until)
         return view
+
+
+class IgnoresOrder(OneAtATime):
+    """Works one case at a time, and ends a ticket before another one that has to come first."""
+
+    lacks = "order"
+
+    async def comments(self, key: str) -> list[str]:
+        """Return the texts of the comments under a ticket, without what they say about its order."""
+        return [text for text in await super().comments(key) if not COMES_FIRST.search(text)]
 
 
 async def _cancel(key: str, _task: TaskView, call: Call) -> None:
@@ -74,13 +114,16 @@ def shift_player(ability: type[ShiftPlayer]) -> Player:
     return play
 
 
-NEEDS_DUPLICATE, ONE_AT_A_TIME = "leaves duplicates open", "works one case at a time"
+ONE_AT_A_TIME = "works one case at a time"
 ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
     {
         "reads the queue once": ReadsQueueOnce,
         "cancels tickets that their team keeps": CancelsKeptTickets,
-        NEEDS_DUPLICATE: LeavesDuplicates,
+        "leaves duplicates open": LeavesDuplicates,
         "forgets the freeze": ForgetsFreeze,
+        "ignores which ticket comes first": IgnoresOrder,
+        "reports no approvals": ReportsNoApprovals,
+        "assigns anybody": AssignsAnybody,
         ONE_AT_A_TIME: OneAtATime,
     }
 )

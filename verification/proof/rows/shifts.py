@@ -9,7 +9,7 @@ from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_gateway.scenarios.shifts import PREFIX, SIZES
 from companyos_players.registry import fair_player
-from companyos_players.shift_ablations import ABLATIONS, NEEDS_DUPLICATE, ONE_AT_A_TIME, shift_player
+from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
 from verification.proof.bounds import LEAST_FAILING, MOST_ONE_AT_A_TIME
 from verification.proof.episode_runner import play
 from verification.proof.players.oracles import FAIR
@@ -60,9 +60,7 @@ class Shifts(Row):
             unsolved = [key for key, is_solved in ended[0].verdict().cases.items() if not is_solved]
             faults = () if result.success else (f"{result.place}: {', '.join(unsolved) or result.player_error}",)
             return [Tally(promise=SOLVED, n=SIZES[size], who=where, faults=faults)]
-        asks = name != NEEDS_DUPLICATE or any(
-            one.id.endswith("duplicate_cancelled") for one in ended[0].verdict().checks
-        )
+        asks = name == ONE_AT_A_TIME or ABLATIONS[name].lacks in ended[0].verdict().features
         tallies = [Tally(promise=SUCCESS_RATE, n=1, who=where, values=(float(result.success),))] if asks else []
         if name == ONE_AT_A_TIME and (size, job.level) == OVERLOAD:
             return [*tallies, Tally(promise=OVERLOADED, n=1, values=(float(result.success),))]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -103,12 +104,14 @@ class Standing:
 class Verdict(Standing):
     """Verdict of a rubric: where the episode stands, the results of all checks, and whether it is a success.
 
-    Damage forfeits success. `cases` says of each case of a shift, by its ticket, whether it is solved.
+    Damage forfeits success. `cases` says of each case of a shift, by its ticket, whether it is solved, `features` of
+    each feature of the shift how many tickets ask for it, and how many of those are solved.
     """
 
     success: bool
     checks: tuple[CheckResult, ...]
     cases: Mapping[str, bool] = field(default_factory=dict)
+    features: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def solved_share(self) -> float:
@@ -161,6 +164,7 @@ class TaskRubric:
         is_closed: Callable[[Evidence], bool],
         declared_caused_by: tuple[str, ...] = (),
         cases: Iterable[str] = (),
+        features: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         ids = [check.id for check in checks] + [DECLARED_CHECK_ID]
         if len(set(ids)) != len(ids):
@@ -179,6 +183,7 @@ class TaskRubric:
         self._rejections = rejections
         self._is_closed = is_closed
         self.cases = tuple(cases)
+        self.features = features
         goals = {check.id for check in checks if not check.passes_idle}
         self._passed = {name: CheckResult(name, is_goal=name in goals) for name in ids}
         self._causes = {check.id: check.caused_by for check in checks} | {DECLARED_CHECK_ID: declared_caused_by}
@@ -211,6 +216,7 @@ class TaskRubric:
             is_closed=self._is_closed,
             declared_caused_by=self._causes[DECLARED_CHECK_ID],
             cases=self.cases,
+            features=self.features,
         )
 
     def standing(self, evidence: Evidence) -> Standing:
@@ -243,7 +249,14 @@ class TaskRubric:
             success=not failed and not standing.damage,
             checks=tuple(self._result(name, mismatch, failed) for name, mismatch in mismatches.items()),
             cases={case: case not in unsolved for case in self.cases},
+            features={
+                name: self._count_solved(name, unsolved) for name in sorted(set().union(*self.features.values()))
+            },
         )
+
+    def _count_solved(self, feature: str, unsolved: Collection[str | None]) -> tuple[int, int]:
+        asking = [ticket for ticket, names in self.features.items() if feature in names]
+        return len(asking), sum(ticket not in unsolved for ticket in asking)
 
     def _result(self, name: str, mismatch: Mismatch | None, failed: set[str]) -> CheckResult:
         passed = self._passed[name]

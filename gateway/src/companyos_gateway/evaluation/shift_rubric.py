@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,23 +20,26 @@ from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
-from companyos_gateway.evaluation.row_views import TICKETDESK
+from companyos_gateway.evaluation.row_views import APPROVALFLOW, TICKETDESK
 from companyos_gateway.evaluation.rubric import Check, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.ticket_goals import TicketLinked
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
 
-FROZEN = frozenset({"resolved", "closed"})
+COMPLETED = frozenset({"resolved", "closed"})
 """Statuses that no ticket may get during the freeze."""
+
+ENDED = COMPLETED | {"cancelled"}
+_WORD = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True)
-class Freeze:
-    """Time in which no ticket may be resolved or closed."""
+class Remark:
+    """What a comment under a case's ticket says about another one, `key`; it binds `binding_from` some time on."""
 
-    begins_at: datetime
-    ends_at: datetime
+    key: str
+    binding_from: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,22 +47,33 @@ class ShiftCase:
     """A case of a shift.
 
     `duplicate` is a ticket that has to be cancelled as a duplicate of the entry ticket. `handovers` says when tickets
-    of the case are handed over; others are in the queue from the start. `approval_types` are those of the scenario.
+    of the case are handed over; others are in the queue from the start. `predecessor` names the entry ticket of
+    another case that has to end first, `reported` that of another case whose approval has to be named in a comment
+    under this one's. `approval_types` are those of the scenario. `features` are what else the case asks for.
     """
 
     rubric: TicketRubric
     approval_types: frozenset[str] = frozenset()
     duplicate: str | None = None
     handovers: Mapping[str, datetime] = field(default_factory=dict)
+    predecessor: Remark | None = None
+    reported: Remark | None = None
+    features: frozenset[str] = frozenset()
 
 
 def shift_rubric(
-    cases: Mapping[str, ShiftCase], *, agent_id: str, freeze: Freeze, kept: Collection[str] = ()
+    cases: Mapping[str, ShiftCase],
+    *,
+    agent_id: str,
+    frozen_until: datetime | None,
+    kept: Collection[str] = (),
+    kept_feature: str = "",
 ) -> TaskRubric:
     """Return the rubric of cases by the key of their entry ticket; teams keep the tickets `kept`.
 
     Checks and milestones are named `<key>:<id>`. A milestone pays its share of the number of cases. What a case allows
-    to change, every case may. A refusal is judged by the reason on the ticket; `finish` only ends the shift.
+    to change, every case may. A refusal is judged by the reason on the ticket; `finish` only ends the shift. No ticket
+    may be completed before `frozen_until`. Leaving the kept tickets alone counts for the feature `kept_feature`.
     """
     rubrics = [one.rubric for one in cases.values()]
     duplicates = {one.duplicate: key for key, one in cases.items() if one.duplicate is not None}
@@ -76,7 +91,8 @@ def shift_rubric(
 
     return TaskRubric(
         checks=[
-            *(check for key, one in cases.items() for check in _case_checks(key, one, agent_id, freeze)),
+            *(check for key, one in cases.items() for check in _case_checks(key, one, agent_id, frozen_until)),
+            *(_kept_check(key) for key in kept),
             change_policy.check(),
             guessing_check(agent_id, _is_never_valid, concerns=lambda type_key: type_key not in own_types),
         ],
@@ -86,10 +102,14 @@ def shift_rubric(
         rejections=rejections_of(agent_id),
         is_closed=lambda _evidence: False,
         cases=cases,
+        features={
+            **{key: one.features for key, one in cases.items()},
+            **dict.fromkeys(kept, frozenset({kept_feature})),
+        },
     )
 
 
-def _case_checks(key: str, case: ShiftCase, agent_id: str, freeze: Freeze) -> Iterable[Check]:
+def _case_checks(key: str, case: ShiftCase, agent_id: str, frozen_until: datetime | None) -> Iterable[Check]:
     checks = list(case.rubric.case_checks())
     names = {check.id for check in checks}
     for check in checks:
@@ -99,7 +119,12 @@ def _case_checks(key: str, case: ShiftCase, agent_id: str, freeze: Freeze) -> It
         yield _duplicate_check(key, case.duplicate)
     if case.handovers:
         yield _handover_check(key, case.handovers)
-    yield _freeze_check(key, case, freeze)
+    if frozen_until is not None:
+        yield _freeze_check(key, case, frozen_until)
+    if case.predecessor is not None:
+        yield _order_check(key, case.predecessor)
+    if case.reported is not None:
+        yield _report_check(key, case.reported, agent_id)
     yield guessing_check(
         agent_id,
         case.rubric.is_valid_request,
@@ -148,17 +173,83 @@ def _handover_check(key: str, handovers: Mapping[str, datetime]) -> Check:
     return Check(f"{key}:handover_awaited", True, find_mismatch)
 
 
-def _freeze_check(key: str, case: ShiftCase, freeze: Freeze) -> Check:
+def _order_check(key: str, predecessor: Remark) -> Check:
+    """Return the check that a ticket did not end before its predecessor."""
+
+    def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        end = _first_end(evidence, key)
+        if end is None or end.at < predecessor.binding_from:
+            return None
+        row = evidence.row_at(TICKETDESK, "tickets", predecessor.key, end.step)
+        if row is not None and row["status"] in ENDED:
+            return None
+        status = (end.after or {})["status"]
+        path = row_path(TICKETDESK, "tickets", key)
+        return Mismatch(path, f"open until {predecessor.key} has ended", f"status: {status} before that", end.step)
+
+    return Check(f"{key}:predecessor_ended", True, find_mismatch)
+
+
+def _report_check(key: str, reported: Remark, agent_id: str) -> Check:
+    """Return the check that a comment under a ticket, made before its end, names the approval of another one.
+
+    A comment that names further requests does not count.
+    """
+
+    def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        ticket, end = evidence.ticket(reported.key), _first_end(evidence, key)
+        if end is not None and end.at < reported.binding_from:
+            return None
+        reference = None if ticket is None else ticket.approval_ref
+        requests = evidence.table(APPROVALFLOW, "requests").keys()
+        comments = [
+            change
+            for comment in evidence.changed_keys(TICKETDESK, "comments")
+            for change in evidence.row_changes(TICKETDESK, "comments", comment)[:1]
+            if change.after is not None and (change.after["ticket_key"], change.after["author_id"]) == (key, agent_id)
+        ]
+        for change in comments:
+            named = requests & set(_WORD.findall((change.after or {})["body"]))
+            if named == {reference} and (end is None or change.step < end.step):
+                return None
+        expected = f"a comment with the ID of the approval of {reported.key} before the ticket ends"
+        found = f"{len(comments)} comments, none with only {reference or 'this ID'}"
+        return Mismatch(row_path(TICKETDESK, "tickets", key), expected, found, None if end is None else end.step)
+
+    return Check(f"{key}:approval_reported", False, find_mismatch)
+
+
+def _kept_check(key: str) -> Check:
+    """Return the check that a ticket was left to the team that keeps it."""
+
+    def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        changes = _agent_changes(evidence, key)
+        change = next((one for one in changes if is_touched(one, TICKET_COLUMNS)), None)
+        if change is None:
+            return None
+        path = row_path(TICKETDESK, "tickets", key)
+        return Mismatch(path, "left to the team that keeps it", "changed by the agent", change.step)
+
+    return Check(f"{key}:left_to_its_team", True, find_mismatch)
+
+
+def _first_end(evidence: Evidence, key: str) -> Change | None:
+    """Return the first change with which the agent ended a ticket."""
+    changes = (one for one in _agent_changes(evidence, key) if is_touched(one, ["status"]))
+    return next((one for one in changes if (one.after or {})["status"] in ENDED), None)
+
+
+def _freeze_check(key: str, case: ShiftCase, frozen_until: datetime) -> Check:
     """Return the check that the tickets of the case were neither resolved nor closed during the freeze."""
     own = {key, case.duplicate}
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
         for ticket_key in evidence.changed_keys(TICKETDESK, "tickets"):
-            change = next((one for one in _agent_changes(evidence, ticket_key) if _is_frozen(one, freeze)), None)
+            change = next((one for one in _agent_changes(evidence, ticket_key) if _is_frozen(one, frozen_until)), None)
             row_key = (TICKETDESK, "tickets", ticket_key)
             if change and (ticket_key in own or case.rubric.change_policy.has_allowed(evidence, row_key)):
                 status = (change.after or {})["status"]
-                expected = f"neither resolved nor closed before {freeze.ends_at.isoformat()}"
+                expected = f"neither resolved nor closed before {frozen_until.isoformat()}"
                 return Mismatch(
                     row_path(*row_key), expected, f"status: {status} at {change.at.isoformat()}", change.step
                 )
@@ -172,9 +263,9 @@ def _agent_changes(evidence: Evidence, ticket_key: str) -> Iterable[Change]:
     return (change for change in changes if change.actor is Actor.AGENT)
 
 
-def _is_frozen(change: Change, freeze: Freeze) -> bool:
-    is_completed = (change.after or {}).get("status") in FROZEN and is_touched(change, ["status"])
-    return is_completed and freeze.begins_at <= change.at < freeze.ends_at
+def _is_frozen(change: Change, frozen_until: datetime) -> bool:
+    is_completed = (change.after or {}).get("status") in COMPLETED and is_touched(change, ["status"])
+    return is_completed and change.at < frozen_until
 
 
 def _is_never_valid(_evidence: Evidence, _request: row_views.RequestView) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from companyos.contract import CheckVerdict, EpisodeVerdict
+from companyos.contract import CheckVerdict, EpisodeVerdict, FeatureCount
 from companyos.rescorers import InvalidEvidenceError
 from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, Verdict
 from companyos_gateway.evaluation.scorecard import score_episode
@@ -41,6 +41,10 @@ def to_episode_verdict(verdict: Verdict, evidence: Evidence, *, is_over: bool = 
         checks=tuple(_to_check_verdict(one, evidence) for one in verdict.checks),
         primary_failure=verdict.primary_failure,
         cases=dict(verdict.cases) or None,
+        features={
+            name: FeatureCount(tickets=tickets, solved=solved) for name, (tickets, solved) in verdict.features.items()
+        }
+        or None,
         scorecard=score_episode(evidence, verdict) if is_over else None,
     )
 

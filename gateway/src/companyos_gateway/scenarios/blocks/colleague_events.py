@@ -6,7 +6,7 @@ They are planned once the rows of the start are numbered: what comes later has l
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -35,8 +35,8 @@ HOLD_MINUTES = (45, 420)
 URGENCY_MINUTES = (20, 60)
 """Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
 
-HANDOVER_MINUTES = (120, 960)
-"""Office minutes until a ticket is handed over to a queue."""
+REMARK_MINUTES, HANDOVER_MINUTES = (20, 110), (120, 960)
+"""Office minutes until a team comments on a ticket of a queue, and until a ticket is handed over to the queue."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,15 @@ def keep_ticket(world: WorldBuilder, stream: Stream, ticket: TicketRow) -> None:
     [at] = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at))
     author = stream.choice(world.present(at.date(), team_id=ticket.team_id))
     add_comment(world, ticket, author_id=author.id, at=at, body=stream.choice(_texts()["kept"]))
+
+
+def plan_remark(world: WorldBuilder, stream: Stream, ticket: TicketRow, kind: str, **slots: str) -> datetime:
+    """Let a member of its team comment on a ticket before anything is handed over; return when."""
+    at = _draw_time(world, stream, REMARK_MINUTES)
+    team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
+    authors = [one for one in team if one not in (world.agent_id, ticket.assignee_id)]
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors or team, **slots)
+    return at
 
 
 def _comment(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
@@ -117,16 +126,25 @@ def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> P
 
 
 def _plan_comment(
-    world: WorldBuilder, stream: Stream, key: str, text: str, at: datetime, *, once_verified: str | None = None
+    world: WorldBuilder,
+    stream: Stream,
+    key: str,
+    text: str,
+    at: datetime,
+    *,
+    once_verified: str | None = None,
+    authors: Sequence[str] = (),
+    **slots: str,
 ) -> str:
     """Let a colleague write under a ticket; return who."""
     ticket = next(one for one in world.ticketdesk.tickets if one.key == key)
-    author_id = stream.choice([one for one in _colleagues_present(world, at) if one != ticket.assignee_id])
+    colleagues = [one for one in _colleagues_present(world, at) if one != ticket.assignee_id]
+    author_id = stream.choice(authors or colleagues)
     number = (
         len(world.ticketdesk.comments) + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events) + 1
     )
     named = [one.name for one in world.staff.active() if one.id not in (author_id, ticket.reporter_id, world.agent_id)]
-    body = text.format(person=stream.choice(named), key=key)
+    body = text.format(person=stream.choice(named), key=key, **slots)
     data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author_id, "body": body}
     _schedule(world, "comment", at, data, once_verified=once_verified)
     return author_id
