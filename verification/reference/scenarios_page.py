@@ -11,7 +11,7 @@ from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS, MILESTONE_KINDS
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_MIN_LEVEL
-from companyos_gateway.scenarios.shift_features import QUEUE_TAG
+from companyos_gateway.scenarios.shift_features import DESCRIPTIONS, QUEUE_TAG
 from companyos_gateway.scenarios.shifts import MAX_STEPS, SIZES, STEP_SHARE, eligible_scenarios
 from companyos_gateway.tasks import COPIES, TaskSet
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
@@ -84,6 +84,8 @@ def _shifts(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
     sizes = ", ".join(f"`{name}`: {count}" for name, count in SIZES.items())
     excluded = " and ".join(f"`{name}`" for name in scenarios if name not in eligible_scenarios(scenarios))
     yield paragraph(PROSE["scenarios"]["shifts"].format(sizes=sizes, excluded=excluded, tag=QUEUE_TAG))
+    yield paragraph(PROSE["scenarios"]["shifts_features"])
+    yield table(("feature", "meaning"), ((f"`{one}`", text) for one, text in DESCRIPTIONS.items()))
     yield paragraph(PROSE["scenarios"]["shifts_judged"].format(share=round(100 * STEP_SHARE), steps=MAX_STEPS))
 
 

@@ -1,11 +1,14 @@
-"""Variants of a shift's final state: requests taken back, parts completed too early, and guesses."""
+"""Variants of a shift's final state: requests taken back, ends at other times, other comments, and guesses."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
-from verification.proof.final_states.final_state import FinalState
+from companyos_gateway.scenarios.shift_features import REMARK_GRACE
+from companyos_players.shift import TICKET_KEY
+from verification.proof.final_states.final_state import FinalState, Row
 from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation
 
 _REFUSED_CALLS = MAX_GUESSES + 1
@@ -57,7 +60,74 @@ def _add_refused_calls(final_state: FinalState, operation: str, **arguments: str
         calls.append({**calls[-1], **refused, "step": calls[-1]["step"] + 1, "arguments": dict(arguments)})
 
 
+def _complete_when_freeze_ends(final_state: FinalState) -> None:
+    """Let the agent resolve every ticket at the moment at which it may."""
+    (moment,) = re.findall(r"close any ticket before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief)
+    for change in _ends(final_state):
+        change["at"] = datetime.strptime(moment, "%d %B %Y, %H:%M").replace(tzinfo=UTC).isoformat()
+
+
+def _end_when_remarks_bind(final_state: FinalState) -> None:
+    """Let the agent resolve tickets at the moment at which comments under them bind, before any other step."""
+    for key, at in _remarks(final_state).items():
+        for change in _ends(final_state, key):
+            change |= {"at": (datetime.fromisoformat(at) + REMARK_GRACE).isoformat(), "step": 1}
+
+
+def _leave_tickets_open(final_state: FinalState) -> None:
+    """Let the agent not resolve the tickets with comments under them."""
+    ends = [change for key in _remarks(final_state) for change in _ends(final_state, key)]
+    final_state.changes[TICKETDESK] = [one for one in final_state.changes[TICKETDESK] if one not in ends]
+
+
+def _comment_with_the_end(final_state: FinalState) -> None:
+    """Let the agent comment in the step in which it resolves the ticket."""
+    for comment in _own_comments(final_state):
+        for end in _ends(final_state, comment["after"]["ticket_key"]):
+            comment["step"] = end["step"]
+
+
+def _name_two_requests(final_state: FinalState) -> None:
+    """Let the agent's comments name another request as well."""
+    other = next(iter(final_state.initial[APPROVALFLOW]["requests"]))
+    for comment in _own_comments(final_state):
+        comment["after"] = {**comment["after"], "body": f"{comment['after']['body']} See also {other}."}
+
+
+def _own_comments(final_state: FinalState) -> list[Row]:
+    changes = final_state.changes[TICKETDESK]
+    return [one for one in changes if one["table"] == "comments" and one["actor"] == "agent"]
+
+
+def _ends(final_state: FinalState, key: str | None = None) -> list[Row]:
+    """Return the changes with which the agent resolved tickets, or one of them."""
+    return [
+        one
+        for one in final_state.changes[TICKETDESK]
+        if one["table"] == "tickets"
+        and one["actor"] == "agent"
+        and key in (None, one["key"])
+        and (one["after"] or {}).get("status") == "resolved"
+    ]
+
+
+def _remarks(final_state: FinalState) -> dict[str, str]:
+    """Return the entry tickets that teams comment on, with the time."""
+    events = final_state.instance.documents["ticketdesk"]["scheduled_events"]
+    cases = final_state.instance.rubric.cases
+    return {
+        one["data"]["ticket_key"]: one["due_at"]
+        for one in events
+        if one["kind"] == "comment" and one["data"]["ticket_key"] in cases and TICKET_KEY.search(one["data"]["body"])
+    }
+
+
 SHIFT_VARIANTS: tuple[Mutation, ...] = (
+    _complete_when_freeze_ends,
+    _end_when_remarks_bind,
+    _leave_tickets_open,
+    _comment_with_the_end,
+    _name_two_requests,
     _take_requests_back,
     _take_other_requests_back,
     _complete_parts_early,

@@ -28,7 +28,7 @@ from companyos.cli.eval_runs import (
     split_plans,
     with_trials,
 )
-from companyos.cli.results import failure_lines, results_table, scorecard_table, usage_table
+from companyos.cli.results import failure_lines, features_table, results_table, scorecard_table, usage_table
 from companyos.cli.tasks import SplitOption
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
@@ -226,10 +226,12 @@ def _print_table(played: list[PlayedEpisode], title: str) -> None:
     by_policy: dict[str, list[PlayedEpisode]] = {}
     for episode in played:
         by_policy.setdefault(episode.plan.policy, []).append(episode)
-    summaries = [summarise([episode.record for episode in group]) for group in by_policy.values()]
-    OUT.print(results_table(summaries, title))
+    records = {name: [one.record for one in group] for name, group in by_policy.items()}
+    OUT.print(results_table([summarise(group) for group in records.values()], title))
     if any(episode.record.scorecard is not None for episode in played):
-        OUT.print(scorecard_table({name: [one.record for one in group] for name, group in by_policy.items()}))
+        OUT.print(scorecard_table(records))
+    if table := features_table(records):
+        OUT.print(table)
 
 
 def _print_expenses(played: list[PlayedEpisode]) -> None:

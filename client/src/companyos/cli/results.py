@@ -84,6 +84,36 @@ def _format_ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}"
 
 
+def features_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table | None:
+    """Return a table with one row per policy: how many of the tickets that ask for a feature of shifts it solved.
+
+    None if no episode is a shift.
+    """
+    counts = {policy: count_features(played) for policy, played in records.items()}
+    names = list(dict.fromkeys(name for found in counts.values() for name in found))
+    if not names:
+        return None
+    table = plain_table("tickets solved, by what shifts ask for")
+    table.add_column("policy", style="bold")
+    for name in names:
+        table.add_column(name.replace("_", " "), justify="right")
+    for policy, found in counts.items():
+        cells = [found.get(name) for name in names]
+        table.add_row(policy, *("-" if one is None else f"{one[1]} of {one[0]}" for one in cells))
+    return table
+
+
+def count_features(records: Sequence[EpisodeRecord]) -> dict[str, tuple[int, int]]:
+    """Return for each feature of shifts how many tickets ask for it, and how many of them are solved."""
+    totals: dict[str, tuple[int, int]] = {}
+    for record in records:
+        features = record.verdict.features if record.verdict is not None else None
+        for name, count in (features or {}).items():
+            tickets, solved = totals.get(name, (0, 0))
+            totals[name] = tickets + count.tickets, solved + count.solved
+    return totals
+
+
 def usage_table(totals: Sequence[UsageTotals]) -> Table:
     """Return a table with two rows per model: the totals of its episodes, and the average per episode."""
     table = plain_table()

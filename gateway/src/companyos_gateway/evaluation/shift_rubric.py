@@ -205,7 +205,7 @@ def _report_check(key: str, reported: Remark, agent_id: str) -> Check:
         comments = [
             change
             for comment in evidence.changed_keys(TICKETDESK, "comments")
-            for change in evidence.row_changes(TICKETDESK, "comments", comment)[:1]
+            for change in evidence.row_changes(TICKETDESK, "comments", comment)
             if change.after is not None and (change.after["ticket_key"], change.after["author_id"]) == (key, agent_id)
         ]
         for change in comments:

@@ -29,20 +29,27 @@ class Feature(StrEnum):
     """What a shift asks of an agent besides its cases."""
 
     HANDOVERS = "handovers"
-    """Half of the tickets are handed over later."""
     KEPT_TICKETS = "kept_tickets"
-    """Some tickets have the tag of the queue and stay with their team, as a comment says."""
     DUPLICATES = "duplicates"
-    """From level 1 on, a ticket may arrive that is about what an older one is about."""
     FREEZE = "freeze"
-    """The brief says once that no ticket may be resolved for some days."""
     ORDER = "order"
-    """A comment asks for a ticket to stay open until one that is handed over has ended."""
     REPORTED_APPROVAL = "reported_approval"
-    """A comment asks for the ID of the approval that a ticket gets that is handed over."""
     SOLE_ASSIGNEE = "sole_assignee"
-    """A comment under a kept ticket says who alone takes further tickets of its team, one of which is handed over."""
 
+
+DESCRIPTIONS: Mapping[Feature, str] = {
+    Feature.HANDOVERS: "Half of the tickets are handed over later; the brief says until when.",
+    Feature.KEPT_TICKETS: "Some tickets have the tag of the queue and stay with their team, as a comment says.",
+    Feature.DUPLICATES: "From level 1 on, a second ticket about the matter of a case may be handed over, which has to "
+    "be cancelled as a duplicate.",
+    Feature.FREEZE: "No ticket may be resolved before a date, which only the brief says.",
+    Feature.ORDER: "A comment asks to leave a ticket open until another one, which is handed over, has ended.",
+    Feature.REPORTED_APPROVAL: "A comment asks for the ID of the approval of another ticket, which is handed over, "
+    "before the ticket is resolved.",
+    Feature.SOLE_ASSIGNEE: "A comment under a kept ticket says who alone takes further tickets of its team, one of "
+    "which is handed over.",
+}
+"""What each feature means to an agent."""
 
 _REMARKS = frozenset({Feature.ORDER, Feature.REPORTED_APPROVAL, Feature.SOLE_ASSIGNEE})
 
