@@ -239,7 +239,7 @@ class Scorecard(BaseModel):
 
 
 class FeatureCount(BaseModel):
-    """How many tickets of a shift ask for a feature, and how many of those are solved."""
+    """The number of tickets of a shift that depend on a feature, and how many of those are solved."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

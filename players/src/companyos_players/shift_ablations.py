@@ -68,7 +68,7 @@ class ReportsNoApprovals(ShiftPlayer):
 
 
 class AssignsAnybody(ShiftPlayer):
-    """Assigns whoever is at work, whatever the team says."""
+    """Assigns any member of the team who is at work, whatever the team says."""
 
     lacks = "sole_assignee"
 

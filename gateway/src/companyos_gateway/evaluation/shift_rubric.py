@@ -36,7 +36,7 @@ _WORD = re.compile(r"[\w-]+")
 
 @dataclass(frozen=True)
 class Remark:
-    """What a comment under a case's ticket says about another one, `key`; it binds `binding_from` some time on."""
+    """A comment under a case's ticket about another ticket, `key`. It has to be followed from `binding_from` on."""
 
     key: str
     binding_from: datetime

@@ -1,4 +1,4 @@
-"""What a shift asks of an agent besides its cases, the brief that says so, and how it is drawn.
+"""The features of shifts: demands on an agent besides the cases, the brief that states them, and how they are added.
 
 Features are switched off by an override of their name: `chaos_overrides={"freeze": 0}`.
 """
@@ -26,7 +26,7 @@ REMARK_GRACE = timedelta(minutes=60)
 
 
 class Feature(StrEnum):
-    """What a shift asks of an agent besides its cases."""
+    """A demand that a shift makes on an agent besides its cases."""
 
     HANDOVERS = "handovers"
     KEPT_TICKETS = "kept_tickets"
@@ -127,7 +127,7 @@ def add_report(
 ) -> tuple[str, Remark] | None:
     """Let a team ask for the approval of another ticket; return the key of its own and what is asked, None if none can.
 
-    The tickets `waiting` are spared, because whoever reports an approval has waited for the other ticket.
+    The tickets `waiting` are spared, because an agent that reports an approval has waited for the other ticket.
     """
     return _relate(
         world,

@@ -143,7 +143,7 @@ class _Case:
 
     def judged(self, company: Company, is_frozen: bool) -> ShiftCase:
         """Return the case with its rubric."""
-        asked = {
+        demands = {
             Feature.HANDOVERS: bool(self.handovers),
             Feature.DUPLICATES: self.duplicate is not None,
             Feature.FREEZE: is_frozen,
@@ -158,7 +158,7 @@ class _Case:
             handovers=self.handovers,
             predecessor=self.predecessor,
             reported=self.reported,
-            features=frozenset(one for one, is_asked in asked.items() if is_asked),
+            features=frozenset(one for one, has_it in demands.items() if has_it),
         )
 
 
