@@ -89,6 +89,9 @@ class Size:
     ablation_seeds: int
     """Shifts of each size and level that each agent plays that lacks an ability."""
 
+    shift_adversary_seeds: int
+    """Shifts of each size and level that agents play that only know the brief, or copy the oracle's steps."""
+
 
 SMOKE = Size(
     name="smoke",
@@ -122,6 +125,7 @@ SMOKE = Size(
     plausible_instances=170,
     shift_seeds=1,
     ablation_seeds=1,
+    shift_adversary_seeds=1,
 )
 FULL = Size(
     name="full",
@@ -155,6 +159,7 @@ FULL = Size(
     plausible_instances=10_000,
     shift_seeds=10,
     ablation_seeds=10,
+    shift_adversary_seeds=10,
 )
 CHECK = replace(SMOKE, name="check", levels=(2, 4), random_episodes=20, swaps=1, plausible_instances=50)
 """The size of `companyos check`, for one scenario."""

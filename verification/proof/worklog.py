@@ -142,7 +142,7 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
         if name.startswith(_CODE):
             return (row, part) == ("C", "code")
         if name == _TASK_AGNOSTIC:
-            return row in {"D", "F"} or (row, part) in {("B", "play"), ("B", "chance")}
+            return row in {"D", "F", "J"} or (row, part) in {("B", "play"), ("B", "chance")}
         return not name.startswith(_STATES) or reads_states
 
     return depends_on

@@ -95,7 +95,8 @@ def sort_of(ticket: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(ticket["tags"]) - {QUEUE_TAG}
 
 
-async def _cancel_duplicate(key: str, original: str, _task: TaskView, call: Call) -> None:
+async def cancel_duplicate(key: str, original: str, _task: TaskView, call: Call) -> None:
+    """Cancel a ticket as a duplicate of another one."""
     ticket = TicketSkill(ToolClient(call), key)
     await ticket.read()
     await ticket.triage()
@@ -194,7 +195,7 @@ class ShiftPlayer:
         alike = [one for one in known if sort_of(one) == sort_of(ticket)]
         oldest = min(alike, key=lambda one: str(one["created_at"]))["key"]
         is_first = oldest == ticket["key"]
-        return self.find_player(scenario) if is_first else partial(_cancel_duplicate, ticket["key"], oldest)
+        return self.find_player(scenario) if is_first else partial(cancel_duplicate, ticket["key"], oldest)
 
     async def _act_once(self, cases: list[_Case], complete_at: datetime | None) -> None:
         """Let a case act until it pauses, or wait for the first that goes on later or for the queue."""

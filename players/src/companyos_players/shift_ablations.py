@@ -1,8 +1,9 @@
-"""Players of shifts that lack one ability each."""
+"""Players of shifts that lack one ability each, and players that only seem to work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
@@ -11,9 +12,18 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
-from companyos_players.shift import COMES_FIRST, IS_REPORTED, TAKES_TICKETS, ShiftPlayer, sort_of
+from companyos_players.shift import (
+    COMES_FIRST,
+    IS_REPORTED,
+    SCENARIOS_BY_TAGS,
+    TAKES_TICKETS,
+    TICKET_KEY,
+    ShiftPlayer,
+    cancel_duplicate,
+    sort_of,
+)
 from companyos_players.tickets import TicketSkill
-from companyos_players.tool_client import ToolClient
+from companyos_players.tool_client import ToolClient, ToolRefusedError
 
 
 class ReadsQueueOnce(ShiftPlayer):
@@ -101,6 +111,43 @@ class IgnoresOrder(OneAtATime):
         return [text for text in await super().comments(key) if not COMES_FIRST.search(text)]
 
 
+class ResolvesEverything(ShiftPlayer):
+    """Resolves every ticket of the queue without doing any work."""
+
+    def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
+        """Return who works a ticket."""
+        return _resolve if sort_of(ticket) in SCENARIOS_BY_TAGS else None
+
+
+class CancelsEverything(ShiftPlayer):
+    """Cancels every ticket of the queue as withdrawn."""
+
+    def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
+        """Return who works a ticket."""
+        return partial(_cancel, ticket["key"]) if sort_of(ticket) in SCENARIOS_BY_TAGS else None
+
+
+class CancelsAsDuplicates(ShiftPlayer):
+    """Cancels every ticket of the queue but the first as a duplicate of it."""
+
+    def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
+        """Return who works a ticket."""
+        first = known[0]["key"]
+        is_other = ticket["key"] != first and sort_of(ticket) in SCENARIOS_BY_TAGS
+        return partial(cancel_duplicate, ticket["key"], first) if is_other else None
+
+
+async def _resolve(task: TaskView, call: Call) -> None:
+    (key,) = TICKET_KEY.findall(task.brief)
+    ticket = TicketSkill(ToolClient(call), key)
+    await ticket.read()
+    await ticket.triage()
+    with suppress(ToolRefusedError):
+        await ticket.transition("in_progress")
+    with suppress(ToolRefusedError):
+        await ticket.transition("resolved")
+
+
 async def _cancel(key: str, _task: TaskView, call: Call) -> None:
     await TicketSkill(ToolClient(call), key).transition("cancelled", reason_code="withdrawn", reason_ref=key)
 
@@ -128,3 +175,12 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
     }
 )
 """What a player does for want of an ability."""
+
+SHIFT_ADVERSARIES: Mapping[str, Player] = MappingProxyType(
+    {
+        "resolves everything": shift_player(ResolvesEverything),
+        "cancels everything": shift_player(CancelsEverything),
+        "cancels everything as duplicates": shift_player(CancelsAsDuplicates),
+    }
+)
+"""Players that end the tickets of the queue without working on them."""

@@ -9,17 +9,24 @@ from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_gateway.scenarios.shifts import PREFIX, SIZES
 from companyos_players.registry import fair_player
-from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
-from verification.proof.bounds import LEAST_FAILING, MOST_ONE_AT_A_TIME
-from verification.proof.episode_runner import play
-from verification.proof.players.oracles import FAIR
+from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, SHIFT_ADVERSARIES, shift_player
+from companyos_players.task_agnostic import TASK_AGNOSTIC, trace_imitators
+from companyos_shared.streams import Stream
+from verification.proof.bounds import LEAST_FAILING, MOST_FAILURE, MOST_ONE_AT_A_TIME
+from verification.proof.episode_runner import play, record_episode
+from verification.proof.players.oracles import FAIR, steps_of
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
 
 SOLVED = "the fair oracle solves every case"
 LACKING = f"an agent that lacks one ability fails in >= {LEAST_FAILING:.0%} of the shifts that ask for it"
 OVERLOADED = f"an agent that works one case at a time succeeds in < {MOST_ONE_AT_A_TIME:.0%} of the weeks at level 4"
+AGNOSTIC = f"task-agnostic agents and imitators of the oracle never succeed, nor return more than +{MOST_FAILURE:g}"
+ADVERSARIES = "adversaries"
 SUCCESS_RATE = "success of agents that lack one ability"
 ABLATION_SIZES = ("day", "week")
+_FOREIGN = 10_007
+"""Distance of the seed whose trace is played in a shift of another one."""
+
 OVERLOAD, LEAST_OVERLOADED = ("week", 4), 5
 """Size and level of the shifts that are too much for one case at a time, and the least number of them."""
 
@@ -41,6 +48,7 @@ class Shifts(Row):
                 players = {FAIR: scope.size.shift_seeds}
                 if size in ABLATION_SIZES:
                     players |= dict.fromkeys(ABLATIONS, scope.size.ablation_seeds)
+                    players[ADVERSARIES] = scope.size.shift_adversary_seeds
                 if (size, level) == OVERLOAD:
                     players[ONE_AT_A_TIME] = max(LEAST_OVERLOADED, scope.size.ablation_seeds)
                 for player, seeds in players.items():
@@ -50,6 +58,8 @@ class Shifts(Row):
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Play one shift."""
         size, _, name = job.part.partition(": ")
+        if name == ADVERSARIES:
+            return await _play_adversaries(engine, job, f"{PREFIX}{size}")
         player = fair_player(f"{PREFIX}{size}") if name == FAIR else shift_player(ABLATIONS[name])
         ended: list[Episode] = []
         result = await play(
@@ -93,3 +103,19 @@ class Shifts(Row):
                 counts.setdefault(tally.who, []).extend(tally.values)
         rows = [f"| {who} | {sum(values):.0f} of {len(values)} |" for who, values in sorted(counts.items())]
         return ["| shift and agent | successes |", "|---|---|", *rows] if rows else []
+
+
+async def _play_adversaries(engine: EpisodeEngine, job: Job, shift: str) -> list[Tally]:
+    fair, seed, level = fair_player(shift), job.seed, job.level
+    own, foreign = [
+        steps_of((await record_episode(engine, shift, FAIR, fair, seed=one, chaos=level)).step_records)
+        for one in (seed, seed + _FOREIGN)
+    ]
+    imitators = trace_imitators(own, foreign, Stream("proof", "shifts", shift, seed, level))
+    faults = []
+    players = {**TASK_AGNOSTIC, **SHIFT_ADVERSARIES, **imitators}
+    for name, player in players.items():
+        result = await play(engine, shift, name, player, seed=seed, chaos=level)
+        if result.success or result.return_ > MOST_FAILURE:
+            faults.append(f"{result.place}: {name} returns {result.return_:.1f}")
+    return [Tally(promise=AGNOSTIC, n=len(players), faults=tuple(faults))]
