@@ -18,9 +18,10 @@ from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.snapshots import Snapshots
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
+from companyos_players.registry import fair_player
 from companyos_shared.streams import digest
 from verification.proof.episode_runner import Player, record_episode
-from verification.proof.players.oracles import FAIR, fair_oracle
+from verification.proof.players.oracles import FAIR
 
 START_TIMEOUT_S = 120.0
 RANDOM = "random"
@@ -66,7 +67,7 @@ async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int
         async def digest_one(name: str, player_name: str) -> str:
             async with semaphore:
                 return await _episode_line(
-                    engine, name, player_name, players.get(player_name) or fair_oracle(name), seed=seed, level=level
+                    engine, name, player_name, players.get(player_name) or fair_player(name), seed=seed, level=level
                 )
 
         return digest(sorted(set(await asyncio.gather(*(digest_one(*episode) for episode in episodes)))))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.scenarios.catalogue import builtin_names
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
 ONE_DIGEST = "one digest per seed across hash seeds, time zones, locales, concurrency, Python versions and restores"
@@ -21,6 +22,9 @@ SETTINGS: tuple[Mapping[str, str], ...] = (
 )
 CONCURRENCY_LEVELS = (1, 8, 3, 16)
 """Numbers of concurrent episodes, in rotation."""
+
+SHIFT = "shift-week"
+"""A shift that is played besides the scenarios, if all of them are proved."""
 
 WORKER, CONCURRENT, RESTORED, PYTHON = "leg", "crowd", "restored", "python"
 OTHER_PYTHON = "PROOF_PYTHON"
@@ -66,6 +70,7 @@ class Determinism(Row):
                 "verification.proof.determinism_worker",
                 *arguments,
                 *job.scope.sampled("E"),
+                *([SHIFT] if builtin_names() <= set(job.scope.scenarios) else []),
             ),
             env={**os.environ, **SETTINGS[turn], "PYTHONHASHSEED": str(job.seed)},
             stdout=asyncio.subprocess.PIPE,
