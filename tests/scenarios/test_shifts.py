@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +33,12 @@ from verification.plausibility import find_implausible
 from verification.proof import RecordedEpisode
 
 DAY, PAIR = "shift-day", "shift-expense_report-vendor_onboarding"
+
+COMPLETE = 2
+"""A seed whose day has every feature."""
+
+UNRELATED = {"order": 0.0, "reported_approval": 0.0}
+"""Overrides with which cases do not wait for each other."""
 
 AUDITED = "approvers"
 """The rule of plausibility that the requests of an audit break on purpose."""
@@ -94,7 +100,7 @@ def test_a_case_that_is_left_alone_fails_alone(play_all: PlayAll) -> None:
     async def ignores_expenses(task: TaskView, call: Call) -> None:
         await ShiftPlayer(task, call, players.__getitem__).work()
 
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=ignores_expenses, seed=0, chaos=0)])
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=ignores_expenses, seed=0, chaos=0, overrides=UNRELATED)])
     verdict = _verdict(kept)
     assert not verdict.success
     assert sorted(verdict.cases.values()) == [False, True]
@@ -118,7 +124,7 @@ def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(p
 
         await ShiftPlayer(task, call_on, players.__getitem__).work()
 
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=never_finishes, seed=0, chaos=0)])
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=never_finishes, seed=0, chaos=0, overrides=UNRELATED)])
     assert kept.result.outcome is Outcome.OUT_OF_STEPS
     assert _verdict(kept).solved_share == 0.5
     assert kept.result.return_ < -5, "the cost of a failure, and no share of the reward"
@@ -174,7 +180,7 @@ def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief(
 def lacking(play_all: PlayAll) -> dict[str, RecordedEpisode]:
     """One shift with every feature, played by players that lack one ability each."""
     played = play_all(
-        [EpisodeSpec(scenario=DAY, player=shift_player(one), seed=5, chaos=1) for one in ABLATIONS.values()]
+        [EpisodeSpec(scenario=DAY, player=shift_player(one), seed=COMPLETE, chaos=1) for one in ABLATIONS.values()]
     )
     return dict(zip(ABLATIONS, played, strict=True))
 
@@ -221,6 +227,7 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
         ("ignores which ticket comes first", Feature.ORDER, ["predecessor_ended"]),
         ("reports no approvals", Feature.REPORTED_APPROVAL, ["approval_reported"]),
         ("assigns anybody", Feature.SOLE_ASSIGNEE, ["assignee_may_work", "resolved_in_order"]),
+        ("asks nobody", Feature.QUESTION, ["assignee_may_work", "resolved_in_order"]),
     ],
 )
 def test_a_case_whose_comment_is_ignored_fails_alone(
@@ -238,21 +245,21 @@ def test_a_feature_can_be_switched_off(play_all: PlayAll, feature: Feature) -> N
     assert feature in _verdict_of_nothing(DAY, {}).features
     off = {str(feature): 0.0}
     assert feature not in _verdict_of_nothing(DAY, off).features
-    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=fair_player(DAY), seed=5, chaos=1, overrides=off)])
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=fair_player(DAY), seed=COMPLETE, chaos=1, overrides=off)])
     assert kept.result.success
 
 
 def _verdict_of_nothing(name: str, overrides: Mapping[str, float]) -> Verdict:
     shift = find_scenario(catalogue(), name)
     assert shift is not None
-    return shift.plan(5, 1, overrides).rubric.judge(Evidence.start({}), None)
+    return shift.plan(COMPLETE, 1, overrides).rubric.judge(Evidence.start({}), None)
 
 
 @pytest.mark.parametrize("name", [name for name, one in ABLATIONS.items() if one.lacks])
 def test_an_agent_that_lacks_an_ability_succeeds_where_nothing_asks_for_it(play_all: PlayAll, name: str) -> None:
     off = {ABLATIONS[name].lacks: 0.0}
     (kept,) = play_all(
-        [EpisodeSpec(scenario=DAY, player=shift_player(ABLATIONS[name]), seed=5, chaos=1, overrides=off)]
+        [EpisodeSpec(scenario=DAY, player=shift_player(ABLATIONS[name]), seed=COMPLETE, chaos=1, overrides=off)]
     )
     assert kept.result.success
 
@@ -264,28 +271,71 @@ def test_a_rate_of_a_feature_lies_between_nothing_and_one() -> None:
         shift.plan(0, 1, {"freeze": 2})
 
 
-def _report(play_all: PlayAll, body: str) -> Verdict:
-    """Play the shift of the fixture with another text of the comment that reports an approval."""
+def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
+    """Play the shift of the fixture with other texts instead of the comment that reports an approval."""
 
     class Reports(ShiftPlayer):
         async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
-            if tool == "ticketdesk_add_comment":
-                (reference,) = re.findall(r"is ([\w-]+)\.", arguments["body"])
-                arguments = {**arguments, "body": body.format(reference)}
-            return await super().step(tool, arguments)
+            if tool != "ticketdesk_add_comment" or "approval" not in arguments["body"]:
+                return await super().step(tool, arguments)
+            (reference,) = re.findall(r"is ([\w-]+)\.", arguments["body"])
+            for number, body in enumerate(bodies):
+                key = f"{arguments['idempotency_key']}-{number}"
+                view = await super().step(tool, {**arguments, "body": body(reference), "idempotency_key": key})
+            return view
 
-    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(Reports), seed=5, chaos=1)])
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(Reports), seed=COMPLETE, chaos=1)])
     return _verdict(kept)
 
 
-def test_an_approval_may_be_reported_in_any_words(play_all: PlayAll) -> None:
-    assert _report(play_all, "Done: {} (approved today), as you asked").success
+@pytest.mark.parametrize("body", ["Done: {} (approved today), as you asked", "_{}_", "ID: {}"])
+def test_an_approval_may_be_reported_in_any_words(play_all: PlayAll, body: str) -> None:
+    assert _report(play_all, body.format).success
+    assert _report(play_all, lambda reference: body.format(reference.lower())).success
 
 
-def test_a_list_of_requests_reports_no_approval(play_all: PlayAll) -> None:
-    others = [one["id"] for one in _plan(DAY, 5, 1).documents["approvalflow"]["requests"][:2]]
-    verdict = _report(play_all, f"One of {', '.join(others)} and {{}}.")
-    assert [one.id.partition(":")[2] for one in verdict.checks if not one.passed] == ["approval_reported"]
+def test_naming_request_after_request_reports_no_approval(play_all: PlayAll) -> None:
+    others = [one["id"] for one in _plan(DAY, COMPLETE, 1).documents["approvalflow"]["requests"][:2]]
+    in_one, in_many = f"One of {', '.join(others)} and {{}}.", [f"Is it {one}?" for one in others]
+    for verdict in (
+        _report(play_all, in_one.format),
+        _report(play_all, *(text.format for text in in_many), "Is it {}?".format),
+    ):
+        assert [one.id.partition(":")[2] for one in verdict.checks if not one.passed] == ["approval_reported"]
+
+
+class ReportsEarly(ShiftPlayer):
+    """Names its requests under every ticket once it has made them, and not again."""
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
+        if tool == "ticketdesk_add_comment" and "approval" in arguments["body"]:
+            return self._last
+        view = await super().step(tool, arguments)
+        if tool == "approvalflow_submit_approval" and not view.is_refused:
+            for key in self._known:
+                await super().step("ticketdesk_add_comment", {"key": key, "body": f"The ID is {view.result['id']}."})
+        return view
+
+
+def test_the_id_of_a_request_that_is_not_approved_yet_reports_no_approval(play_all: PlayAll) -> None:
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(ReportsEarly), seed=COMPLETE, chaos=1)])
+    assert "approval_reported" in {one.id.partition(":")[2] for one in _verdict(kept).checks if not one.passed}
+
+
+class EndsEarlyAndAgain(ShiftPlayer):
+    """Resolves tickets, reopens them, and ignores comments when it resolves them again."""
+
+    async def follow_comments(self, case: Any, to: str) -> None:
+        for status in (to, "in_progress") if to == "resolved" else ():
+            await self.step("ticketdesk_transition_ticket", {"key": case.key, "to": status})
+
+
+def test_a_ticket_that_is_ended_early_and_reopened_still_needs_the_comment(play_all: PlayAll) -> None:
+    off = {str(Feature.FREEZE): 0.0}
+    player = shift_player(EndsEarlyAndAgain)
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=player, seed=COMPLETE, chaos=1, overrides=off)])
+    failed = {one.id.partition(":")[2] for one in _verdict(kept).checks if not one.passed}
+    assert "approval_reported" in failed
 
 
 class FreezesEntryTickets(ShiftPlayer):

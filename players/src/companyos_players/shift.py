@@ -73,12 +73,17 @@ FROZEN = frozenset({"resolved", "closed"})
 
 ENDED = FROZEN | {"cancelled"}
 
-COMES_FIRST = re.compile(r"resolved or cancelled")
-IS_REPORTED = re.compile(r"ID of the approval for")
+COMES_FIRST = re.compile(r"completed or cancelled")
+IS_REPORTED = re.compile(r"ID of the approval that is linked to")
 """What teams ask for in a comment that names another ticket: that it comes first, and the ID of its approval."""
 
-TAKES_TICKETS = re.compile(r"tickets? of our team.*\((E-\d+)\)|\((E-\d+)\).*tickets of our team")
+TAKES_TICKETS = re.compile(r"our team's tickets.*\((E-\d+)\)|\((E-\d+)\).*our team's tickets")
 """How a team says who takes its tickets."""
+
+KNOWS_WHO = re.compile(r"\(@(E-\d+)\)")
+"""How a team says whom to ask who takes its tickets."""
+
+ANSWER_WAIT_MINUTES = 240
 
 TICKET_KEY = re.compile(r"\b[A-Z]+-\d+\b")
 
@@ -116,6 +121,8 @@ class _Case:
         self.wakes_at: datetime | None = None
         self.waits_for: str | None = None
         """The ticket of a case that has to end first."""
+        self.reported: set[str] = set()
+        """Tickets whose approval was reported."""
         self.may_act = asyncio.Event()
         self.has_paused = asyncio.Event()
 
@@ -143,6 +150,8 @@ class ShiftPlayer:
         """The tickets of the cases that are done."""
         self._taker_ids: dict[str, str] = {}
         """Who takes the tickets of a team, by its id."""
+        self._asked: dict[str, dict[str, Any]] = {}
+        """The tickets under which somebody was asked who that is."""
         self._call = call
         self._shown: dict[tuple[str, tuple[tuple[str, Any], ...]], StepView] = {}
         self._client = ToolClient(self.step)
@@ -175,9 +184,21 @@ class ShiftPlayer:
         new = [row["key"] for row in rows if row["key"] not in known]
         known |= {key: await self._client.call("ticketdesk_get_ticket", key=key) for key in new}
         for ticket in (one for one in known.values() if sort_of(one) not in SCENARIOS_BY_TAGS):
-            for found in filter(None, map(TAKES_TICKETS.search, await self.comments(ticket["key"]))):
-                self._taker_ids[ticket["team_id"]] = found[1] or found[2]
+            await self._read_kept(ticket)
         return sorted((known[key] for key in new), key=lambda ticket: str(ticket["due_at"]))
+
+    async def _read_kept(self, ticket: dict[str, Any]) -> None:
+        """Read who takes the tickets of a team under one that it keeps, or ask the person who knows."""
+        key, team_id = ticket["key"], ticket["team_id"]
+        texts = await self.comments(key)
+        for found in filter(None, map(TAKES_TICKETS.search, texts)):
+            self._taker_ids[team_id] = found[1] or found[2]
+            self._asked.pop(team_id, None)
+        for found in filter(None, map(KNOWS_WHO.search, texts)):
+            if team_id not in self._taker_ids and team_id not in self._asked:
+                body = f"@{found[1]}, who takes the tickets of your team that need an assignee?"
+                await self._client.create("ticketdesk_add_comment", key=key, body=body)
+                self._asked[team_id] = ticket
 
     async def comments(self, key: str) -> list[str]:
         """Return the texts of the comments under a ticket."""
@@ -236,10 +257,13 @@ class ShiftPlayer:
             return await self.pause(case, arguments["minutes"])
         if tool in UNCHANGING:
             return await self._read_once(tool, arguments)
+        while tool == ASSIGN and (ticket := self._asked.get(self._known[case.key]["team_id"])):
+            await self.pause(case, ANSWER_WAIT_MINUTES)
+            await self._read_kept(ticket)
         if self.must_wait(case.key, arguments):
             await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
         if arguments.get("to") in ENDED and arguments["key"] == case.key:
-            await self.follow_comments(case)
+            await self.follow_comments(case, arguments["to"])
         return await self.step(tool, {**arguments, **self._adapted(case, tool, arguments)})
 
     def _adapted(self, case: _Case, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,18 +276,20 @@ class ShiftPlayer:
             adapted["assignee_id"] = self._taker_ids.get(team_id, arguments["assignee_id"])
         return adapted
 
-    async def follow_comments(self, case: _Case) -> None:
+    async def follow_comments(self, case: _Case, to: str) -> None:
         """Do what comments under a ticket ask for before it ends: wait for another one, or report its approval."""
         for text in await self.comments(case.key):
-            others = [key for key in TICKET_KEY.findall(text) if key != case.key]
-            is_reported = IS_REPORTED.search(text) is not None
-            if not others or not (is_reported or COMES_FIRST.search(text)):
+            is_reported = to in FROZEN and IS_REPORTED.search(text) is not None
+            if not is_reported and not COMES_FIRST.search(text):
                 continue
-            case.waits_for = others[0]
+            (other,) = TICKET_KEY.findall(text)
+            case.waits_for = other
             await self.pause(case, 0)
-            if is_reported:
-                reference = (await self._client.call("ticketdesk_get_ticket", key=others[0]))["approval_ref"]
-                body = f"The approval for {others[0]} is {reference}."
+            case.waits_for = None
+            reference = (await self._client.call("ticketdesk_get_ticket", key=other))["approval_ref"]
+            if is_reported and reference is not None and other not in case.reported:
+                case.reported.add(other)
+                body = f"The approval for {other} is {reference}."
                 await self._client.create("ticketdesk_add_comment", key=case.key, body=body)
 
     def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from companyos_players.registry import fair_player
 from companyos_players.shift import (
     COMES_FIRST,
     IS_REPORTED,
+    KNOWS_WHO,
     SCENARIOS_BY_TAGS,
     TAKES_TICKETS,
     TICKET_KEY,
@@ -84,7 +85,18 @@ class AssignsAnybody(ShiftPlayer):
 
     async def comments(self, key: str) -> list[str]:
         """Return the texts of the comments under a ticket, without what they say about who takes tickets."""
-        return [text for text in await super().comments(key) if not TAKES_TICKETS.search(text)]
+        patterns = (TAKES_TICKETS, KNOWS_WHO)
+        return [text for text in await super().comments(key) if not any(one.search(text) for one in patterns)]
+
+
+class AsksNobody(ShiftPlayer):
+    """Assigns any member of the team who is at work where a colleague would have to be asked."""
+
+    lacks = "question"
+
+    async def comments(self, key: str) -> list[str]:
+        """Return the texts of the comments under a ticket, without what they say about whom to ask."""
+        return [text for text in await super().comments(key) if not KNOWS_WHO.search(text)]
 
 
 class OneAtATime(ShiftPlayer):
@@ -171,6 +183,7 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
         "ignores which ticket comes first": IgnoresOrder,
         "reports no approvals": ReportsNoApprovals,
         "assigns anybody": AssignsAnybody,
+        "asks nobody": AsksNobody,
         ONE_AT_A_TIME: OneAtATime,
     }
 )

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
-from companyos_gateway.scenarios.shift_features import REMARK_GRACE
+from companyos_gateway.scenarios.shift_remarks import REMARK_GRACE
 from companyos_players.shift import TICKET_KEY
 from verification.proof.final_states.final_state import FinalState, Row
 from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation

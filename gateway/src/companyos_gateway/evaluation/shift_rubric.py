@@ -19,7 +19,7 @@ from companyos_gateway.evaluation.change_policy import (
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
-from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
+from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, list_names, row_path
 from companyos_gateway.evaluation.row_views import APPROVALFLOW, TICKETDESK
 from companyos_gateway.evaluation.rubric import Check, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.ticket_goals import TicketLinked
@@ -31,7 +31,7 @@ COMPLETED = frozenset({"resolved", "closed"})
 """Statuses that no ticket may get during the freeze."""
 
 ENDED = COMPLETED | {"cancelled"}
-_WORD = re.compile(r"[\w-]+")
+_ID = re.compile(r"[A-Za-z]+-[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def shift_rubric(
 
     return TaskRubric(
         checks=[
-            *(check for key, one in cases.items() for check in _case_checks(key, one, agent_id, frozen_until)),
+            *(check for key in cases for check in _case_checks(key, cases, agent_id, frozen_until)),
             *(_kept_check(key) for key in kept),
             change_policy.check(),
             guessing_check(agent_id, _is_never_valid, concerns=lambda type_key: type_key not in own_types),
@@ -109,7 +109,10 @@ def shift_rubric(
     )
 
 
-def _case_checks(key: str, case: ShiftCase, agent_id: str, frozen_until: datetime | None) -> Iterable[Check]:
+def _case_checks(
+    key: str, cases: Mapping[str, ShiftCase], agent_id: str, frozen_until: datetime | None
+) -> Iterable[Check]:
+    case = cases[key]
     checks = list(case.rubric.case_checks())
     names = {check.id for check in checks}
     for check in checks:
@@ -124,7 +127,8 @@ def _case_checks(key: str, case: ShiftCase, agent_id: str, frozen_until: datetim
     if case.predecessor is not None:
         yield _order_check(key, case.predecessor)
     if case.reported is not None:
-        yield _report_check(key, case.reported, agent_id)
+        reported_types = cases[case.reported.key].approval_types
+        yield _report_check(key, case.reported, agent_id, {*case.approval_types, *reported_types})
     yield guessing_check(
         agent_id,
         case.rubric.is_valid_request,
@@ -177,46 +181,65 @@ def _order_check(key: str, predecessor: Remark) -> Check:
     """Return the check that a ticket did not end before its predecessor."""
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
-        end = _first_end(evidence, key)
-        if end is None or end.at < predecessor.binding_from:
-            return None
-        row = evidence.row_at(TICKETDESK, "tickets", predecessor.key, end.step)
-        if row is not None and row["status"] in ENDED:
-            return None
-        status = (end.after or {})["status"]
-        path = row_path(TICKETDESK, "tickets", key)
-        return Mismatch(path, f"open until {predecessor.key} has ended", f"status: {status} before that", end.step)
+        for end in _ends(evidence, key):
+            row = evidence.row_at(TICKETDESK, "tickets", predecessor.key, end.step)
+            if end.at >= predecessor.binding_from and (row is None or row["status"] not in ENDED):
+                found = f"status: {(end.after or {})['status']} before that"
+                path = row_path(TICKETDESK, "tickets", key)
+                return Mismatch(path, f"not ended until {predecessor.key} has", found, end.step)
+        return None
 
     return Check(f"{key}:predecessor_ended", True, find_mismatch)
 
 
-def _report_check(key: str, reported: Remark, agent_id: str) -> Check:
-    """Return the check that a comment under a ticket, made before its end, names the approval of another one.
+def _report_check(key: str, reported: Remark, agent_id: str, type_keys: Collection[str]) -> Check:
+    """Return the check that a comment under a ticket, made before its last end, names the approval of another one.
 
-    A comment that names further requests does not count.
+    The approval has been given by then. Comments under the ticket name no requests of other types than the given ones.
     """
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
-        ticket, end = evidence.ticket(reported.key), _first_end(evidence, key)
+        end = next(reversed(_ends(evidence, key)), None)
         if end is not None and end.at < reported.binding_from:
             return None
+        named = {
+            request_id: step
+            for step, body in _comments(evidence, key, agent_id)
+            for request_id in map(str.upper, _ID.findall(body))
+            if _type_of(evidence, request_id) is not None and (end is None or step < end.step)
+        }
+        ticket = evidence.ticket(reported.key)
         reference = None if ticket is None else ticket.approval_ref
-        requests = evidence.table(APPROVALFLOW, "requests").keys()
-        comments = [
-            change
-            for comment in evidence.changed_keys(TICKETDESK, "comments")
-            for change in evidence.row_changes(TICKETDESK, "comments", comment)
-            if change.after is not None and (change.after["ticket_key"], change.after["author_id"]) == (key, agent_id)
-        ]
-        for change in comments:
-            named = requests & set(_WORD.findall((change.after or {})["body"]))
-            if named == {reference} and (end is None or change.step < end.step):
+        is_foreign = any(_type_of(evidence, one) not in type_keys for one in named)
+        if reference in named and not is_foreign:
+            request = evidence.row_at(APPROVALFLOW, "requests", reference, named[reference])
+            if request is not None and request["status"] == "approved":
                 return None
-        expected = f"a comment with the ID of the approval of {reported.key} before the ticket ends"
-        found = f"{len(comments)} comments, none with only {reference or 'this ID'}"
-        return Mismatch(row_path(TICKETDESK, "tickets", key), expected, found, None if end is None else end.step)
+        expected = f"a comment with the ID of the approval that is linked to {reported.key} before the ticket ends"
+        found = f"comments that name {list_names(list(named)) or 'no request'}"
+        path = row_path(TICKETDESK, "tickets", key)
+        return Mismatch(path, expected, found, None if end is None else end.step)
 
     return Check(f"{key}:approval_reported", False, find_mismatch)
+
+
+def _comments(evidence: Evidence, key: str, agent_id: str) -> list[tuple[int, str]]:
+    """Return the steps and texts of the agent's comments under a ticket."""
+    rows = (
+        change
+        for comment in evidence.changed_keys(TICKETDESK, "comments")
+        for change in evidence.row_changes(TICKETDESK, "comments", comment)
+    )
+    return [
+        (one.step, one.after["body"])
+        for one in rows
+        if one.after is not None and (one.after["ticket_key"], one.after["author_id"]) == (key, agent_id)
+    ]
+
+
+def _type_of(evidence: Evidence, request_id: str) -> str | None:
+    row = evidence.row(APPROVALFLOW, "requests", request_id)
+    return None if row is None else row["type_key"]
 
 
 def _kept_check(key: str) -> Check:
@@ -233,10 +256,10 @@ def _kept_check(key: str) -> Check:
     return Check(f"{key}:left_to_its_team", True, find_mismatch)
 
 
-def _first_end(evidence: Evidence, key: str) -> Change | None:
-    """Return the first change with which the agent ended a ticket."""
+def _ends(evidence: Evidence, key: str) -> list[Change]:
+    """Return the changes with which the agent ended a ticket."""
     changes = (one for one in _agent_changes(evidence, key) if is_touched(one, ["status"]))
-    return next((one for one in changes if (one.after or {})["status"] in ENDED), None)
+    return [one for one in changes if (one.after or {})["status"] in ENDED]
 
 
 def _freeze_check(key: str, case: ShiftCase, frozen_until: datetime) -> Check:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
@@ -26,16 +26,8 @@ from companyos_gateway.scenarios.blocks.prompt_injection import confidential_val
 from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase
 from companyos_gateway.scenarios.blocks.ticket import REASSIGN_KINDS
 from companyos_gateway.scenarios.catalogue import builtin_names, catalogue
-from companyos_gateway.scenarios.shift_features import (
-    QUEUE_TAG,
-    Feature,
-    QueuedCase,
-    add_predecessor,
-    add_report,
-    add_sole_assignee,
-    compose_brief,
-    draw_features,
-)
+from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature, compose_brief, draw_features
+from companyos_gateway.scenarios.shift_remarks import QueuedCase, Remarks, add_remarks
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.absences import acts_while_away, shorten_absences
 from companyos_gateway.world.calendar import closing_time, working_days_from
@@ -61,6 +53,9 @@ STEP_SHARE = 0.8
 
 FREEZE_WORKING_DAYS = 5
 """Working days after the last handover during which no ticket may be resolved."""
+
+SPARE_WORKING_DAYS = 3
+"""Working days between the freeze and the due date of a ticket that has to wait for another one."""
 
 LEAST_DUE_WORKING_DAYS = 8
 """Least number of working days until a case is due: handovers take up to two, and then comes the freeze."""
@@ -139,7 +134,8 @@ class _Case:
     """When tickets of the case are handed over, for those that are not in the queue from the start."""
     predecessor: Remark | None = None
     reported: Remark | None = None
-    has_sole_assignee: bool = False
+    features: frozenset[Feature] = frozenset()
+    """What comments ask for."""
 
     def judged(self, company: Company, is_frozen: bool) -> ShiftCase:
         """Return the case with its rubric."""
@@ -147,9 +143,6 @@ class _Case:
             Feature.HANDOVERS: bool(self.handovers),
             Feature.DUPLICATES: self.duplicate is not None,
             Feature.FREEZE: is_frozen,
-            Feature.ORDER: self.predecessor is not None,
-            Feature.REPORTED_APPROVAL: self.reported is not None,
-            Feature.SOLE_ASSIGNEE: self.has_sole_assignee,
         }
         return ShiftCase(
             rubric=self.scenario.case_rubric(self.case, company),
@@ -158,7 +151,7 @@ class _Case:
             handovers=self.handovers,
             predecessor=self.predecessor,
             reported=self.reported,
-            features=frozenset(one for one, has_it in demands.items() if has_it),
+            features=self.features | {one for one, has_it in demands.items() if has_it},
         )
 
 
@@ -169,6 +162,7 @@ class _Queue:
     cases: list[_Case]
     complete_at: datetime
     kept: list[TicketRow]
+    has_remarks: bool
 
 
 @dataclass
@@ -218,6 +212,7 @@ class Shift:
                 company=world.company_name,
                 complete_at=queue.complete_at,
                 frozen_until=frozen_until,
+                has_remarks=queue.has_remarks,
             ),
             company_name=world.company_name,
             acting_as=world.agent_id,
@@ -346,10 +341,14 @@ class _Cases:
             found = injections(self._profile, kinds, entities)
             cases.append(_Case(scenario, case, found, duplicate.key if duplicate else None, handovers))
             complete_at = max([complete_at, *handovers.values()])
-        cases = _add_remarks(world, stream.child("remarks"), cases, kept, features)
-        remarks = [remark for one in cases for remark in (one.predecessor, one.reported) if remark is not None]
-        complete_at = max([complete_at, *(one.binding_from for one in remarks)])
-        return world, _Queue(cases, closing_time(complete_at.date()), kept)
+        queued = [
+            QueuedCase(one.case, tickets[one.case.ticket_key], one.handovers.get(one.case.ticket_key)) for one in cases
+        ]
+        due_from = working_days_from(_frozen_until(complete_at).date(), SPARE_WORKING_DAYS)
+        remarks = add_remarks(world, stream.child("remarks"), queued, kept, features, due_from)
+        complete_at = max([complete_at, *remarks.said_at])
+        cases = [_with_remarks(one, remarks) for one in cases]
+        return world, _Queue(cases, closing_time(complete_at.date()), kept, bool(remarks.said_at))
 
     def _count_early(self) -> int:
         """Return the number of cases whose tickets are in the queue from the start if others are handed over."""
@@ -382,27 +381,23 @@ class _Cases:
         return kept
 
 
-def _add_remarks(
-    world: WorldBuilder,
-    stream: Stream,
-    cases: list[_Case],
-    kept: Sequence[TicketRow],
-    features: Collection[Feature],
-) -> list[_Case]:
-    """Let teams comment on tickets of the queue; return the cases with what that asks for."""
-    tickets = {one.key: one for one in world.ticketdesk.tickets}
-    queued = [QueuedCase(one.case, tickets[key := one.case.ticket_key], one.handovers.get(key)) for one in cases]
-    found: dict[str, dict[str, Any]] = {one.ticket.key: {} for one in queued}
-    order = add_predecessor(world, stream.child("order"), queued) if Feature.ORDER in features else None
-    if order is not None:
-        found[order[0]]["predecessor"] = order[1]
-    waiting = [order[0]] if order else []
-    if Feature.REPORTED_APPROVAL in features and (report := add_report(world, stream.child("report"), queued, waiting)):
-        found[report[0]]["reported"] = report[1]
-    if Feature.SOLE_ASSIGNEE in features and (sole := add_sole_assignee(world, stream.child("sole"), queued, kept)):
-        case = next(one.case for one in cases if one.case.ticket_key == sole[0])
-        found[sole[0]] |= {"case": replace(case, assignee_ids=(sole[1],)), "has_sole_assignee": True}
-    return [replace(one, **found[one.case.ticket_key]) for one in cases]
+def _with_remarks(case: _Case, remarks: Remarks) -> _Case:
+    """Return a case with what comments ask for."""
+    key = case.case.ticket_key
+    demands = {
+        Feature.ORDER: key in remarks.ordered,
+        Feature.REPORTED_APPROVAL: key in remarks.reported,
+        Feature.SOLE_ASSIGNEE: key in remarks.takers,
+        Feature.QUESTION: key in remarks.questions,
+    }
+    taker_id = remarks.takers.get(key)
+    return replace(
+        case,
+        case=case.case if taker_id is None else replace(case.case, assignee_ids=(taker_id,)),
+        predecessor=remarks.predecessors.get(key),
+        reported=remarks.reported.get(key),
+        features=frozenset(one for one, has_it in demands.items() if has_it),
+    )
 
 
 def _frozen_until(handed_over: datetime) -> datetime:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from companyos_shared.framework import EventHandlers, Service, create_app
 from companyos_ticketdesk import tables
+from companyos_ticketdesk.answers import KIND as ANSWER
+from companyos_ticketdesk.answers import apply_answer
 from companyos_ticketdesk.assignment.routes import router as assignment
 from companyos_ticketdesk.board.routes import router as board
 from companyos_ticketdesk.checklist.routes import router as checklist
@@ -25,6 +27,7 @@ EVENT_HANDLERS: EventHandlers = {
     "comment": apply_comment,
     "transition": apply_transition,
     "change": apply_change,
+    ANSWER: apply_answer,
 }
 
 SERVICE = Service(

@@ -12,7 +12,7 @@ from sqlalchemy import Table, insert
 from companyos_shared.framework import Call, RequestModel, SeedDocument
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
-from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedComment
+from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedAnswer, PlantedComment
 from companyos_ticketdesk.deferred_events import schedule_once_verified
 from companyos_ticketdesk.links.schemas import PlantedLink
 from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket, UtcTime
@@ -76,6 +76,7 @@ class Seed(SeedDocument):
     tickets: list[PlantedTicket] = []
     checklist_items: list[PlantedChecklistItem] = []
     comments: list[PlantedComment] = []
+    answers: list[PlantedAnswer] = []
     links: list[PlantedLink] = []
     transitions: list[PlantedTransition] = []
     scheduled_events: list[PlannedEvent] = []
@@ -113,6 +114,8 @@ class Seed(SeedDocument):
         yield "tickets", [ticket.key for ticket in self._all_tickets()]
         yield "checklist_items", _ids(self.checklist_items)
         yield "comments", [*_ids(self.comments), *_ids(_of(PlannedComment, planned))]
+        yield "answers", _ids(self.answers)
+        yield "answers by person and ticket", [f"{one.person_id} {one.ticket_key}" for one in self.answers]
         yield "links", _ids(self.links)
         yield "transitions", [*_ids(self.transitions), *_ids(_of(PlannedTransition, planned))]
 
@@ -127,6 +130,7 @@ class Seed(SeedDocument):
             "tickets": self.tickets,
             "checklist_items": self.checklist_items,
             "comments": self.comments,
+            "answers": self.answers,
             "links": self.links,
             "transitions": self.transitions,
             "scheduled_events": self._planned(),
@@ -135,7 +139,7 @@ class Seed(SeedDocument):
             yield from ((f"{name}.{position}", row) for position, row in enumerate(rows))
 
 
-_PERSON_FIELDS = frozenset({"reporter_id", "verified_by", "done_by", "author_id", "created_by", "by"})
+_PERSON_FIELDS = frozenset({"reporter_id", "person_id", "verified_by", "done_by", "author_id", "created_by", "by"})
 _TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
 
 
@@ -144,6 +148,7 @@ def load_seed(call: Call, seed: Seed) -> None:
     _insert(call, tables.tickets, seed.tickets)
     _insert(call, tables.checklist_items, seed.checklist_items)
     _insert(call, tables.comments, seed.comments)
+    _insert(call, tables.answers, seed.answers)
     _insert(call, tables.links, seed.links)
     _insert(call, tables.transitions, seed.transitions)
     for team_id, prefix in sorted(seed.team_prefixes.items()):

@@ -58,6 +58,15 @@ comments = Table(
     Index("comments_by_ticket", "ticket_key", "created_at"),
 )
 
+answers = Table(
+    "answers",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("person_id", String, nullable=False),
+    Column("ticket_key", String, nullable=False),
+    Column("body", String, nullable=False, comment="what the person answers under the ticket when mentioned"),
+)
+
 links = Table(
     "links",
     metadata,

@@ -6,7 +6,7 @@ They are planned once the rows of the start are numbered: what comes later has l
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -21,7 +21,7 @@ from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_moments
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.seed_documents.serialization import format_time
-from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent, TicketRow
+from companyos_gateway.world.seed_documents.ticketdesk import AnswerRow, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 
 COMMENTS = (2, 4)
@@ -67,13 +67,22 @@ def keep_ticket(world: WorldBuilder, stream: Stream, ticket: TicketRow) -> None:
     add_comment(world, ticket, author_id=author.id, at=at, body=stream.choice(_texts()["kept"]))
 
 
-def plan_remark(world: WorldBuilder, stream: Stream, ticket: TicketRow, kind: str, **slots: str) -> datetime:
+def plan_remark(
+    world: WorldBuilder, stream: Stream, ticket: TicketRow, kind: str, *, without: Collection[str] = (), **slots: str
+) -> datetime:
     """Let a member of its team comment on a ticket before anything is handed over; return when."""
     at = _draw_time(world, stream, REMARK_MINUTES)
     team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
-    authors = [one for one in team if one not in (world.agent_id, ticket.assignee_id)]
-    _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors or team, **slots)
+    authors = [one for one in team if one not in (world.agent_id, *without)]
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors, **slots)
     return at
+
+
+def plan_answer(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str, kind: str, **slots: str) -> None:
+    """Let a person answer under a ticket when mentioned there."""
+    answers = world.ticketdesk.answers
+    body = stream.choice(_texts()[kind]).format(**slots)
+    answers.append(AnswerRow(id=f"answer-{len(answers) + 1}", person_id=by, ticket_key=ticket.key, body=body))
 
 
 def _comment(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:

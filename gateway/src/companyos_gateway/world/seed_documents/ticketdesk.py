@@ -62,6 +62,16 @@ class CommentRow:
 
 
 @dataclass(slots=True, kw_only=True)
+class AnswerRow:
+    """The answer of a person who is mentioned in a comment under a ticket."""
+
+    id: str
+    person_id: str
+    ticket_key: str
+    body: str
+
+
+@dataclass(slots=True, kw_only=True)
 class LinkRow:
     """One ticket blocks, duplicates or relates to another."""
 
@@ -105,6 +115,7 @@ class TicketDeskDocument:
     tickets: list[TicketRow] = field(default_factory=list)
     checklist_items: list[ChecklistRow] = field(default_factory=list)
     comments: list[CommentRow] = field(default_factory=list)
+    answers: list[AnswerRow] = field(default_factory=list)
     links: list[LinkRow] = field(default_factory=list)
     transitions: list[TransitionRow] = field(default_factory=list)
     scheduled_events: list[TicketDeskEvent] = field(default_factory=list)
@@ -116,6 +127,7 @@ class TicketDeskDocument:
             "tickets": rows_json(self.tickets),
             "checklist_items": rows_json(self.checklist_items),
             "comments": rows_json(self.comments),
+            "answers": rows_json(self.answers),
             "links": rows_json(self.links),
             "transitions": rows_json(self.transitions),
             "scheduled_events": rows_json(self.scheduled_events),
@@ -123,5 +135,5 @@ class TicketDeskDocument:
 
     def row_count(self) -> int:
         """Return how many rows the document plants."""
-        lists = (self.tickets, self.checklist_items, self.comments, self.links, self.transitions)
+        lists = (self.tickets, self.checklist_items, self.comments, self.answers, self.links, self.transitions)
         return sum(len(rows) for rows in lists)

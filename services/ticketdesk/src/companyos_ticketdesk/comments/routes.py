@@ -39,7 +39,8 @@ async def add_comment(
 ) -> CommentView:
     """Add a comment to a ticket of any status; it cannot be edited or deleted.
 
-    A comment does not change the ticket's version.
+    People who are mentioned by ID answer under the ticket during office hours. A comment does not change the ticket's
+    version.
     """
     return CommentView.model_validate(service.add_comment(call, key, comment.body, if_match=if_match))
 

@@ -10,6 +10,9 @@ from companyos_shared.framework import RequestModel, ResponseModel
 from companyos_ticketdesk.tickets.schemas import UtcTime
 
 COMMENT_CHARS = 2000
+_BODY = (
+    "Text of the comment. Mention colleagues by ID, such as `@E-1042`, to ask them; they answer during office hours."
+)
 
 
 class NewComment(RequestModel):
@@ -17,7 +20,7 @@ class NewComment(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"body": "The part arrives on Thursday."}]})
 
-    body: str = Field(min_length=1, max_length=COMMENT_CHARS, description="Text of the comment.")
+    body: str = Field(min_length=1, max_length=COMMENT_CHARS, description=_BODY)
 
 
 class CommentView(ResponseModel):
@@ -48,6 +51,15 @@ class PlannedComment(RequestModel):
     id: str
     ticket_key: str
     author_id: str
+    body: str
+
+
+class PlantedAnswer(RequestModel):
+    """The answer of a person who is mentioned in a comment under a ticket."""
+
+    id: str
+    person_id: str
+    ticket_key: str
     body: str
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Row, insert, select
 
 from companyos_shared.framework import Call, Page, PageParams, ServiceError, check_version, paginate
+from companyos_ticketdesk.answers import schedule_answers
 from companyos_ticketdesk.comments.schemas import CommentView, PlannedComment
 from companyos_ticketdesk.tables import comments
 from companyos_ticketdesk.tickets.service import load_ticket
@@ -53,6 +54,7 @@ def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Com
     )
     columns = {name: getattr(comment, name) for name in Comment.__dataclass_fields__}
     call.db.execute(insert(comments), columns)
+    schedule_answers(call, key, body)
     return comment
 
 

@@ -1,0 +1,80 @@
+"""Colleagues who are mentioned in a comment answer under the ticket, in office time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_shared.framework.testing import ServiceHarness
+from companyos_ticketdesk.seed import Seed
+from tests.ticketdesk.builders import AGENT, AWAY, DEPARTED, EVA, a_row, a_seed
+from tests.ticketdesk.conftest import OpenDesk
+
+KNOWN = {"id": "answer-1", "person_id": EVA, "ticket_key": "OPS-1", "body": "It arrived yesterday."}
+NOTHING_KNOWN = "I do not know anything about this, sorry."
+
+
+async def _ask(desk: ServiceHarness, body: str, key: str = "OPS-1") -> None:
+    assert (await desk.post(f"/tickets/{key}/comments", json={"body": body})).status_code == 201
+
+
+async def _answers(desk: ServiceHarness, key: str = "OPS-1") -> list[tuple[str, str, str]]:
+    comments = (await desk.get(f"/tickets/{key}/comments")).json()["items"]
+    found = ((one["author_id"], one["created_at"], one["body"]) for one in comments)
+    return [one for one in found if one[0] != AGENT]
+
+
+async def test_a_colleague_answers_what_they_know_about_the_ticket(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), answers=[KNOWN])
+    await _ask(desk, f"@{EVA}, did it arrive?")
+    await desk.advance(minutes=60)
+    assert await _answers(desk) == []
+    await desk.advance(minutes=30)
+    assert await _answers(desk) == [(EVA, "2026-03-02T10:30:00Z", "It arrived yesterday.")]
+
+
+async def test_a_colleague_who_knows_nothing_says_so(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), a_row("OPS-2"), answers=[KNOWN])
+    await _ask(desk, f"Did it arrive, @{EVA}?", "OPS-2")
+    await desk.advance(minutes=90)
+    assert [body for _, _, body in await _answers(desk, "OPS-2")] == [NOTHING_KNOWN]
+
+
+async def test_an_absent_colleague_answers_once_back_in_the_office(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row())
+    await _ask(desk, f"@{AWAY} please have a look")
+    await desk.advance(minutes=60 * 24 * 8)
+    assert await _answers(desk) == []
+    await desk.advance(minutes=60 * 24 * 2)
+    assert [(who, at[:10]) for who, at, _ in await _answers(desk)] == [(AWAY, "2026-03-11")]
+
+
+@pytest.mark.parametrize("body", [f"@{DEPARTED}?", f"@{AGENT}?", "@p-nobody?", f"{EVA}?", f"mail to eva@{EVA}.example"])
+async def test_nobody_else_answers(open_desk: OpenDesk, body: str) -> None:
+    desk = await open_desk(a_row(), answers=[KNOWN])
+    await _ask(desk, body)
+    assert (await desk.advance(minutes=60 * 24 * 12)).changes == []
+
+
+async def test_each_of_those_who_are_mentioned_answers_once(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), answers=[KNOWN])
+    await _ask(desk, f"@{EVA} and @p-acc: did it arrive? @{EVA}!")
+    await desk.advance(minutes=90)
+    assert sorted((who, body) for who, _, body in await _answers(desk)) == [
+        ("p-acc", NOTHING_KNOWN),
+        (EVA, "It arrived yesterday."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([{**KNOWN, "person_id": "p-nobody"}], r"answers\.0\.person_id: unknown id p-nobody"),
+        ([{**KNOWN, "ticket_key": "OPS-9"}], r"answers\.0\.ticket_key: unknown id OPS-9"),
+        ([KNOWN, {**KNOWN, "id": "answer-2"}], "answers by person and ticket: ids must be unique"),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused(answers: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Seed.model_validate(a_seed(a_row(), answers=answers))
