@@ -167,7 +167,9 @@ class ResetOptions(BaseModel):
     seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn at random if missing; the state reports it.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")
     chaos_overrides: dict[str, float] = Field(
-        default_factory=dict, max_length=64, description="Rates in [0, 1] by kind, or by `service.kind` for transport."
+        default_factory=dict,
+        max_length=64,
+        description="Rates in [0, 1] by kind, by `service.kind` for transport, and for shifts by feature.",
     )
     episode_id: str | None = Field(None, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$")
     completion: Completion = Field(Completion.AUTO, strict=False)

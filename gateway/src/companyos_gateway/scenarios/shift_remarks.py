@@ -143,7 +143,7 @@ def _add_sole_assignee(
     """Let the team of a kept ticket say who alone takes its tickets, or whom to ask about that.
 
     It concerns tickets that need an assignee and are handed over later. The person is not the first of the team by ID,
-    and whoever has to be asked is at work.
+    and the colleague who has to be asked is at work.
     """
     found = [
         (ticket, one)
