@@ -167,7 +167,8 @@ def _add_sole_assignee(
         remarks.takers = dict.fromkeys(keys, taker.id)
         if has_question:
             person = stream.choice(colleagues)
-            at = plan_remark(world, stream, ticket, "question", name=person.name, person_id=person.id)
+            named = {"name": person.name, "person_id": person.id}
+            at = plan_remark(world, stream, ticket, "question", without=(person.id,), **named)
             plan_answer(world, stream, ticket, person.id, "sole_assignee", **slots)
             remarks.questions = set(keys)
         else:

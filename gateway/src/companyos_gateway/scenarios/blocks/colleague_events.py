@@ -74,7 +74,7 @@ def plan_remark(
     at = _draw_time(world, stream, REMARK_MINUTES)
     team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
     authors = [one for one in team if one not in (world.agent_id, *without)]
-    _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors, **slots)
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors or team, **slots)
     return at
 
 
