@@ -165,7 +165,7 @@ def draw(tallies: Mapping[Cell, Tally], file: Path) -> None:
         axes.yaxis.set_major_formatter(lambda share, _place: f"{share:.0%}")
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("shifts solved")
-    figure.axes[-1].legend(fontsize="small")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(POLICIES))
     figure.savefig(file, dpi=DOTS_PER_INCH)
 
 
