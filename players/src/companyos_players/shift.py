@@ -69,7 +69,7 @@ def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:
 _MOMENT = r"\w+, (\d+ \w+ \d{4}, \d\d:\d\d)"
 
 FROZEN = frozenset({"resolved", "closed"})
-"""Statuses that no ticket gets during the freeze."""
+"""Statuses that no ticket of the queue gets during the freeze."""
 
 ENDED = FROZEN | {"cancelled"}
 
@@ -142,8 +142,8 @@ class ShiftPlayer:
         self.now = task.now
         self.complete_at = max([self.now, *_moments(task.brief, "tickets until {moment}")])
         """When the queue is complete."""
-        self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket before {moment}")])
-        """Until when no ticket may be completed."""
+        self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket of the queue before {moment}")])
+        """Until when no ticket of the queue may be completed."""
         self._known: dict[str, dict[str, Any]] = {}
         """The tickets of the queue by their keys."""
         self._done: set[str] = set()
@@ -294,7 +294,7 @@ class ShiftPlayer:
 
     def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a call for a case has to wait until the freeze ends."""
-        return arguments.get("to") in FROZEN and self.now < self.frozen_until
+        return arguments.get("to") in FROZEN and arguments["key"] == key and self.now < self.frozen_until
 
     async def pause(self, case: _Case, minutes: int) -> StepView:
         """Let other cases act until the case has waited for so long."""

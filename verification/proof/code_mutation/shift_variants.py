@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.scenarios.shift_remarks import REMARK_GRACE
@@ -32,15 +32,6 @@ def _take_other_requests_back(final_state: FinalState) -> None:
             change["after"] = {**change["after"], "type_key": "another_type"}
 
 
-def _complete_parts_early(final_state: FinalState) -> None:
-    """Let the agent resolve tickets besides the entry tickets during the freeze, four days after the start."""
-    moment = (final_state.instance.started_at + timedelta(days=4)).isoformat().replace("+00:00", "Z")
-    for change in final_state.changes[TICKETDESK]:
-        is_resolved = change["table"] == "tickets" and (change["after"] or {}).get("status") == "resolved"
-        if is_resolved and change["key"] not in final_state.instance.rubric.cases:
-            change["at"] = moment
-
-
 def _guess_approvers(final_state: FinalState) -> None:
     """Escalate a request to people who may not decide, one after another."""
     request_id = next(one["key"] for one in final_state.changes[APPROVALFLOW] if one["table"] == "requests")
@@ -62,7 +53,9 @@ def _add_refused_calls(final_state: FinalState, operation: str, **arguments: str
 
 def _complete_when_freeze_ends(final_state: FinalState) -> None:
     """Let the agent resolve every ticket at the moment at which it may."""
-    (moment,) = re.findall(r"close any ticket before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief)
+    (moment,) = re.findall(
+        r"close any ticket of the queue before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief
+    )
     for change in _ends(final_state):
         change["at"] = datetime.strptime(moment, "%d %B %Y, %H:%M").replace(tzinfo=UTC).isoformat()
 
@@ -130,7 +123,6 @@ SHIFT_VARIANTS: tuple[Mutation, ...] = (
     _name_two_requests,
     _take_requests_back,
     _take_other_requests_back,
-    _complete_parts_early,
     _guess_approvers,
     _ask_for_other_approvals,
 )

@@ -34,7 +34,7 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.KEPT_TICKETS: "Some tickets have the tag of the queue and stay with their team, as a comment says.",
     Feature.DUPLICATES: "From level 1 on, a second ticket about the matter of a case may be handed over, which has to "
     "be cancelled as a duplicate.",
-    Feature.FREEZE: "No ticket may be resolved before a date, which only the brief says.",
+    Feature.FREEZE: "No ticket of the queue may be resolved before a date, which only the brief says.",
     Feature.ORDER: "A comment asks to leave a ticket open until another one, which is handed over, has ended.",
     Feature.REPORTED_APPROVAL: "A comment asks for the ID of the approval of another ticket, which is handed over, "
     "before the ticket is resolved.",
@@ -99,8 +99,8 @@ def _sentences(
         )
     if frozen_until is not None:
         yield (
-            "The archive of completed tickets is being migrated; do not resolve or close any ticket before "
-            f"{frozen_until:%A, %-d %B %Y, %H:%M} UTC."
+            "The archive of completed tickets is being migrated; do not resolve or close any ticket of the "
+            f"queue before {frozen_until:%A, %-d %B %Y, %H:%M} UTC."
         )
     further = "no further tickets are handed over and " if Feature.HANDOVERS in features else ""
     yield "Due dates are binding. Leave everything else unchanged."

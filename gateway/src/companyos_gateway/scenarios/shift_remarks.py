@@ -82,14 +82,15 @@ def add_remarks(
 def _add_order(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remarks: Remarks) -> None:
     """Let a team ask that its ticket ends after another one, which comes later in the queue and by due date.
 
-    A second comment is about a ticket that has to be refused, so that what is asked says nothing about the ends.
+    A second comment asks to wait for a ticket that has to be refused, so that a ticket which is waited for may end
+    either way.
     """
     decisive = [
         (one, other)
         for one, other in pairs
         if one.is_resolved and other.is_resolved and other.case.due_on > one.case.due_on
     ]
-    others = [(one, other) for one, other in pairs if other.case.refusal is not None]
+    others = [(one, other) for one, other in pairs if one.is_resolved and other.case.refusal is not None]
     if decisive:
         one, other = stream.choice(decisive)
         remarks.predecessors[one.ticket.key] = _relate(world, stream, "predecessor", one, other, remarks)

@@ -52,7 +52,7 @@ STEP_SHARE = 0.8
 """Share of the cases' own step limits that a shift allows, up to MAX_STEPS."""
 
 FREEZE_WORKING_DAYS = 5
-"""Working days after the last handover during which no ticket may be resolved."""
+"""Working days after the last handover during which no ticket of the queue may be resolved."""
 
 SPARE_WORKING_DAYS = 3
 """Working days between the freeze and the due date of a ticket that has to wait for another one."""
