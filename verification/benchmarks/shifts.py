@@ -50,11 +50,7 @@ class Tally:
     def add(self, success: bool, episode: Episode) -> None:
         """Count an episode."""
         verdict = episode.verdict()
-        self.shifts.append(success)
-        self.cases += verdict.cases.values()
-        for name, counts in verdict.features.items():
-            before = self.features.get(name, (0, 0))
-            self.features[name] = before[0] + counts[0], before[1] + counts[1]
+        self.merge([Tally([success], list(verdict.cases.values()), dict(verdict.features))])
 
     def merge(self, others: Iterable[Tally]) -> Tally:
         """Add the results of others, and return this tally."""

@@ -5,7 +5,7 @@ Features are switched off by an override of their name: `chaos_overrides={"freez
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -63,45 +63,36 @@ def compose_brief(
     has_remarks: bool,
 ) -> str:
     """Return the brief of a shift, which says what the features ask for, and that comments do if there are any."""
-    return " ".join(_sentences(features, name, company, complete_at, frozen_until, has_remarks))
-
-
-def _sentences(
-    features: Collection[Feature],
-    name: str,
-    company: str,
-    complete_at: datetime,
-    frozen_until: datetime | None,
-    has_remarks: bool,
-) -> Iterator[str]:
+    sentences = list[str]()
     kept = ", unless a comment says that their team keeps them" if Feature.KEPT_TICKETS in features else ""
-    yield (
+    sentences.append(
         f"You are {name} and work the queue of the operations desk at {company} on your own: all open tickets with the "
         f'tag "{QUEUE_TAG}", whichever team owns them{kept}.'
     )
     acts = ["hand over further tickets"] if Feature.HANDOVERS in features else []
     acts += ["comment on tickets"] if has_remarks else []
     if acts:
-        yield f"Colleagues will {' and '.join(acts)} until {complete_at:%A, %-d %B %Y, %H:%M} UTC."
+        sentences.append(f"Colleagues will {' and '.join(acts)} until {complete_at:%A, %-d %B %Y, %H:%M} UTC.")
     if has_remarks:
-        yield (
+        sentences.append(
             f'Do what a team asks for in a comment under one of its tickets with the tag "{QUEUE_TAG}", unless the '
             "policy in force says otherwise."
         )
-    yield (
+    sentences.append(
         "Bring each ticket of the queue to the end that the policy in force requires: resolved, or cancelled with the "
         "reason code and the reference that the policy asks for."
     )
     if Feature.DUPLICATES in features:
-        yield (
+        sentences.append(
             "If a ticket of the queue is about what an older ticket of the queue is already about, only cancel it, as "
             "a duplicate of the older one."
         )
     if frozen_until is not None:
-        yield (
+        sentences.append(
             "The archive of completed tickets is being migrated; do not resolve or close any ticket of the "
             f"queue before {frozen_until:%A, %-d %B %Y, %H:%M} UTC."
         )
     further = "no further tickets are handed over and " if Feature.HANDOVERS in features else ""
-    yield "Due dates are binding. Leave everything else unchanged."
-    yield f"Finish once {further}nothing in the queue is left to do."
+    sentences.append("Due dates are binding. Leave everything else unchanged.")
+    sentences.append(f"Finish once {further}nothing in the queue is left to do.")
+    return " ".join(sentences)
