@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companyos.cli.results import pass_hat_ks, scorecard_table
-from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome, Scorecard
+from companyos.cli.results import features_table, pass_hat_ks, scorecard_table
+from companyos.contract import EpisodeRecord, EpisodeVerdict, FeatureCount, Outcome, Scorecard
 from companyos.runner import summarise, wilson_interval
 from companyos.runner.statistics import steps_ratio
 
@@ -33,6 +33,19 @@ def test_steps_are_compared_on_tasks_that_both_have_solved() -> None:
     slow = [a_record(success=True, steps=30), a_record(steps=99).model_copy(update={"seed": 1})]
     assert steps_ratio(slow, oracle) == 1.5
     assert steps_ratio([a_record(steps=99)], oracle) is None
+
+
+def test_the_tickets_that_ask_for_a_feature_of_shifts_are_added_up_by_policy() -> None:
+    def shift(**features: tuple[int, int]) -> EpisodeRecord:
+        counts = {name: FeatureCount(tickets=tickets, solved=solved) for name, (tickets, solved) in features.items()}
+        verdict = EpisodeVerdict(potential=0.0, success=False, damage=(), rejections=0, checks=(), features=counts)
+        return a_record().model_copy(update={"verdict": verdict})
+
+    table = features_table({"slow": [shift(freeze=(3, 1)), shift(freeze=(2, 2), sole_assignee=(1, 0))], "p": [shift()]})
+    assert table is not None
+    assert [column.header for column in table.columns] == ["policy", "freeze", "sole assignee"]
+    assert [list(column.cells) for column in table.columns] == [["slow", "p"], ["3 of 5", "-"], ["0 of 1", "-"]]
+    assert features_table({"p": [a_record()]}) is None
 
 
 @pytest.mark.parametrize("with_oracle", [True, False])
