@@ -118,10 +118,6 @@ class ChangePolicy:
         """Return the entities outside the task that the agent brought to an end that cannot be taken back."""
         return [change.row_path for change in self.violations(evidence) if is_irreversible(change)]
 
-    def has_allowed(self, evidence: Evidence, row_key: RowKey) -> bool:
-        """Return whether the agent has changed a row as the task allows."""
-        return evidence.net_change(row_key) is not None and self._find_violation(evidence, row_key) is None
-
     def _find_violation(self, evidence: Evidence, row_key: RowKey) -> NetChange | None:
         change = evidence.net_change(row_key)
         if change is None or change.columns <= row_views.BOOKKEEPING_COLUMNS:
