@@ -31,7 +31,7 @@ COMPLETED = frozenset({"resolved", "closed"})
 """Statuses that no ticket of the queue may get during the freeze."""
 
 ENDED = COMPLETED | {"cancelled"}
-_ID = re.compile(r"[A-Za-z]+-[0-9]+")
+_ID = re.compile(r"(?<![A-Za-z])[A-Za-z]+-[0-9]+")
 
 
 @dataclass(frozen=True)
