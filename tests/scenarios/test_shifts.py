@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,7 +36,11 @@ from verification.proof import RecordedEpisode
 DAY, PAIR = "shift-day", "shift-expense_report-vendor_onboarding"
 
 COMPLETE = 2
-"""A seed whose day has every feature."""
+"""A seed whose day has every feature but those of larger shifts."""
+
+LARGER_SHIFT = EpisodeSpec(scenario="shift-week", player=fair_player("shift-week"), seed=2, chaos=2)
+OF_LARGER_SHIFTS = (Feature.SAME_ASSIGNEE, Feature.WITHDRAWAL, Feature.CONDITION)
+"""Features of LARGER_SHIFT that the day does not have."""
 
 UNRELATED = {"order": 0.0, "reported_approval": 0.0}
 """Overrides with which cases do not wait for each other."""
@@ -167,7 +172,7 @@ def test_the_brief_names_the_queue_and_none_of_its_tickets() -> None:
 def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief() -> None:
     instance = _plan("shift-week", 3, 2)
     cases, events = set(instance.rubric.cases), instance.documents["ticketdesk"]["scheduled_events"]
-    handovers = {one["data"]["ticket_key"]: one for one in events if one["kind"] == "change"}
+    handovers = {one["data"]["ticket_key"]: one for one in events if "tags" in one["data"] and one["kind"] == "change"}
     assert len(cases) == SIZES["week"]
     assert cases & _queue(instance) == cases - handovers.keys()
     assert len(cases & handovers.keys()) == SIZES["week"] // 2
@@ -176,13 +181,17 @@ def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief(
     assert f"until {last:%A, %-d %B %Y}, 17:00 UTC" in instance.brief
 
 
+def _shift_with(feature: str) -> EpisodeSpec:
+    """Return an episode of the fair player in a shift with a feature."""
+    day = EpisodeSpec(scenario=DAY, player=fair_player(DAY), seed=COMPLETE, chaos=1)
+    return LARGER_SHIFT if feature in OF_LARGER_SHIFTS else day
+
+
 @pytest.fixture(scope="module")
 def lacking(play_all: PlayAll) -> dict[str, RecordedEpisode]:
-    """One shift with every feature, played by players that lack one ability each."""
-    played = play_all(
-        [EpisodeSpec(scenario=DAY, player=shift_player(one), seed=COMPLETE, chaos=1) for one in ABLATIONS.values()]
-    )
-    return dict(zip(ABLATIONS, played, strict=True))
+    """Shifts with every feature, played by players that lack one ability each."""
+    specs = [replace(_shift_with(one.lacks), player=shift_player(one)) for one in ABLATIONS.values()]
+    return dict(zip(ABLATIONS, play_all(specs), strict=True))
 
 
 def test_an_agent_that_reads_the_queue_once_misses_what_is_handed_over_later(
@@ -204,7 +213,8 @@ def test_a_duplicate_has_to_be_cancelled(lacking: dict[str, RecordedEpisode]) ->
 def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, RecordedEpisode]) -> None:
     verdict = _verdict(lacking["forgets the freeze"])
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
-    assert {check for _, _, check in failed} == {"freeze_kept"}
+    missed = {"assignee_may_work", "resolved_in_order"}  # by a reassignment that came later
+    assert {check for _, _, check in failed} - missed == {"freeze_kept"}
     assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
 
 
@@ -228,6 +238,9 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
         ("reports no approvals", Feature.REPORTED_APPROVAL, ["approval_reported"]),
         ("assigns anybody", Feature.SOLE_ASSIGNEE, ["assignee_may_work", "resolved_in_order"]),
         ("asks nobody", Feature.QUESTION, ["assignee_may_work", "resolved_in_order"]),
+        ("ignores who has the other ticket", Feature.SAME_ASSIGNEE, ["assignee_may_work", "resolved_in_order"]),
+        ("misses a reassignment", Feature.REASSIGNMENT, ["assignee_may_work", "resolved_in_order"]),
+        ("sets the priority once", Feature.CHANGED_PRIORITY, ["priority_by_policy", "resolved_in_order"]),
     ],
 )
 def test_a_case_whose_comment_is_ignored_fails_alone(
@@ -236,31 +249,56 @@ def test_a_case_whose_comment_is_ignored_fails_alone(
     verdict = _verdict(lacking[ability])
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     assert [check for _, _, check in failed] == checks
-    assert sum(verdict.cases.values()) == SIZES["day"] - 1
+    assert sum(verdict.cases.values()) == len(verdict.cases) - 1
     assert verdict.features[feature] == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("ability", "feature"),
+    [
+        ("ignores a withdrawal", Feature.WITHDRAWAL),
+        ("ignores a condition", Feature.CONDITION),
+    ],
+)
+def test_a_ticket_that_is_not_needed_any_more_has_to_be_cancelled(
+    lacking: dict[str, RecordedEpisode], ability: str, feature: Feature
+) -> None:
+    verdict = _verdict(lacking[ability])
+    expected = {one.id.partition(":")[2]: one.mismatch.expected for one in verdict.checks if one.mismatch is not None}
+    assert "status: cancelled, reason_code: withdrawn, reason_ref: " in expected["ticket_cancelled"]
+    assert "shown to the agent before" in expected["facts_known"]
+    assert verdict.features[feature] == (1, 0)
+
+
+def test_nobody_but_its_reporter_withdraws_a_ticket(lacking: dict[str, RecordedEpisode]) -> None:
+    kept = lacking["lets anybody withdraw"]
+    verdict = _verdict(kept)
+    (unsolved,) = (key for key, is_solved in verdict.cases.items() if not is_solved)
+    assert Feature.WITHDRAWAL not in kept.instance.rubric.features[unsolved]
+    assert verdict.features[Feature.WITHDRAWAL] == (1, 1)
 
 
 @pytest.mark.parametrize("feature", list(Feature))
 def test_a_feature_can_be_switched_off(play_all: PlayAll, feature: Feature) -> None:
-    assert feature in _verdict_of_nothing(DAY, {}).features
-    off = {str(feature): 0.0}
-    assert feature not in _verdict_of_nothing(DAY, off).features
-    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=fair_player(DAY), seed=COMPLETE, chaos=1, overrides=off)])
+    spec = _shift_with(feature)
+    assert feature in _features(spec)
+    spec = replace(spec, overrides={str(feature): 0.0})
+    assert feature not in _features(spec)
+    (kept,) = play_all([spec])
     assert kept.result.success
 
 
-def _verdict_of_nothing(name: str, overrides: Mapping[str, float]) -> Verdict:
-    shift = find_scenario(catalogue(), name)
+def _features(spec: EpisodeSpec) -> set[str]:
+    shift = find_scenario(catalogue(), spec.scenario)
     assert shift is not None
-    return shift.plan(COMPLETE, 1, overrides).rubric.judge(Evidence.start({}), None)
+    instance = shift.plan(spec.seed, spec.chaos, spec.overrides)
+    return set(instance.rubric.judge(Evidence.start({}), None).features)
 
 
 @pytest.mark.parametrize("name", [name for name, one in ABLATIONS.items() if one.lacks])
 def test_an_agent_that_lacks_an_ability_succeeds_where_nothing_asks_for_it(play_all: PlayAll, name: str) -> None:
-    off = {ABLATIONS[name].lacks: 0.0}
-    (kept,) = play_all(
-        [EpisodeSpec(scenario=DAY, player=shift_player(ABLATIONS[name]), seed=COMPLETE, chaos=1, overrides=off)]
-    )
+    one = ABLATIONS[name]
+    (kept,) = play_all([replace(_shift_with(one.lacks), player=shift_player(one), overrides={one.lacks: 0.0})])
     assert kept.result.success
 
 
@@ -333,7 +371,7 @@ class EndsEarlyAndAgain(ShiftPlayer):
 def test_a_ticket_that_is_ended_early_and_reopened_still_needs_the_comment(play_all: PlayAll) -> None:
     off = {str(Feature.FREEZE): 0.0}
     player = shift_player(EndsEarlyAndAgain)
-    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=player, seed=COMPLETE, chaos=1, overrides=off)])
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=player, seed=0, chaos=1, overrides=off)])
     failed = {one.id.partition(":")[2] for one in _verdict(kept).checks if not one.passed}
     assert "approval_reported" in failed
 

@@ -83,6 +83,17 @@ TAKES_TICKETS = re.compile(r"our team's tickets.*\((E-\d+)\)|\((E-\d+)\).*our te
 KNOWS_WHO = re.compile(r"\(@(E-\d+)\)")
 """How a team says whom to ask who takes its tickets."""
 
+SAME_ASSIGNEE = re.compile(r"person who is assigned to ([A-Z]+-\d+)")
+TAKES_OVER = re.compile(r"\((E-\d+)\) takes over this ticket")
+"""How a team says who gets a ticket: the assignee of another one, or somebody else."""
+
+ONLY_IF = re.compile(r"only need this if ([A-Z]+-\d+) is completed")
+"""How a team says that it needs a ticket only if another one is completed."""
+
+WITHDRAWN = re.compile(r"cancel ([A-Z]+-\d+) as withdrawn, with ([A-Z]+-\d+)")
+"""How somebody withdraws another ticket."""
+
+UPDATE = "ticketdesk_update_ticket"
 ANSWER_WAIT_MINUTES = 240
 
 TICKET_KEY = re.compile(r"\b[A-Z]+-\d+\b")
@@ -100,12 +111,12 @@ def sort_of(ticket: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(ticket["tags"]) - {QUEUE_TAG}
 
 
-async def cancel_duplicate(key: str, original: str, _task: TaskView, call: Call) -> None:
-    """Cancel a ticket as a duplicate of another one."""
+async def cancel(key: str, code: str, reference: str, _task: TaskView, call: Call) -> None:
+    """Cancel a ticket for a reason."""
     ticket = TicketSkill(ToolClient(call), key)
     await ticket.read()
     await ticket.triage()
-    await ticket.transition("cancelled", reason_code="duplicate", reason_ref=original)
+    await ticket.transition("cancelled", reason_code=code, reason_ref=reference)
 
 
 class CaseDoneError(Exception):
@@ -121,6 +132,10 @@ class _Case:
         self.wakes_at: datetime | None = None
         self.waits_for: str | None = None
         """The ticket of a case that has to end first."""
+        self.depends_on: str | None = None
+        """The ticket of a case of which it has to be clear first whether it will be completed."""
+        self.is_ready = False
+        """Whether only the end of the freeze is awaited."""
         self.reported: set[str] = set()
         """Tickets whose approval was reported."""
         self.may_act = asyncio.Event()
@@ -152,6 +167,8 @@ class ShiftPlayer:
         """Who takes the tickets of a team, by its id."""
         self._asked: dict[str, dict[str, Any]] = {}
         """The tickets under which somebody was asked who that is."""
+        self._withdrawn: dict[str, str] = {}
+        """The tickets that were withdrawn, with those under which this was said."""
         self._call = call
         self._shown: dict[tuple[str, tuple[tuple[str, Any], ...]], StepView] = {}
         self._client = ToolClient(self.step)
@@ -183,14 +200,17 @@ class ShiftPlayer:
         rows, known = await self._client.list_all("ticketdesk_list_tickets", tag=QUEUE_TAG), self._known
         new = [row["key"] for row in rows if row["key"] not in known]
         known |= {key: await self._client.call("ticketdesk_get_ticket", key=key) for key in new}
-        for ticket in (one for one in known.values() if sort_of(one) not in SCENARIOS_BY_TAGS):
-            await self._read_kept(ticket)
+        for ticket in known.values():
+            if sort_of(ticket) not in SCENARIOS_BY_TAGS:
+                await self._read_kept(ticket)
+            elif self.now >= self.complete_at:
+                self._withdrawn |= self.withdrawals(await self.comments(ticket["key"]))
         return sorted((known[key] for key in new), key=lambda ticket: str(ticket["due_at"]))
 
     async def _read_kept(self, ticket: dict[str, Any]) -> None:
         """Read who takes the tickets of a team under one that it keeps, or ask the person who knows."""
         key, team_id = ticket["key"], ticket["team_id"]
-        texts = await self.comments(key)
+        texts = [row["body"] for row in await self.comments(key)]
         for found in filter(None, map(TAKES_TICKETS.search, texts)):
             self._taker_ids[team_id] = found[1] or found[2]
             self._asked.pop(team_id, None)
@@ -200,9 +220,18 @@ class ShiftPlayer:
                 await self._client.create("ticketdesk_add_comment", key=key, body=body)
                 self._asked[team_id] = ticket
 
-    async def comments(self, key: str) -> list[str]:
-        """Return the texts of the comments under a ticket."""
-        return [row["body"] for row in await self._client.list_all("ticketdesk_list_comments", key=key)]
+    async def comments(self, key: str) -> list[dict[str, Any]]:
+        """Return the comments under a ticket."""
+        return await self._client.list_all("ticketdesk_list_comments", key=key)
+
+    def withdrawals(self, comments: list[dict[str, Any]]) -> dict[str, str]:
+        """Return the tickets that are withdrawn in comments by who reported them, with what they refer to."""
+        found = [(one["author_id"], WITHDRAWN.search(one["body"])) for one in comments]
+        return {
+            match[1]: match[2]
+            for author_id, match in found
+            if match is not None and self._known.get(match[1], {}).get("reporter_id") == author_id
+        }
 
     def _new_cases(self, tickets: list[dict[str, Any]]) -> list[_Case]:
         found = {ticket["key"]: self.player_of(ticket, list(self._known.values())) for ticket in tickets}
@@ -215,12 +244,15 @@ class ShiftPlayer:
             return None
         alike = [one for one in known if sort_of(one) == sort_of(ticket)]
         oldest = min(alike, key=lambda one: str(one["created_at"]))["key"]
-        is_first = oldest == ticket["key"]
-        return self.find_player(scenario) if is_first else partial(cancel_duplicate, ticket["key"], oldest)
+        key = ticket["key"]
+        if key in self._withdrawn:
+            return partial(cancel, key, "withdrawn", self._withdrawn[key])
+        return self.find_player(scenario) if oldest == key else partial(cancel, key, "duplicate", oldest)
 
     async def _act_once(self, cases: list[_Case], complete_at: datetime | None) -> None:
         """Let a case act until it pauses, or wait for the first that goes on later or for the queue."""
-        free = [case for case in cases if case.waits_for is None or case.waits_for in self._done]
+        clear = self._done | {case.key for case in cases if case.is_ready}
+        free = [case for case in cases if case.waits_for in {None, *self._done} and case.depends_on in {None, *clear}]
         if not free and complete_at is None:
             free = cases
         ready = [case for case in free if case.wakes_at is None or case.wakes_at <= self.now]
@@ -240,7 +272,8 @@ class ShiftPlayer:
         case.may_act.clear()
         task = replace(self.task, brief=f"Please handle {case.key}.")
         try:
-            await case.player(task, partial(self._call_for, case))
+            player = await self._await_condition(case) if self.now >= self.complete_at else case.player
+            await player(task, partial(self._call_for, case))
         except CaseDoneError:
             pass
         except EpisodeOverError:  # a player raises it to give up as well
@@ -248,6 +281,17 @@ class ShiftPlayer:
                 raise
         finally:
             case.has_paused.set()
+
+    async def _await_condition(self, case: _Case) -> Player:
+        """Return who works a ticket once it is clear whether another one, on which it depends, is completed."""
+        for found in [ONLY_IF.search(row["body"]) for row in await self.comments(case.key)]:
+            if found is not None:
+                case.depends_on = found[1]
+                await self.pause(case, 0)
+                case.depends_on = None
+                if (await self._client.call("ticketdesk_get_ticket", key=found[1]))["status"] == "cancelled":
+                    return partial(cancel, case.key, "withdrawn", found[1])
+        return case.player
 
     async def _call_for(self, case: _Case, tool: str, arguments: dict[str, Any], /) -> StepView:
         """Make a call of the player of a case, which waits while another case acts."""
@@ -261,9 +305,14 @@ class ShiftPlayer:
             await self.pause(case, ANSWER_WAIT_MINUTES)
             await self._read_kept(ticket)
         if self.must_wait(case.key, arguments):
+            case.is_ready = True
             await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
         if arguments.get("to") in ENDED and arguments["key"] == case.key:
             await self.follow_comments(case, arguments["to"])
+        if arguments.get("to") in FROZEN and arguments["key"] == case.key:
+            await self._restore_priority(case)
+        if tool == UPDATE and arguments["key"] == case.key:
+            self._known[case.key] |= {"priority": arguments.get("priority", self._known[case.key]["priority"])}
         return await self.step(tool, {**arguments, **self._adapted(case, tool, arguments)})
 
     def _adapted(self, case: _Case, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,12 +326,14 @@ class ShiftPlayer:
         return adapted
 
     async def follow_comments(self, case: _Case, to: str) -> None:
-        """Do what comments under a ticket ask for before it ends: wait for another one, or report its approval."""
-        for text in await self.comments(case.key):
+        """Do what comments under a ticket ask for before it ends: wait for another one, report its approval, assign."""
+        for text in [row["body"] for row in await self.comments(case.key)]:
+            if to in FROZEN:
+                await self._assign(case, text)
             is_reported = to in FROZEN and IS_REPORTED.search(text) is not None
-            if not is_reported and not COMES_FIRST.search(text):
+            if not is_reported and not COMES_FIRST.search(text) and not ONLY_IF.search(text):
                 continue
-            (other,) = TICKET_KEY.findall(text)
+            other = TICKET_KEY.findall(text)[0]
             case.waits_for = other
             await self.pause(case, 0)
             case.waits_for = None
@@ -291,6 +342,21 @@ class ShiftPlayer:
                 case.reported.add(other)
                 body = f"The approval for {other} is {reference}."
                 await self._client.create("ticketdesk_add_comment", key=case.key, body=body)
+
+    async def _restore_priority(self, case: _Case) -> None:
+        """Set the priority of the ticket of a case again if a colleague has changed it."""
+        priority = self._known[case.key]["priority"]
+        if (await self._client.call("ticketdesk_get_ticket", key=case.key))["priority"] != priority:
+            await self._client.call(UPDATE, key=case.key, priority=priority)
+
+    async def _assign(self, case: _Case, text: str) -> None:
+        """Assign the ticket of a case to whom a comment under it names."""
+        same, other = SAME_ASSIGNEE.search(text), TAKES_OVER.search(text)
+        if same is not None:
+            person_id = (await self._client.call("ticketdesk_get_ticket", key=same[1]))["assignee_id"]
+            await self._client.call(ASSIGN, key=case.key, assignee_id=person_id)
+        elif other is not None:
+            await self._client.call(ASSIGN, key=case.key, assignee_id=other[1])
 
     def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a call for a case has to wait until the freeze ends."""

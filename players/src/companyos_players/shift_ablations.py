@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
@@ -16,11 +18,15 @@ from companyos_players.shift import (
     COMES_FIRST,
     IS_REPORTED,
     KNOWS_WHO,
+    ONLY_IF,
+    SAME_ASSIGNEE,
     SCENARIOS_BY_TAGS,
+    TAKES_OVER,
     TAKES_TICKETS,
     TICKET_KEY,
+    WITHDRAWN,
     ShiftPlayer,
-    cancel_duplicate,
+    cancel,
     sort_of,
 )
 from companyos_players.tickets import TicketSkill
@@ -44,7 +50,7 @@ class CancelsKeptTickets(ShiftPlayer):
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
         """Return who works a ticket."""
-        return super().player_of(ticket, known) or partial(_cancel, ticket["key"])
+        return super().player_of(ticket, known) or partial(cancel, ticket["key"], "withdrawn", ticket["key"])
 
 
 class LeavesDuplicates(ShiftPlayer):
@@ -68,35 +74,86 @@ class ForgetsFreeze(ShiftPlayer):
         self.frozen_until = self.now
 
 
-class ReportsNoApprovals(ShiftPlayer):
+class OverlooksComments(ShiftPlayer):
+    """Overlooks the comments that ask for something."""
+
+    overlooked: tuple[re.Pattern[str], ...] = ()
+    """What is in the comments that are overlooked."""
+
+    async def comments(self, key: str) -> list[dict[str, Any]]:
+        """Return the comments under a ticket that are not overlooked."""
+        rows = await super().comments(key)
+        return [row for row in rows if not any(one.search(row["body"]) for one in self.overlooked)]
+
+
+class ReportsNoApprovals(OverlooksComments):
     """Does not say which approval another ticket got."""
 
-    lacks = "reported_approval"
-
-    async def comments(self, key: str) -> list[str]:
-        """Return the texts of the comments under a ticket, without what they ask to report."""
-        return [text for text in await super().comments(key) if not IS_REPORTED.search(text)]
+    lacks, overlooked = "reported_approval", (IS_REPORTED,)
 
 
-class AssignsAnybody(ShiftPlayer):
+class AssignsAnybody(OverlooksComments):
     """Assigns any member of the team who is at work, whatever the team says."""
 
-    lacks = "sole_assignee"
-
-    async def comments(self, key: str) -> list[str]:
-        """Return the texts of the comments under a ticket, without what they say about who takes tickets."""
-        patterns = (TAKES_TICKETS, KNOWS_WHO)
-        return [text for text in await super().comments(key) if not any(one.search(text) for one in patterns)]
+    lacks, overlooked = "sole_assignee", (TAKES_TICKETS, KNOWS_WHO)
 
 
-class AsksNobody(ShiftPlayer):
+class AsksNobody(OverlooksComments):
     """Assigns any member of the team who is at work where a colleague would have to be asked."""
 
-    lacks = "question"
+    lacks, overlooked = "question", (KNOWS_WHO,)
 
-    async def comments(self, key: str) -> list[str]:
-        """Return the texts of the comments under a ticket, without what they say about whom to ask."""
-        return [text for text in await super().comments(key) if not KNOWS_WHO.search(text)]
+
+class IgnoresOtherAssignee(OverlooksComments):
+    """Does not look up who is assigned to another ticket."""
+
+    lacks, overlooked = "same_assignee", (SAME_ASSIGNEE,)
+
+
+class MissesReassignment(OverlooksComments):
+    """Misses who takes a ticket over in the meantime."""
+
+    lacks, overlooked = "reassignment", (TAKES_OVER,)
+
+
+class IgnoresWithdrawal(OverlooksComments):
+    """Works on a ticket that was withdrawn."""
+
+    lacks, overlooked = "withdrawal", (WITHDRAWN,)
+
+
+class LetsAnybodyWithdraw(ShiftPlayer):
+    """Cancels a ticket that anybody calls withdrawn."""
+
+    lacks = "withdrawal"
+
+    def withdrawals(self, comments: list[dict[str, Any]]) -> dict[str, str]:
+        """Return the tickets that are withdrawn in comments, with what they refer to."""
+        return {found[1]: found[2] for one in comments if (found := WITHDRAWN.search(one["body"])) is not None}
+
+
+class IgnoresCondition(OverlooksComments):
+    """Works on a ticket although another one, without which it is not needed, was refused."""
+
+    lacks, overlooked = "condition", (ONLY_IF,)
+
+
+class SetsPriorityOnce(ShiftPlayer):
+    """Does not look at the priority of a ticket again once it is verified."""
+
+    lacks = "changed_priority"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._verified: set[str] = set()
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
+        """Make a call, unless it changes the priority of a verified ticket."""
+        if tool == "ticketdesk_verify_ticket":
+            self._verified.add(arguments["key"])
+        if tool == "ticketdesk_update_ticket" and arguments["key"] in self._verified:
+            return replace(self._last, result={}, error=None, reward=0.0, message=None)
+        return await super().step(tool, arguments)
 
 
 class OneAtATime(ShiftPlayer):
@@ -104,7 +161,7 @@ class OneAtATime(ShiftPlayer):
 
     async def pause(self, case: Any, minutes: int) -> StepView:
         """Wait; work on another case only where that one has to end first."""
-        if case.waits_for is not None:
+        if case.waits_for is not None or case.depends_on is not None:
             return await super().pause(case, minutes)
         until = self.now + timedelta(minutes=minutes)
         view = await self.wait_until(until)
@@ -113,14 +170,10 @@ class OneAtATime(ShiftPlayer):
         return view
 
 
-class IgnoresOrder(OneAtATime):
+class IgnoresOrder(OverlooksComments, OneAtATime):
     """Works one case at a time, and ends a ticket before another one that has to come first."""
 
-    lacks = "order"
-
-    async def comments(self, key: str) -> list[str]:
-        """Return the texts of the comments under a ticket, without what they say about its order."""
-        return [text for text in await super().comments(key) if not COMES_FIRST.search(text)]
+    lacks, overlooked = "order", (COMES_FIRST,)
 
 
 class ResolvesEverything(ShiftPlayer):
@@ -136,7 +189,8 @@ class CancelsEverything(ShiftPlayer):
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
         """Return who works a ticket."""
-        return partial(_cancel, ticket["key"]) if sort_of(ticket) in SCENARIOS_BY_TAGS else None
+        is_own, key = sort_of(ticket) in SCENARIOS_BY_TAGS, ticket["key"]
+        return partial(cancel, key, "withdrawn", key) if is_own else None
 
 
 class CancelsAsDuplicates(ShiftPlayer):
@@ -146,7 +200,7 @@ class CancelsAsDuplicates(ShiftPlayer):
         """Return who works a ticket."""
         first = known[0]["key"]
         is_other = ticket["key"] != first and sort_of(ticket) in SCENARIOS_BY_TAGS
-        return partial(cancel_duplicate, ticket["key"], first) if is_other else None
+        return partial(cancel, ticket["key"], "duplicate", first) if is_other else None
 
 
 async def _resolve(task: TaskView, call: Call) -> None:
@@ -158,10 +212,6 @@ async def _resolve(task: TaskView, call: Call) -> None:
         await ticket.transition("in_progress")
     with suppress(ToolRefusedError):
         await ticket.transition("resolved")
-
-
-async def _cancel(key: str, _task: TaskView, call: Call) -> None:
-    await TicketSkill(ToolClient(call), key).transition("cancelled", reason_code="withdrawn", reason_ref=key)
 
 
 def shift_player(ability: type[ShiftPlayer]) -> Player:
@@ -184,6 +234,12 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
         "reports no approvals": ReportsNoApprovals,
         "assigns anybody": AssignsAnybody,
         "asks nobody": AsksNobody,
+        "ignores who has the other ticket": IgnoresOtherAssignee,
+        "misses a reassignment": MissesReassignment,
+        "ignores a withdrawal": IgnoresWithdrawal,
+        "lets anybody withdraw": LetsAnybodyWithdraw,
+        "ignores a condition": IgnoresCondition,
+        "sets the priority once": SetsPriorityOnce,
         ONE_AT_A_TIME: OneAtATime,
     }
 )

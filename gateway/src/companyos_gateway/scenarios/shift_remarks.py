@@ -1,14 +1,15 @@
-"""Comments with which teams ask for something during a shift: an order, an approval's ID, or an assignee."""
+"""Comments that relate tickets of a shift: which one comes first, whose approval is reported, what is withdrawn."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import product
 
 from companyos_gateway.evaluation.shift_rubric import Remark
-from companyos_gateway.scenarios.blocks.colleague_events import plan_answer, plan_remark
+from companyos_gateway.scenarios.blocks.colleague_events import plan_remark
 from companyos_gateway.scenarios.blocks.task import ScenarioCase
 from companyos_gateway.scenarios.shift_features import Feature
 from companyos_gateway.world import WorldBuilder
@@ -18,11 +19,11 @@ from companyos_shared.streams import Stream
 REMARK_GRACE = timedelta(minutes=60)
 """Time after a comment in which a ticket may still end without regard to it."""
 
-ANSWER_DAYS = timedelta(days=7)
-"""Days from the start in which a colleague who has to be asked is at work."""
+REPORTER_DAYS = timedelta(days=4)
+"""Days from the start in which somebody who withdraws a ticket is at work."""
 
-LEAST_CANDIDATES = 4
-"""The least number of people among whom one is the only one who takes tickets."""
+LEAST_RELATED = 2
+"""The least number of tickets handed over later of which one is withdrawn or has a condition: others are left."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class QueuedCase:
     case: ScenarioCase
     ticket: TicketRow
     handed_over_at: datetime | None
+    candidate_ids: tuple[str, ...]
+    """Who may be assigned to the ticket and is not involved in a case, by ID."""
 
     @property
     def is_resolved(self) -> bool:
@@ -42,41 +45,108 @@ class QueuedCase:
 Pair = tuple[QueuedCase, QueuedCase]
 
 
+@dataclass(frozen=True)
+class Withdrawal:
+    """The comment because of which a ticket has to be cancelled as withdrawn, with the ticket `key` as reference."""
+
+    key: str
+    comment_id: str
+
+
 @dataclass
 class Remarks:
     """The demands that the comments make, by entry ticket."""
 
     predecessors: dict[str, Remark] = field(default_factory=dict)
-    ordered: set[str] = field(default_factory=set)
-    """Tickets that would end before their predecessor in the order of the queue and of due dates."""
     reported: dict[str, Remark] = field(default_factory=dict)
     takers: dict[str, str] = field(default_factory=dict)
     """Who alone may be assigned to a ticket."""
-    questions: set[str] = field(default_factory=set)
-    """Tickets whose assignee has to be asked for."""
+    withdrawals: dict[str, Withdrawal] = field(default_factory=dict)
+    disputed: set[str] = field(default_factory=set)
+    """Tickets that somebody calls withdrawn who has no say in it."""
+    features: defaultdict[str, set[Feature]] = field(default_factory=lambda: defaultdict(set))
+    """What an agent has to heed lest it fails."""
     said_at: list[datetime] = field(default_factory=list)
 
 
-def add_remarks(
+def add_relations(
     world: WorldBuilder,
     stream: Stream,
     cases: Sequence[QueuedCase],
-    kept: Sequence[TicketRow],
     features: Collection[Feature],
     due_from: date,
-) -> Remarks:
-    """Let teams comment on tickets of the queue; those that wait for others are due on `due_from` or later."""
-    remarks = Remarks()
-    early = [one for one in cases if one.handed_over_at is None and one.case.due_on >= due_from]
+    remarks: Remarks,
+) -> None:
+    """Let colleagues relate tickets of the queue; those that wait for others are due on `due_from` or later."""
+    first = [one for one in cases if one.handed_over_at is None]
     late = [one for one in cases if one.handed_over_at is not None]
-    pairs = list(product(early, late))
+    if Feature.WITHDRAWAL in features:
+        _add_withdrawal(world, stream.child("withdrawal"), first, late, remarks)
+        late = [one for one in late if one.ticket.key not in remarks.withdrawals]
+    if Feature.CONDITION in features:
+        _add_conditions(world, stream.child("condition"), first, late, due_from, remarks)
+        late = [one for one in late if one.ticket.key not in {*remarks.withdrawals, *remarks.predecessors}]
+    pairs = [(one, other) for one, other in product(first, late) if one.case.due_on >= due_from]
     if Feature.ORDER in features:
         _add_order(world, stream.child("order"), pairs, remarks)
     if Feature.REPORTED_APPROVAL in features:
         _add_report(world, stream.child("report"), pairs, remarks)
-    if Feature.SOLE_ASSIGNEE in features:
-        _add_sole_assignee(world, stream.child("sole"), late, kept, remarks, Feature.QUESTION in features)
-    return remarks
+
+
+def _add_withdrawal(
+    world: WorldBuilder, stream: Stream, first: Sequence[QueuedCase], late: Sequence[QueuedCase], remarks: Remarks
+) -> None:
+    """Let the person who reported a ticket that is handed over later withdraw it under another ticket of the queue.
+
+    Under a further one, somebody who has no say in it asks for the end of another ticket.
+    """
+    if len(late) < LEAST_RELATED:
+        return
+    present = {one.id for one in world.present(world.today, world.today + REPORTER_DAYS)} - {world.agent_id}
+    decisive = [one for one in late if one.is_resolved and one.ticket.reporter_id in present]
+    if not decisive:
+        return
+    withdrawn, (place, *_, other_place) = stream.choice(decisive), stream.shuffled(first)
+    key, reporter_id = withdrawn.ticket.key, str(withdrawn.ticket.reporter_id)
+    comment = plan_remark(world, stream, place.ticket, "withdrawn", authors=[reporter_id], other=key)
+    remarks.said_at.append(comment.at)
+    remarks.withdrawals[key] = Withdrawal(place.ticket.key, comment.id)
+    remarks.features[key].add(Feature.WITHDRAWAL)
+    others = [one.ticket for one in late if one is not withdrawn]
+    other, team_ids = stream.choice(others), {one.id: one.team_id for one in world.staff.people}
+    involved = {other.team_id, other_place.ticket.team_id}
+    bystanders = [one for one in sorted(present - {other.reporter_id}) if team_ids[one] not in involved]
+    if bystanders:
+        comment = plan_remark(world, stream, other_place.ticket, "withdrawn", authors=bystanders, other=other.key)
+        remarks.said_at.append(comment.at)
+        remarks.disputed.add(other.key)
+
+
+def _add_conditions(
+    world: WorldBuilder,
+    stream: Stream,
+    first: Sequence[QueuedCase],
+    late: Sequence[QueuedCase],
+    due_from: date,
+    remarks: Remarks,
+) -> None:
+    """Let teams ask to complete their tickets only if others are completed: one that is, and one that is cancelled."""
+    possible = [one for one in late if one.is_resolved and one.case.due_on >= due_from]
+    free = stream.shuffled([one for one in possible if one.ticket.key not in remarks.disputed])
+    refused = [one for one in first if one.case.refusal is not None]
+    resolved = [one for one in first if one.is_resolved]
+    for others in (refused, resolved):
+        if len(late) < LEAST_RELATED or not free or not others:
+            continue
+        one, other = free.pop(), stream.choice(others)
+        key, other_key = one.ticket.key, other.ticket.key
+        comment = plan_remark(world, stream, one.ticket, "condition", other=other_key)
+        remarks.said_at.append(comment.at)
+        if others is resolved:
+            remarks.predecessors[key] = Remark(other_key, comment.at + REMARK_GRACE)
+        else:
+            remarks.withdrawals[key] = Withdrawal(other_key, comment.id)
+            remarks.features[key].add(Feature.CONDITION)
 
 
 def _add_order(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remarks: Remarks) -> None:
@@ -94,7 +164,7 @@ def _add_order(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remar
     if decisive:
         one, other = stream.choice(decisive)
         remarks.predecessors[one.ticket.key] = _relate(world, stream, "predecessor", one, other, remarks)
-        remarks.ordered.add(one.ticket.key)
+        remarks.features[one.ticket.key].add(Feature.ORDER)
     free = [pair for pair in others if pair[0].ticket.key not in remarks.predecessors]
     if free:
         one, other = stream.choice(free)
@@ -111,6 +181,7 @@ def _add_report(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], rema
     if decisive:
         one, other = stream.choice(decisive)
         remarks.reported[one.ticket.key] = _relate(world, stream, "reported", one, other, remarks)
+        remarks.features[one.ticket.key].add(Feature.REPORTED_APPROVAL)
     others = [
         (one, other)
         for one, other in free
@@ -128,63 +199,6 @@ def _relate(
     world: WorldBuilder, stream: Stream, kind: str, one: QueuedCase, other: QueuedCase, remarks: Remarks
 ) -> Remark:
     """Let the team of a ticket say something about another one."""
-    at = plan_remark(world, stream, one.ticket, kind, other=other.ticket.key)
-    remarks.said_at.append(at)
-    return Remark(other.ticket.key, at + REMARK_GRACE)
-
-
-def _add_sole_assignee(
-    world: WorldBuilder,
-    stream: Stream,
-    late: Sequence[QueuedCase],
-    kept: Sequence[TicketRow],
-    remarks: Remarks,
-    has_question: bool,
-) -> None:
-    """Let the team of a kept ticket say who alone takes its tickets, or whom to ask about that.
-
-    It concerns tickets that need an assignee and are handed over later. The person is not the first of the team by ID,
-    and the colleague who has to be asked is at work.
-    """
-    found = [
-        (ticket, one)
-        for ticket, one in product(kept, late)
-        if one.is_resolved
-        and one.case.team_id == ticket.team_id
-        and one.case.needs_assignee
-        and len(one.case.assignee_ids) >= LEAST_CANDIDATES
-    ]
-    for ticket, one in stream.shuffled(found):
-        takers = [person_id for person_id in sorted(one.case.assignee_ids)[1:] if _stays(world, person_id, one)]
-        if not takers:
-            continue
-        taker = world.staff.person(stream.choice(takers))
-        slots = {"name": taker.name, "person_id": taker.id}
-        team = world.present(world.today, world.today + ANSWER_DAYS, team_id=ticket.team_id)
-        colleagues = [person for person in team if person.id not in (taker.id, world.agent_id, ticket.assignee_id)]
-        if not colleagues:
-            continue
-        keys = [each.ticket.key for each in late if each.case.team_id == ticket.team_id and _may_take(each, taker.id)]
-        remarks.takers = dict.fromkeys(keys, taker.id)
-        if has_question:
-            person = stream.choice(colleagues)
-            named = {"name": person.name, "person_id": person.id}
-            at = plan_remark(world, stream, ticket, "question", without=(person.id,), **named)
-            plan_answer(world, stream, ticket, person.id, "sole_assignee", **slots)
-            remarks.questions = set(keys)
-        else:
-            at = plan_remark(world, stream, ticket, "sole_assignee", without=(taker.id,), **slots)
-        remarks.said_at.append(at)
-        return
-
-
-def _may_take(queued: QueuedCase, person_id: str) -> bool:
-    return queued.case.needs_assignee and len(queued.case.assignee_ids) > 1 and person_id in queued.case.assignee_ids
-
-
-def _stays(world: WorldBuilder, person_id: str, queued: QueuedCase) -> bool:
-    """Return whether a person is at work from the start until a ticket is due."""
-    return all(
-        one.person_id != person_id or one.last_day < world.today or one.first_day > queued.case.due_on
-        for one in world.absences
-    )
+    comment = plan_remark(world, stream, one.ticket, kind, other=other.ticket.key)
+    remarks.said_at.append(comment.at)
+    return Remark(other.ticket.key, comment.at + REMARK_GRACE)

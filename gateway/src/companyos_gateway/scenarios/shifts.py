@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
-from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation import TaskRubric, row_views
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.facts import shown
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.shift_rubric import Remark, ShiftCase, shift_rubric
 from companyos_gateway.scenarios.api import Instance, Scenario, source_id
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
-from companyos_gateway.scenarios.blocks.colleague_events import keep_ticket, plan_handover
+from companyos_gateway.scenarios.blocks.colleague_events import add_colleague_events, keep_ticket, plan_handover
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
-from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase
+from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase, Solution
 from companyos_gateway.scenarios.blocks.ticket import REASSIGN_KINDS
 from companyos_gateway.scenarios.catalogue import builtin_names, catalogue
+from companyos_gateway.scenarios.shift_assignees import add_assignees
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature, compose_brief, draw_features
-from companyos_gateway.scenarios.shift_remarks import QueuedCase, Remarks, add_remarks
+from companyos_gateway.scenarios.shift_remarks import QueuedCase, Remarks, Withdrawal, add_relations
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.absences import acts_while_away, shorten_absences
 from companyos_gateway.world.calendar import closing_time, working_days_from
@@ -342,10 +345,20 @@ class _Cases:
             cases.append(_Case(scenario, case, found, duplicate.key if duplicate else None, handovers))
             complete_at = max([complete_at, *handovers.values()])
         queued = [
-            QueuedCase(one.case, tickets[one.case.ticket_key], one.handovers.get(one.case.ticket_key)) for one in cases
+            QueuedCase(
+                one.case,
+                tickets[one.case.ticket_key],
+                one.handovers.get(one.case.ticket_key),
+                tuple(sorted(set(one.case.assignee_ids) - self._exclusive_people)),
+            )
+            for one in cases
         ]
         due_from = working_days_from(_frozen_until(complete_at).date(), SPARE_WORKING_DAYS)
-        remarks = add_remarks(world, stream.child("remarks"), queued, kept, features, due_from)
+        remarks = Remarks()
+        add_relations(world, stream.child("relations"), queued, features, due_from, remarks)
+        add_assignees(world, stream.child("assignees"), queued, kept, features, remarks)
+        if Feature.CHANGED_PRIORITY in features:
+            _change_priority(world, stream.child("priority"), queued, remarks)
         complete_at = max([complete_at, *remarks.said_at])
         cases = [_with_remarks(one, remarks) for one in cases]
         return world, _Queue(cases, closing_time(complete_at.date()), kept, bool(remarks.said_at))
@@ -381,23 +394,42 @@ class _Cases:
         return kept
 
 
+def _change_priority(world: WorldBuilder, stream: Stream, cases: Sequence[QueuedCase], remarks: Remarks) -> None:
+    """Let a colleague change the priority of a ticket once it is verified."""
+    resolved = [one.case for one in cases if one.is_resolved and one.ticket.key not in remarks.withdrawals]
+    if resolved:
+        case = stream.choice(resolved)
+        add_colleague_events(world, stream, case, Kind.PRIORITY_CHANGED)
+        remarks.features[case.ticket_key].add(Feature.CHANGED_PRIORITY)
+
+
 def _with_remarks(case: _Case, remarks: Remarks) -> _Case:
     """Return a case with what comments ask for."""
-    key = case.case.ticket_key
-    demands = {
-        Feature.ORDER: key in remarks.ordered,
-        Feature.REPORTED_APPROVAL: key in remarks.reported,
-        Feature.SOLE_ASSIGNEE: key in remarks.takers,
-        Feature.QUESTION: key in remarks.questions,
-    }
-    taker_id = remarks.takers.get(key)
+    key, declared = case.case.ticket_key, case.case
+    if key in remarks.takers:
+        declared = replace(declared, assignee_ids=(remarks.takers[key],), needs_assignee=True)
+    if key in remarks.withdrawals:
+        declared = _withdrawn(declared, remarks.withdrawals[key])
     return replace(
         case,
-        case=case.case if taker_id is None else replace(case.case, assignee_ids=(taker_id,)),
+        case=declared,
         predecessor=remarks.predecessors.get(key),
         reported=remarks.reported.get(key),
-        features=frozenset(one for one, has_it in demands.items() if has_it),
+        features=frozenset(remarks.features[key]),
     )
+
+
+def _withdrawn(case: ScenarioCase, withdrawal: Withdrawal) -> ScenarioCase:
+    """Return a case whose ticket has to be cancelled because it was withdrawn."""
+
+    def declare() -> Solution:
+        solution = case.declare()
+        comment = shown(row_views.TICKETDESK, "comments", withdrawal.comment_id, "body")
+        outcome = replace(solution.outcome, prepared=(), escalated=(), act=None, facts=(comment,), declined=None)
+        return replace(solution, outcome=outcome, refusal=Refusal("withdrawn", (withdrawal.key,)))
+
+    solution = declare()
+    return replace(case, declare=declare, outcome=solution.outcome, refusal=solution.refusal)
 
 
 def _frozen_until(handed_over: datetime) -> datetime:

@@ -35,7 +35,7 @@ HOLD_MINUTES = (45, 420)
 URGENCY_MINUTES = (20, 60)
 """Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
 
-REMARK_MINUTES, HANDOVER_MINUTES = (20, 110), (120, 960)
+REMARK_MINUTES, HANDOVER_MINUTES = (20, 110), (180, 960)
 """Office minutes until a team comments on a ticket of a queue, and until a ticket is handed over to the queue."""
 
 
@@ -45,6 +45,15 @@ class PlannedEvent:
 
     entity: str
     detail: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlannedComment:
+    """A comment that a colleague will write."""
+
+    id: str
+    author_id: str
+    at: datetime
 
 
 def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) -> PlannedEvent:
@@ -68,14 +77,21 @@ def keep_ticket(world: WorldBuilder, stream: Stream, ticket: TicketRow) -> None:
 
 
 def plan_remark(
-    world: WorldBuilder, stream: Stream, ticket: TicketRow, kind: str, *, without: Collection[str] = (), **slots: str
-) -> datetime:
-    """Let a member of its team comment on a ticket before anything is handed over; return when."""
-    at = _draw_time(world, stream, REMARK_MINUTES)
+    world: WorldBuilder,
+    stream: Stream,
+    ticket: TicketRow,
+    kind: str,
+    *,
+    without: Collection[str] = (),
+    authors: Sequence[str] = (),
+    minutes: tuple[int, int] = REMARK_MINUTES,
+    **slots: str,
+) -> PlannedComment:
+    """Let one of the authors comment on a ticket: by default a member of its team, before anything is handed over."""
+    at = _draw_time(world, stream, minutes)
     team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
-    authors = [one for one in team if one not in (world.agent_id, *without)]
-    _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors or team, **slots)
-    return at
+    authors = authors or [one for one in team if one not in (world.agent_id, *without)] or team
+    return _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors, **slots)
 
 
 def plan_answer(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str, kind: str, **slots: str) -> None:
@@ -118,7 +134,7 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
 
 def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     at = _draw_time(world, stream, HOLD_MINUTES)
-    by = _plan_comment(world, stream, case.ticket_key, stream.choice(_texts()["on_hold"]), at)
+    by = _plan_comment(world, stream, case.ticket_key, stream.choice(_texts()["on_hold"]), at).author_id
     number = len(world.ticketdesk.transitions) + 1
     data = {"id": f"transition-{number}", "ticket_key": case.ticket_key, "by": by, "to_status": "blocked"}
     _schedule(world, "transition", at, data)
@@ -144,8 +160,8 @@ def _plan_comment(
     once_verified: str | None = None,
     authors: Sequence[str] = (),
     **slots: str,
-) -> str:
-    """Let a colleague write under a ticket; return who."""
+) -> PlannedComment:
+    """Let a colleague write under a ticket."""
     ticket = next(one for one in world.ticketdesk.tickets if one.key == key)
     colleagues = [one for one in _colleagues_present(world, at) if one != ticket.assignee_id]
     author_id = stream.choice(authors or colleagues)
@@ -154,9 +170,10 @@ def _plan_comment(
     )
     named = [one.name for one in world.staff.active() if one.id not in (author_id, ticket.reporter_id, world.agent_id)]
     body = text.format(person=stream.choice(named), key=key, **slots)
-    data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author_id, "body": body}
+    comment = PlannedComment(f"comment-{number}", author_id, at)
+    data = {"id": comment.id, "ticket_key": key, "author_id": author_id, "body": body}
     _schedule(world, "comment", at, data, once_verified=once_verified)
-    return author_id
+    return comment
 
 
 def _colleagues_present(world: WorldBuilder, at: datetime) -> list[str]:
