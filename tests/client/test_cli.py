@@ -87,6 +87,8 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "noop", "--seed", "abc"], 2, "--seed"),
         (["eval", "--policy", "noop", "--chaos", "9"], 2, "--chaos"),
         (["eval", "--policy", "noop", "--episodes", "0"], 2, "--episodes"),
+        (["eval", "--policy", "noop", "--override", "freeze"], 2, "must be NAME=RATE"),
+        (["eval", "--policy", "noop", "--split", "test", "--override", "freeze=0"], 2, "cannot be combined"),
         (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
@@ -126,6 +128,17 @@ def test_eval_prints_a_row_for_each_policy_and_keeps_the_episodes(tiny_url: str,
         (policy, seed) for policy in ("noop", "random") for seed in range(4, 10)
     ]
     assert f"12 episodes in {out}" in answer.stdout
+
+
+def test_eval_overrides_rates_and_says_so(tiny_url: str, tmp_path: Path) -> None:
+    out, names = tmp_path / "run", ("freeze", "stale_read")
+    arguments = ["eval", "--policy", "noop", "--scenario", "tiny", "-n", "1", "--url", tiny_url, "--out", str(out)]
+    overrides = [word for name in names for word in ("--override", f"{name}=0.5")]
+    answer = RUNNER.invoke(app, [*arguments, *overrides])
+    assert "tiny, chaos 1, freeze=0.5, stale_read=0.5, seeds 0 to 0" in answer.stdout
+    assert json.loads((out / "episodes.jsonl").read_text())["chaos_overrides"] == dict.fromkeys(names, 0.5)
+    other = RUNNER.invoke(app, [*arguments, "--override", "freeze=1", "--resume"])
+    assert "contains 1 episodes of another run" in other.stderr
 
 
 def test_eval_keeps_out_of_a_folder_that_is_no_run(tiny_url: str, tmp_path: Path) -> None:

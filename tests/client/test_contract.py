@@ -28,7 +28,7 @@ def test_a_line_of_episodes_has_exactly_the_promised_fields_in_order() -> None:
         digest="0" * 64,
     )
     fields = ["scenario", "seed", "chaos", "policy", "success", "return", "steps", "outcome", "digest"]
-    fields += ["verdict", "injections", "task_id", "task_set", "trouble", "usage", "trial"]
+    fields += ["verdict", "injections", "task_id", "task_set", "trouble", "usage", "trial", "chaos_overrides"]
     assert list(record.model_dump(mode="json")) == fields
     assert EpisodeRecord.model_validate_json(record.model_dump_json()) == record
 

@@ -309,6 +309,14 @@ def test_a_rate_of_a_feature_lies_between_nothing_and_one() -> None:
         shift.plan(0, 1, {"freeze": 2})
 
 
+def test_an_unknown_feature_is_refused_with_what_there_is() -> None:
+    shift = find_scenario(catalogue(), DAY)
+    assert shift is not None
+    message = "unknown feature or kind 'freese'; the features are handovers, .*, and the kinds missing_priority"
+    with pytest.raises(ChaosError, match=message):
+        shift.plan(0, 1, {"freese": 0})
+
+
 def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
     """Play the shift of the fixture with other texts instead of the comment that reports an approval."""
 

@@ -65,9 +65,18 @@ def test_the_share_of_a_kind_is_about_its_rate() -> None:
 @pytest.mark.parametrize(
     ("overrides", "place"),
     [
-        ({"stale_matric": 1.0}, r"chaos_overrides\.stale_matric: unknown kind"),
-        ({"datahub.stale_metric": 1.0}, r"chaos_overrides\.datahub\.stale_metric: unknown kind"),
-        ({"payroll.forbidden": 1.0}, r"chaos_overrides\.payroll\.forbidden: unknown service 'payroll'"),
+        (
+            {"stale_matric": 1.0},
+            r"chaos_overrides\.stale_matric: unknown kind 'stale_matric'; the kinds are .*stale_metric",
+        ),
+        (
+            {"datahub.stale_metric": 1.0},
+            r"unknown kind 'stale_metric'; the kinds of transport are .*timeout_after_commit",
+        ),
+        (
+            {"payroll.forbidden": 1.0},
+            r"chaos_overrides\.payroll\.forbidden: unknown service 'payroll'; the services are",
+        ),
         ({"stale_metric": 1.1}, r"chaos_overrides\.stale_metric: a rate lies in"),
         ({"stale_metric": -0.1}, r"chaos_overrides\.stale_metric: a rate lies in"),
     ],

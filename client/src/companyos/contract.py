@@ -304,6 +304,7 @@ class EpisodeRecord(BaseModel):
     trouble: str | None = Field(None, description="Error of the environment, the policy or its model.")
     usage: AgentUsage | None = Field(None, description="Usage of the policy, if it calls a model.")
     trial: int = Field(1, ge=1, description="Trial number among the episodes of the same task and policy.")
+    chaos_overrides: dict[str, float] = Field(default_factory=dict, description="Rates by chaos kind or feature.")
 
     @property
     def scorecard(self) -> Scorecard | None:

@@ -56,7 +56,27 @@ TokenOption = Annotated[
 EpisodeArgument = Annotated[
     str | None, typer.Argument(metavar="EPISODE", help="The episode id. May be omitted if only one episode is live.")
 ]
+OverrideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--override",
+        metavar="NAME=RATE",
+        help="Rate in 0..1 of a chaos kind or a feature of shifts, such as freeze=0. Repeat for several.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def parse_overrides(typed: list[str] | None) -> tuple[tuple[str, float], ...]:
+    """Return overrides by name; end the command if one is not of the form NAME=RATE."""
+    overrides = {}
+    for text in typed or ():
+        name, _, rate = text.partition("=")
+        try:
+            overrides[name] = float(rate)
+        except ValueError:
+            fail(f"--override must be NAME=RATE with a rate in 0..1, such as freeze=0; got {text!r}", USAGE_ERROR)
+    return tuple(sorted(overrides.items()))
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,14 @@ class SeedPlans:
     levels: tuple[int, ...]
     first: int
     count: int
+    overrides: tuple[tuple[str, float], ...] = ()
 
     @property
     def title(self) -> str:
         """Title of the results."""
-        return f"{self.scenario}, {_format_levels(self.levels)}, seeds {self.first} to {self.first + self.count - 1}"
+        overrides = "".join(f", {name}={rate:g}" for name, rate in self.overrides)
+        seeds = f"seeds {self.first} to {self.first + self.count - 1}"
+        return f"{self.scenario}, {_format_levels(self.levels)}{overrides}, {seeds}"
 
     def plans(self, policy: str) -> list[EpisodePlan]:
         """Return one plan for each seed and level."""
@@ -41,7 +44,7 @@ class SeedPlans:
 
         seeds = range(self.first, self.first + self.count)
         return [
-            EpisodePlan(scenario=self.scenario, seed=seed, chaos=level, policy=policy)
+            EpisodePlan(scenario=self.scenario, seed=seed, chaos=level, policy=policy, chaos_overrides=self.overrides)
             for level in self.levels
             for seed in seeds
         ]

@@ -13,11 +13,13 @@ from companyos.cli import model as model_options
 from companyos.cli.connection import (
     LARGEST_CHAOS,
     LEVELS,
+    OverrideOption,
     TokenOption,
     UrlOption,
     check_seeds,
     check_split,
     connect_or_start,
+    parse_overrides,
 )
 from companyos.cli.eval_runs import (
     EarlyStop,
@@ -63,6 +65,7 @@ def evaluate(
             help=f"Chaos level: {LEVELS}. Repeat for several. Default: 1, or all levels of a split.",
         ),
     ] = None,
+    override: OverrideOption = None,
     split: SplitOption = None,
     out: Annotated[
         Path | None,
@@ -112,6 +115,7 @@ def evaluate(
       [cyan]companyos eval --policy random --trials 4[/]           four trials each
       [cyan]companyos eval --policy mine --url http://host:8000[/]
       [cyan]companyos eval --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
+      [cyan]companyos eval --policy oracle --scenario shift-day --override freeze=0[/]
       [cyan]companyos eval --policy oracle --split test --out runs/o --cluster auto[/]
 
     Evaluate a model behind an OpenAI-compatible chat completions endpoint, first as a dry run without requests to it:
@@ -131,10 +135,8 @@ def evaluate(
     for name in policy:
         if name not in policy_names():
             fail(f"policy must be one of {', '.join(policy_names())}; got {name!r}", USAGE_ERROR)
-    if split is not None:
-        check_split(split)
-    if split is not None and seed is not None:
-        fail("--split and --seed cannot be combined: a task of a split has its own seed", USAGE_ERROR)
+    overrides = parse_overrides(override)
+    _check_split(split, seed, overrides)
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
     llm_options = model.LlmOptions(
@@ -160,7 +162,9 @@ def evaluate(
     ):
         plans_of: Callable[[str], list[EpisodePlan]]
         if split is None:
-            seed_plans = SeedPlans(scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS)
+            seed_plans = SeedPlans(
+                scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS, overrides
+            )
             title, plans_of = seed_plans.title, seed_plans.plans
         else:
             title, plans_of = split_plans(server, split, scenario, levels, episodes)
@@ -184,6 +188,17 @@ def evaluate(
         _print_stop(stop, len(played), len(plans), out)
     if any(episode.record.outcome == "infra_error" for episode in played):
         raise typer.Exit(FAILED)
+
+
+def _check_split(split: str | None, seed: int | None, overrides: tuple[tuple[str, float], ...]) -> None:
+    """End the command if --split is unknown or combined with what its tasks set."""
+    if split is None:
+        return
+    check_split(split)
+    if seed is not None:
+        fail("--split and --seed cannot be combined: a task of a split has its own seed", USAGE_ERROR)
+    if overrides:
+        fail("--split and --override cannot be combined: a task of a split has its own rates", USAGE_ERROR)
 
 
 def _check_folder(out: Path | None, *, resume: bool, overwrite: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,13 @@ import typer
 from companyos.cli.connection import (
     LARGEST_CHAOS,
     LEVELS,
+    OverrideOption,
     Server,
     TokenOption,
     UrlOption,
     check_seeds,
     connect_or_start,
+    parse_overrides,
 )
 from companyos.cli.terminal import FAILED, INTERRUPTED, OUT, USAGE_ERROR, fail, report_errors, sanitize
 
@@ -35,6 +38,7 @@ def play(
         int | None,
         typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"{LEVELS}: {CHAOS}."),
     ] = None,
+    override: OverrideOption = None,
     task: Annotated[str | None, typer.Option(metavar="ID", help="Play this task of a split, by its id.")] = None,
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder for the run. Default: the next free runs/played-N.")
@@ -58,15 +62,16 @@ def play(
 
     Ctrl-C or the end of the input abandons the episode; it is scored in its current state.
     """
-    if task is not None and (scenario, seed, chaos) != (None, None, None):
-        fail("--task cannot be combined with --scenario, --seed or --chaos", USAGE_ERROR)
+    if task is not None and (scenario, seed, chaos, override) != (None, None, None, None):
+        fail("--task cannot be combined with --scenario, --seed, --chaos or --override", USAGE_ERROR)
+    overrides = parse_overrides(override)
     check_seeds(seed or 0, 1)
     if task is not None:
         _task_parts(task)
     folder = out or _free_folder()
     _check_no_run(folder)
     with report_errors(), connect_or_start(url, token) as server:
-        plan = _plan(scenario, seed, chaos, task)
+        plan = replace(_plan(scenario, seed, chaos, task), chaos_overrides=overrides)
         played = _play(server, plan, folder, browser=browser)
         _print_score(folder, plan)
     if played.episode.record.outcome == "infra_error":

@@ -30,7 +30,8 @@ def dump_plan(number: int, plan: EpisodePlan) -> str:
 def load_plan(text: str) -> tuple[int, EpisodePlan]:
     """Return the position and the plan."""
     fields = json.loads(text)
-    return fields.pop("number"), EpisodePlan(**fields)
+    overrides = tuple((name, rate) for name, rate in fields.pop("chaos_overrides"))
+    return fields.pop("number"), EpisodePlan(**fields, chaos_overrides=overrides)
 
 
 def dump_played(number: int, played: PlayedEpisode, evidence: dict[str, Any] | None, node: str) -> str:

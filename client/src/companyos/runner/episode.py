@@ -57,6 +57,8 @@ class EpisodePlan:
     seed: int | None = None
     chaos: int
     policy: str
+    chaos_overrides: tuple[tuple[str, float], ...] = ()
+    """Rates by chaos kind or feature of shifts."""
     task_id: str | None = None
     trial: int = 1
     """Trial number of the same task: the policy draws anew, the world is the same."""
@@ -72,6 +74,8 @@ class EpisodePlan:
         if self.task_id is not None:
             return ResetArguments(task_id=self.task_id)
         arguments = ResetArguments(scenario=self.scenario, chaos=self.chaos)
+        if self.chaos_overrides:
+            arguments["chaos_overrides"] = dict(self.chaos_overrides)
         return arguments if self.seed is None else ResetArguments(**arguments, seed=self.seed)
 
     @property
@@ -288,6 +292,7 @@ def _make_episode(
             "scenario": plan.scenario,
             "seed": state.seed if state is not None and plan.seed is None else plan.seed,
             "chaos": plan.chaos,
+            "chaos_overrides": dict(plan.chaos_overrides),
             "policy": plan.policy,
             "success": not is_broken and state is not None and bool(state.success),
             "return": state.return_ if state is not None else sum(line.reward for line in log.steps),

@@ -157,7 +157,9 @@ def _record_line(record: EpisodeRecord) -> str:
 
 def _episode_key(episode: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
     """Return the key of an episode; the seed of a task is not known in advance."""
-    return episode.policy, episode.task_id or (episode.scenario, episode.seed, episode.chaos), episode.trial
+    overrides = tuple(sorted(dict(episode.chaos_overrides).items()))
+    task = episode.task_id or (episode.scenario, episode.seed, episode.chaos, overrides)
+    return episode.policy, task, episode.trial
 
 
 def _check_settings(folder: Path, settings: Settings) -> None:

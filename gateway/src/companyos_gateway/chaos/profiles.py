@@ -137,7 +137,8 @@ def read_profile(file: Path | Traversable) -> Profile:
 def parse_kind(name: str, location: str, group: Group | None = None) -> Kind:
     """Return the kind of that name. Raises ChaosError for a name that no kind (of the group) has."""
     if name not in set(Kind) or (group is not None and Kind(name).group is not group):
-        raise ChaosError(f"{location}: unknown kind {name!r}")
+        kinds = ", ".join(kind for kind in Kind if group in (None, kind.group))
+        raise ChaosError(f"{location}: unknown kind {name!r}; the kinds{f' of {group}' if group else ''} are {kinds}")
     return Kind(name)
 
 

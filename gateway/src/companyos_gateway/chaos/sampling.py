@@ -39,7 +39,8 @@ def split_overrides(overrides: Mapping[str, float]) -> tuple[dict[Kind, float], 
             by_kind[parse_kind(name, location)] = parse_rate(rate, location)
             continue
         if service not in service_names():
-            raise ChaosError(f"{location}: unknown service {service!r}")
+            services = ", ".join(service_names())
+            raise ChaosError(f"{location}: unknown service {service!r}; the services are {services}")
         by_service[service, parse_kind(kind, location, Group.TRANSPORT)] = parse_rate(rate, location)
     return by_kind, by_service
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 
+from companyos_gateway.chaos import ChaosError, Kind
 from companyos_gateway.chaos.profiles import parse_rate
 from companyos_shared.streams import Stream
 
@@ -61,7 +62,13 @@ DESCRIPTIONS: Mapping[Feature, str] = {
 
 
 def draw_features(stream: Stream, overrides: Mapping[str, float]) -> tuple[frozenset[Feature], dict[str, float]]:
-    """Return the features of a shift, and the overrides that are about chaos kinds. Raises ChaosError for a rate."""
+    """Return the features of a shift, and the overrides of chaos kinds. Raises ChaosError for a rate or name."""
+    unknown = next((name for name in overrides if "." not in name and name not in {*Feature, *Kind}), None)
+    if unknown is not None:
+        raise ChaosError(
+            f"chaos_overrides.{unknown}: unknown feature or kind {unknown!r}; the features are {', '.join(Feature)}, "
+            f"and the kinds {', '.join(Kind)}"
+        )
     rates = {one: parse_rate(overrides.get(one, 1.0), f"chaos_overrides.{one}") for one in Feature}
     features = frozenset(one for one, rate in rates.items() if stream.child(one).chance(rate))
     return features, {name: rate for name, rate in overrides.items() if name not in rates}
