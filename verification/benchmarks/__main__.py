@@ -24,6 +24,7 @@ from companyos.enterprise import Enterprise
 from verification.benchmarks.echo import running_echo
 from verification.benchmarks.enterprise import EnterpriseBenchmark
 from verification.benchmarks.judging import measure_judging
+from verification.benchmarks.long_episodes import measure_long_episodes
 from verification.benchmarks.measurements import Measurements
 
 RESULTS = Path("runs") / "bench"
@@ -56,6 +57,7 @@ def _measure(scale: float) -> Measurements:
         with Enterprise(data_dir=busy) as enterprise, running_echo() as echo_url:
             measurements.add("start of gateway and services", time.perf_counter() - began, "s", target="<= 3 s")
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url=echo_url, data_dir=busy).run())
+            uvloop.run(measure_long_episodes(enterprise.url, measurements, scale))
         with Enterprise(data_dir=idle) as enterprise:
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url="", data_dir=idle).run_memory())
         uvloop.run(measure_judging(measurements))

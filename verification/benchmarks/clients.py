@@ -10,9 +10,11 @@ import aiohttp
 import orjson
 
 from companyos.policies.arguments import ids_in
+from companyos_gateway.scenarios.shift_features import QUEUE_TAG
 
 READ, WRITE = "read", "write"
 KINDS = (READ, WRITE)
+SCENARIO = "vendor_onboarding"
 
 
 class Player(Protocol):
@@ -48,10 +50,18 @@ class CompanyPlayer:
     is_over: bool = True
     comments: int = field(default=0)
 
-    async def begin(self) -> None:
-        """Reset to the player's own seed."""
-        brief = (await self.client.reset(self.seed))["observation"]["brief"]
-        self.ticket, self.is_over = ids_in(brief)[0], False
+    async def begin(self) -> float:
+        """Reset to the player's own seed and return the duration in seconds."""
+        began = time.perf_counter()
+        observation = (await self.client.reset(self.seed))["observation"]
+        duration = time.perf_counter() - began
+        self.is_over = False
+        if named := ids_in(observation["brief"]):
+            self.ticket = named[0]
+        else:  # a shift names a queue instead
+            answer = await self.client.step("ticketdesk_list_tickets", {"tag": QUEUE_TAG})
+            self.ticket = answer["observation"]["result"]["items"][0]["key"]
+        return duration
 
     async def step(self, kind: str) -> float:
         """Read the task's ticket or comment on it."""
@@ -88,8 +98,8 @@ class GatewayClient(Protocol):
         ...
 
 
-def _reset_options(seed: int) -> dict[str, Any]:
-    return {"scenario": "vendor_onboarding", "seed": seed, "chaos": 0}
+def _reset_options(scenario: str, seed: int) -> dict[str, Any]:
+    return {"scenario": scenario, "seed": seed, "chaos": 0}
 
 
 @dataclass
@@ -97,10 +107,11 @@ class WebSocketClient:
     """An OpenEnv WebSocket connection."""
 
     socket: aiohttp.ClientWebSocketResponse
+    scenario: str = SCENARIO
 
     async def reset(self, seed: int) -> dict[str, Any]:
         """Begin an episode on this connection."""
-        return await self._request("reset", _reset_options(seed))
+        return await self._request("reset", _reset_options(self.scenario, seed))
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take a step in this connection's episode."""
@@ -124,7 +135,7 @@ class HttpClient:
 
     async def reset(self, seed: int) -> dict[str, Any]:
         """Begin an episode and remember its id."""
-        answer = await self._post("reset", _reset_options(seed))
+        answer = await self._post("reset", _reset_options(SCENARIO, seed))
         self.episode_id = answer["episode_id"]
         return answer
 
