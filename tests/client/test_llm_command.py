@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,14 @@ def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:
     assert (sums[3], means[1]) == ("2", "1.0")
     assert float(sums[-1]) == pytest.approx(2 * float(means[-1]), abs=2e-4)
     assert float(sums[-1]) > 0
+
+
+def test_what_was_dropped_from_the_context_stands_below_the_table(tiny_url: str) -> None:
+    quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(12)]
+    with StubServer(ScriptedReplies(*quiet, DONE)) as stub:
+        options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--context-limit", "1200", "--url", tiny_url]
+        answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options])
+    assert re.search(r"dropped to save context: \d+ tool results? and \d+ turns?, from request \d+ on", answer.stdout)
 
 
 def test_a_model_that_gives_up_is_told(tiny_url: str) -> None:

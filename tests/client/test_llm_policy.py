@@ -212,6 +212,9 @@ async def test_a_conversation_that_outgrows_its_limit_drops_the_oldest_results(p
     assert "dropped" in kinds(episode)
     sizes = [answer["prompt_tokens"] for answer in episode.messages if answer["kind"] == "answer"]
     assert max(sizes) <= 1_200
+    answers = [line["kind"] for line in episode.messages if line["kind"] in ("answer", "dropped")]
+    assert episode.record.usage.first_drop == answers.index("dropped") + 1
+    assert episode.record.usage.dropped_results == sum(line.get("results", 0) for line in episode.messages)
     assert stub.received[-1].body["messages"][1]["content"].startswith("Add up to the number of T-1.")
 
 

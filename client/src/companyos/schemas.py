@@ -325,6 +325,9 @@ class AgentUsage(BaseModel):
     latency_s: float = Field(ge=0, description="Seconds spent waiting for responses, including retry delays.")
     cost: float | None = Field(None, description="Cost in the currency of the prices; null without prices.")
     stopped: str | None = Field(None, description="Reason why the agent gave up, if it did.")
+    dropped_results: int = Field(0, ge=0, description="Tool results that were dropped to save context.")
+    dropped_turns: int = Field(0, ge=0, description="Turns that were dropped to save context.")
+    first_drop: int | None = Field(None, ge=1, description="The request before which something was dropped first.")
 
 
 QUARANTINE_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,159}$"

@@ -262,6 +262,9 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
         if usage.unmetered:
             note = f"{usage.unmetered} responses of {usage.model} reported no token usage and are not counted"
             ERR.print(f"[yellow]note:[/] {sanitize(note)}", soft_wrap=True)
+        if usage.first_drop is not None:
+            dropped = f"{pluralize(usage.dropped_results, 'tool result')} and {pluralize(usage.dropped_turns, 'turn')}"
+            OUT.print(f"dropped to save context: {dropped}, from request {usage.first_drop} on", soft_wrap=True)
         if usage.gave_up:
             gave_up = f"{sanitize(usage.model)} gave up {usage.gave_up} of {usage.episodes} episodes"
             ERR.print(f"[yellow]note:[/] {gave_up}", soft_wrap=True)

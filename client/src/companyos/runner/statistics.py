@@ -183,6 +183,10 @@ class UsageTotals:
     latency_s: float
     cost: float | None
     gave_up: int
+    dropped_results: int
+    dropped_turns: int
+    first_drop: int | None
+    """The earliest request before which something was dropped from the context."""
 
 
 def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
@@ -204,6 +208,9 @@ def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
                 latency_s=sum(account.latency_s for account in own),
                 cost=sum(costs) if len(costs) == len(own) else None,
                 gave_up=sum(account.stopped is not None for account in own),
+                dropped_results=sum(account.dropped_results for account in own),
+                dropped_turns=sum(account.dropped_turns for account in own),
+                first_drop=min((one.first_drop for one in own if one.first_drop is not None), default=None),
             )
         )
     return totals

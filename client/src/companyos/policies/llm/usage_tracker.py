@@ -22,6 +22,10 @@ class UsageTracker:
         self._prompt_tokens = 0
         self._completion_tokens = 0
         self._unmetered = 0
+        self._answers = 0
+        self._dropped_results = 0
+        self._dropped_turns = 0
+        self._first_drop: int | None = None
 
     def begin(self, tools: list[dict[str, Any]]) -> None:
         """Record the fields that all requests of the episode share."""
@@ -35,6 +39,7 @@ class UsageTracker:
         """Record a response of the model and its usage."""
         if answer.prompt_tokens is None or answer.completion_tokens is None:
             self._unmetered += 1
+        self._answers += 1
         self._prompt_tokens += answer.prompt_tokens or 0
         self._completion_tokens += answer.completion_tokens or 0
         self.transcript.append(
@@ -50,6 +55,9 @@ class UsageTracker:
 
     def dropped(self, results: int, turns: int) -> None:
         """Record what was dropped from the conversation."""
+        self._dropped_results += results
+        self._dropped_turns += turns
+        self._first_drop = self._first_drop or self._answers + 1
         self.transcript.append({"kind": "dropped", "results": results, "turns": turns})
 
     def failed(self, reason: str) -> None:
@@ -74,4 +82,7 @@ class UsageTracker:
             latency_s=round(endpoint.latency_s, SECONDS_DIGITS),
             cost=None if cost is None else round(cost, COST_DIGITS),
             stopped=self.stopped,
+            dropped_results=self._dropped_results,
+            dropped_turns=self._dropped_turns,
+            first_drop=self._first_drop,
         )
