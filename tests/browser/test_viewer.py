@@ -70,8 +70,13 @@ def small(tmp_path: Path) -> str:
 @pytest.fixture(scope="module")
 def played(enterprise: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Provide the URL of an export of episodes played in a real gateway."""
-    folder = tmp_path_factory.mktemp("played")
-    requested = ["--policy", "oracle", "--policy", "worker2", "-n", "2", "--chaos", "2", "--url", enterprise]
+    requested = ["--policy", "oracle", "--policy", "worker2", "-n", "2", "--chaos", "2"]
+    return _play(enterprise, tmp_path_factory.mktemp("played"), requested)
+
+
+def _play(enterprise: str, folder: Path, options: list[str]) -> str:
+    """Play episodes in a gateway and return the URL of their export."""
+    requested = [*options, "--url", enterprise]
     for command in (["eval", *requested, "--out", "run"], ["view", "run", "--export", "run.html"]):
         subprocess.run([sys.executable, "-m", "companyos", *command], cwd=folder, check=True, capture_output=True)
     return (folder / "run.html").as_uri()
@@ -187,6 +192,23 @@ def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
         assert page.title() != "owned"
     page.goto(f"{url}#episode={NAME}&step=1")
     assert page.get_by_test_id("step").get_by_text(HOSTILE, exact=True).count() >= 3
+
+
+def test_a_shift_shows_its_cases_over_time(page: Any, enterprise: str, tmp_path: Path) -> None:
+    url = _play(enterprise, tmp_path, ["--policy", "oracle", "--scenario", "shift-day", "-n", "1"])
+    page.goto(f"{url}#episode=shift-day-0-c1-oracle")
+    cases = page.get_by_test_id("cases")
+    expect(cases).to_contain_text("3 of 3 cases solved")
+    lanes = cases.locator("tbody tr")
+    expect(lanes).to_have_count(3)
+    for number in range(3):
+        lane = lanes.nth(number)
+        expect(lane).to_contain_text("solved")
+        expect(lane).to_contain_text("due ")
+        assert lane.locator(".act").count() > 3
+        assert lane.locator(".span").count() > 1
+    lanes.first.locator(".said").first.click()
+    expect(page.get_by_test_id("step")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

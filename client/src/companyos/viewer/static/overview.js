@@ -1,5 +1,5 @@
 "use strict";
-// Overview of an episode: task, verdict by check, reward by part, injected problems.
+// Overview of an episode: task, cases of a shift, verdict by check, reward by part, injected problems.
 (() => {
   const { el } = Viewer;
 
@@ -140,5 +140,5 @@
       el("section", { "aria-label": "Task" }, el("h2", {}, "Task"),
         episode.company === null ? null : el("p", { class: "quiet" }, `${episode.company}, as ${episode.acting_as}, from ${Viewer.clock(episode.started_at)}`),
         episode.brief === null ? el("p", { class: "quiet" }, "The run did not store the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
-      verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
+      Viewer.cases(episode, link), verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
 })();
