@@ -101,6 +101,23 @@ async def test_without_authentication_the_desk_shows_a_score_with_every_check(br
     assert browser.text_of("primary-failure") == "Declared"
 
 
+async def test_the_desk_of_a_shift_leads_to_the_queue_and_says_how_many_cases_are_solved(browser: Browser) -> None:
+    await browser.reset(scenario="shift-day", seed=0, chaos=0)
+    [address] = re.findall(r'href="([^"]*)" data-testid="open-queue"', browser.page.text)
+    queue = (await browser.client.get(address)).text
+    due = re.findall(r"<td class=\"text-nowrap\">(?!<a)(.*?)</td>", queue)
+    assert len(due) == len(re.findall('data-testid="row-', queue)) > 1
+    assert all("17:00" in one for one in due)
+    await browser.open("")
+    await browser.submit("finish", outcome="impossible", summary="I give up.")
+    assert browser.text_of("score-cases").startswith("0 of 3 cases solved, not ")
+
+
+async def test_the_desk_of_a_single_task_has_no_queue(browser: Browser) -> None:
+    await _ticket(browser)
+    assert "open-queue" not in browser.page.text
+
+
 async def test_the_desk_shows_no_score_to_an_agent(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         await _ticket(browser, trainer=TOKEN)

@@ -276,6 +276,15 @@ class EpisodeVerdict(BaseModel):
     )
 
     @property
+    def solved_cases(self) -> str | None:
+        """How many cases of a shift are solved and which are not, as text; None for a single task."""
+        if self.cases is None:
+            return None
+        unsolved = [key for key, is_solved in self.cases.items() if not is_solved]
+        text = f"{len(self.cases) - len(unsolved)} of {len(self.cases)} cases solved"
+        return f"{text}, not {', '.join(unsolved)}" if unsolved else text
+
+    @property
     def failed(self) -> tuple[str, ...]:
         """Ids of the failed checks, the primary failure first."""
         return tuple(check.id for check in self.failures_first if not check.passed)

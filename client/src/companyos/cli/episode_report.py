@@ -57,7 +57,8 @@ def format_verdict(verdict: EpisodeVerdict) -> str:
     passed = f"{len(verdict.checks) - len(verdict.failed)} of {len(verdict.checks)} checks pass"
     word = "[green]success[/]" if verdict.success else "[red]failure[/]"
     primary = f", primary failure: {sanitize(verdict.primary_failure)}" if verdict.primary_failure else ""
-    return f"{word}, {passed}{primary}, milestones worth {verdict.potential:g}{damage}"
+    cases = f", {sanitize(verdict.solved_cases)}" if verdict.solved_cases else ""
+    return f"{word}, {passed}{cases}{primary}, milestones worth {verdict.potential:g}{damage}"
 
 
 def format_outcome(outcome: str | None) -> str:

@@ -28,6 +28,7 @@ from companyos_gateway.page_paths import (
     viewer_path,
 )
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.scenarios.shift_features import QUEUE_TAG
 from companyos_gateway.ui.desk.score import episode_score
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
@@ -101,6 +102,7 @@ class _DeskRequest:
             self._shell("", form_error),
             brief=instance.brief,
             company=instance.company_name,
+            queue_tag=QUEUE_TAG if instance.rubric.cases else None,
             steps_left=episode.steps_left,
             max_steps=instance.max_steps,
             page_views_left=episode.page_views_left if self._access is PageAccess.AGENT else None,

@@ -19,6 +19,8 @@ class Score:
     primary_failure: str | None
     scorecard: Scorecard | None
     checks: tuple[CheckVerdict, ...]
+    cases: str | None
+    """How many cases of a shift are solved."""
     damage: tuple[str, ...]
 
 
@@ -34,5 +36,6 @@ def episode_score(episode: Episode) -> Score | None:
         primary_failure=verdict.primary_failure,
         scorecard=verdict.scorecard,
         checks=verdict.failures_first,
+        cases=verdict.solved_cases,
         damage=verdict.damage,
     )
