@@ -95,9 +95,10 @@ def _size(options: argparse.Namespace) -> Size:
     if options.levels is not None:
         size = replace(size, levels=tuple(int(level) for level in options.levels.split(",")))
     if options.seeds is not None:
-        size = replace(size, oracle_seeds=options.seeds, cheat_seeds=min(size.cheat_seeds, options.seeds))
+        cheat_seeds = min(size.cheat_seeds, options.seeds)
+        size = replace(size, oracle_seeds=options.seeds, shift_seeds=options.seeds, cheat_seeds=cheat_seeds)
     if options.cheat_seeds is not None:
-        size = replace(size, cheat_seeds=options.cheat_seeds)
+        size = replace(size, cheat_seeds=options.cheat_seeds, shift_adversary_seeds=options.cheat_seeds)
     return size
 
 

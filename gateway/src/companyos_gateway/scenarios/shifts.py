@@ -26,7 +26,7 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
 from companyos_gateway.scenarios.blocks.task import BegunTask, ScenarioCase, Solution
-from companyos_gateway.scenarios.blocks.ticket import REASSIGN_KINDS
+from companyos_gateway.scenarios.blocks.ticket import REASSIGN_KINDS, available_assignees
 from companyos_gateway.scenarios.catalogue import builtin_names, catalogue
 from companyos_gateway.scenarios.shift_assignees import add_assignees
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature, compose_brief, draw_features
@@ -305,6 +305,7 @@ class _Cases:
             or any(one in self._text for one in task.exclusive_people)
             or any(one.person_id in self._needed_people and one not in absences for one in world.absences)
             or max(metrics.values()) > 1
+            or not all(_has_assignee(world, one) for one in (task, *(begun for *_, begun in self._begun)))
             or acts_while_away(world)
         ):
             return False
@@ -332,7 +333,7 @@ class _Cases:
             handovers: dict[str, datetime] = {}
             if number < early:
                 ticket.tags.append(QUEUE_TAG)
-                duplicate = task.duplicate if {Feature.HANDOVERS, Feature.DUPLICATES} <= set(features) else None
+                duplicate = task.ticket.duplicate if {Feature.HANDOVERS, Feature.DUPLICATES} <= set(features) else None
             else:
                 handovers[ticket.key] = plan_handover(world, own, ticket, QUEUE_TAG)
             if duplicate is not None and duplicate.created_at > ticket.created_at:
@@ -473,6 +474,11 @@ def _is_needed(row: object, rows: Collection[object]) -> bool:
         case DelegationRow():
             return any(isinstance(one, RequestRow) and one.approver_id == row.to_id for one in rows)
     return False
+
+
+def _has_assignee(world: WorldBuilder, task: BegunTask) -> bool:
+    """Return whether somebody of its team is at work on the day a ticket is due."""
+    return bool(available_assignees(world, task.ticket.ticket.team_id, task.ticket.due_on))
 
 
 def _administer(world: WorldBuilder) -> None:

@@ -318,7 +318,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             subjects=frozenset(self.slots(facts).values()),
             needed_people=frozenset({*approver_ids, *solution.approver_ids, *([assignee_id] if assignee_id else [])}),
             exclusive_people=self.exclusive_people(facts),
-            duplicate=ticket.duplicate,
+            ticket=ticket,
         )
 
     def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:

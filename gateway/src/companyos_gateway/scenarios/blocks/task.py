@@ -14,9 +14,9 @@ from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.injected_instructions import Instruction
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.outcome import DeclaredCase, FieldValue, Given, Outcome
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket
 from companyos_gateway.world import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
-from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.wire.company import Company
 
 
@@ -51,8 +51,7 @@ class BegunTask:
     """The approvers and the assignee, whose absences other tasks must leave as they are."""
     exclusive_people: frozenset[str]
     """The people whom no other task may involve."""
-    duplicate: TicketRow | None
-    """Another ticket about the same thing, where that chaos kind strikes."""
+    ticket: TaskTicket
 
 
 @dataclass(frozen=True)
