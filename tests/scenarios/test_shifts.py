@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from companyos_gateway.scenarios.shifts import (
 )
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
-from companyos_players.shift import SCENARIOS_BY_TAGS, ShiftPlayer
+from companyos_players.shift import ONLY_IF, SCENARIOS_BY_TAGS, ShiftPlayer
 from companyos_players.shift_ablations import ABLATIONS, shift_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.plausibility import find_implausible
@@ -268,15 +268,42 @@ def test_a_ticket_that_is_not_needed_any_more_has_to_be_cancelled(
     expected = {one.id.partition(":")[2]: one.mismatch.expected for one in verdict.checks if one.mismatch is not None}
     assert "status: cancelled, reason_code: withdrawn, reason_ref: " in expected["ticket_cancelled"]
     assert "shown to the agent before" in expected["facts_known"]
-    assert verdict.features[feature] == (1, 0)
+    assert verdict.features[feature][1] < verdict.features[feature][0]
+
+
+class CancelsAtOnce(ShiftPlayer):
+    """Cancels tickets that depend on others at once, and other tickets late."""
+
+    def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
+        is_late = arguments.get("to") == "cancelled" and key not in self._withdrawn and self.now < self.frozen_until
+        return super().must_wait(key, arguments) or is_late
+
+    async def follow_comments(self, case: Any, to: str) -> None:
+        if to != "cancelled":
+            await super().follow_comments(case, to)
+
+    async def comments(self, key: str) -> list[dict[str, Any]]:
+        return [{**row, "ticket_key": key} for row in await super().comments(key)]
+
+    def withdrawals(self, comments: list[dict[str, Any]]) -> dict[str, str]:
+        named = [(one["ticket_key"], ONLY_IF.search(one["body"])) for one in comments]
+        return super().withdrawals(comments) | {key: found[1] for key, found in named if found is not None}
+
+
+def test_a_ticket_that_depends_on_another_one_is_not_cancelled_before_that_one(play_all: PlayAll) -> None:
+    (kept,) = play_all([replace(LARGER_SHIFT, player=shift_player(CancelsAtOnce))])
+    verdict = _verdict(kept)
+    assert kept.result.player_error is None
+    assert "predecessor_ended" in {one.id.partition(":")[2] for one in verdict.checks if not one.passed}
+    assert verdict.features[Feature.CONDITION] == (1, 0)
 
 
 def test_nobody_but_its_reporter_withdraws_a_ticket(lacking: dict[str, RecordedEpisode]) -> None:
     kept = lacking["lets anybody withdraw"]
     verdict = _verdict(kept)
     (unsolved,) = (key for key, is_solved in verdict.cases.items() if not is_solved)
-    assert Feature.WITHDRAWAL not in kept.instance.rubric.features[unsolved]
-    assert verdict.features[Feature.WITHDRAWAL] == (1, 1)
+    assert Feature.WITHDRAWAL in kept.instance.rubric.features[unsolved]
+    assert verdict.features[Feature.WITHDRAWAL] == (2, 1)
 
 
 @pytest.mark.parametrize("feature", list(Feature))

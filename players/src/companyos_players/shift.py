@@ -88,7 +88,7 @@ TAKES_OVER = re.compile(r"\((E-\d+)\) takes over this ticket")
 """How a team says who gets a ticket: the assignee of another one, or somebody else."""
 
 ONLY_IF = re.compile(r"only need this if ([A-Z]+-\d+) is completed")
-"""How a team says that it needs a ticket only if another one is completed."""
+"""How somebody says that a ticket is only needed if another one is completed."""
 
 WITHDRAWN = re.compile(r"cancel ([A-Z]+-\d+) as withdrawn, with ([A-Z]+-\d+)")
 """How somebody withdraws another ticket."""
@@ -132,10 +132,6 @@ class _Case:
         self.wakes_at: datetime | None = None
         self.waits_for: str | None = None
         """The ticket of a case that has to end first."""
-        self.depends_on: str | None = None
-        """The ticket of a case of which it has to be clear first whether it will be completed."""
-        self.is_ready = False
-        """Whether only the end of the freeze is awaited."""
         self.reported: set[str] = set()
         """Tickets whose approval was reported."""
         self.may_act = asyncio.Event()
@@ -251,8 +247,7 @@ class ShiftPlayer:
 
     async def _act_once(self, cases: list[_Case], complete_at: datetime | None) -> None:
         """Let a case act until it pauses, or wait for the first that goes on later or for the queue."""
-        clear = self._done | {case.key for case in cases if case.is_ready}
-        free = [case for case in cases if case.waits_for in {None, *self._done} and case.depends_on in {None, *clear}]
+        free = [case for case in cases if case.waits_for is None or case.waits_for in self._done]
         if not free and complete_at is None:
             free = cases
         ready = [case for case in free if case.wakes_at is None or case.wakes_at <= self.now]
@@ -272,8 +267,7 @@ class ShiftPlayer:
         case.may_act.clear()
         task = replace(self.task, brief=f"Please handle {case.key}.")
         try:
-            player = await self._await_condition(case) if self.now >= self.complete_at else case.player
-            await player(task, partial(self._call_for, case))
+            await case.player(task, partial(self._call_for, case))
         except CaseDoneError:
             pass
         except EpisodeOverError:  # a player raises it to give up as well
@@ -281,17 +275,6 @@ class ShiftPlayer:
                 raise
         finally:
             case.has_paused.set()
-
-    async def _await_condition(self, case: _Case) -> Player:
-        """Return who works a ticket once it is clear whether another one, on which it depends, is completed."""
-        for found in [ONLY_IF.search(row["body"]) for row in await self.comments(case.key)]:
-            if found is not None:
-                case.depends_on = found[1]
-                await self.pause(case, 0)
-                case.depends_on = None
-                if (await self._client.call("ticketdesk_get_ticket", key=found[1]))["status"] == "cancelled":
-                    return partial(cancel, case.key, "withdrawn", found[1])
-        return case.player
 
     async def _call_for(self, case: _Case, tool: str, arguments: dict[str, Any], /) -> StepView:
         """Make a call of the player of a case, which waits while another case acts."""
@@ -305,7 +288,6 @@ class ShiftPlayer:
             await self.pause(case, ANSWER_WAIT_MINUTES)
             await self._read_kept(ticket)
         if self.must_wait(case.key, arguments):
-            case.is_ready = True
             await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
         if arguments.get("to") in ENDED and arguments["key"] == case.key:
             await self.follow_comments(case, arguments["to"])
@@ -337,7 +319,11 @@ class ShiftPlayer:
             case.waits_for = other
             await self.pause(case, 0)
             case.waits_for = None
-            reference = (await self._client.call("ticketdesk_get_ticket", key=other))["approval_ref"]
+            ended = await self._client.call("ticketdesk_get_ticket", key=other)
+            if ended["status"] == "cancelled" and ONLY_IF.search(text):
+                await cancel(case.key, "withdrawn", other, self.task, self.step)
+                raise CaseDoneError
+            reference = ended["approval_ref"]
             if is_reported and reference is not None and other not in case.reported:
                 case.reported.add(other)
                 body = f"The approval for {other} is {reference}."

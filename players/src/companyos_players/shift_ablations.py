@@ -161,7 +161,7 @@ class OneAtATime(ShiftPlayer):
 
     async def pause(self, case: Any, minutes: int) -> StepView:
         """Wait; work on another case only where that one has to end first."""
-        if case.waits_for is not None or case.depends_on is not None:
+        if case.waits_for is not None:
             return await super().pause(case, minutes)
         until = self.now + timedelta(minutes=minutes)
         view = await self.wait_until(until)

@@ -29,11 +29,11 @@ def add_assignees(
     remarks: Remarks,
 ) -> None:
     """Let teams say who takes their tickets; tickets that are withdrawn or whose team has said so are left out."""
-    cases = [one for one in cases if one.ticket.key not in remarks.withdrawals]
+    cases = [one for one in cases if one.ticket.key not in {*remarks.withdrawals, *remarks.conditions}]
     if Feature.SOLE_ASSIGNEE in features:
         late = [one for one in cases if one.handed_over_at is not None]
         _add_sole_assignee(world, stream.child("sole"), late, kept, remarks, Feature.QUESTION in features)
-    if Feature.SAME_ASSIGNEE in features:
+    if {Feature.SAME_ASSIGNEE, Feature.FREEZE} <= set(features):
         _add_same_assignee(world, stream.child("same"), _with_free_assignee(cases, remarks), remarks)
     if {Feature.REASSIGNMENT, Feature.FREEZE} <= set(features):
         _add_reassignment(world, stream.child("reassignment"), _with_free_assignee(cases, remarks), remarks)
@@ -140,7 +140,9 @@ def _with_free_assignee(cases: Sequence[QueuedCase], remarks: Remarks) -> list[Q
 
 def _possible_takers(world: WorldBuilder, queued: QueuedCase) -> list[str]:
     """Return who may be assigned to a ticket, and is neither its assignee nor the first to come to mind."""
-    others = [one for one in queued.candidate_ids[1:] if one != queued.ticket.assignee_id]
+    if queued.case.needs_assignee and len(queued.candidate_ids) < LEAST_CANDIDATES:
+        return []
+    others = [one for one in queued.candidate_ids[1:] if one not in (queued.ticket.assignee_id, world.agent_id)]
     return [one for one in others if _stays(world, one, queued)]
 
 

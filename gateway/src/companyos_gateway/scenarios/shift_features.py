@@ -48,15 +48,16 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "which is handed over.",
     Feature.QUESTION: "The comment about the assignee only says whom to ask. Colleagues who are mentioned in a "
     "comment, such as `@E-1042`, answer under the ticket during office hours.",
-    Feature.SAME_ASSIGNEE: "A comment asks to assign a ticket to the assignee of another ticket of the team.",
+    Feature.SAME_ASSIGNEE: "A comment asks to assign a ticket to the assignee of another ticket of the team. Needs "
+    "`freeze`.",
     Feature.REASSIGNMENT: "In the course of the shift, a comment says who takes over a ticket. Needs `freeze`.",
     Feature.WITHDRAWAL: "In shifts of four cases or more, a ticket that is handed over later is withdrawn by its "
     "reporter, in a comment under another ticket. Under a third one, somebody else says the same of a ticket, which "
     "counts for nothing.",
-    Feature.CONDITION: "From level 2 on, in shifts of six cases or more, a comment may ask to complete a ticket only "
-    "if another one is completed, which the policy does not allow; then the ticket is to be cancelled as well.",
-    Feature.CHANGED_PRIORITY: "A colleague changes the priority of a ticket after it has been verified; it has to be "
-    "what the policy requires when the ticket is resolved.",
+    Feature.CONDITION: "In larger shifts, the reporter of a ticket may need it only if another one is "
+    "completed. If the policy does not allow that one, the ticket is to be cancelled as well.",
+    Feature.CHANGED_PRIORITY: "In the course of the shift, a colleague changes the priority of a ticket. It has to be "
+    "what the policy requires when the ticket is resolved. Needs `freeze`.",
 }
 """What each feature means to an agent."""
 
@@ -82,6 +83,7 @@ def compose_brief(
     complete_at: datetime,
     frozen_until: datetime | None,
     has_remarks: bool,
+    has_withdrawals: bool,
 ) -> str:
     """Return the brief of a shift, which says what the features ask for, and that comments do if there are any."""
     sentences = list[str]()
@@ -99,10 +101,10 @@ def compose_brief(
             f'Do what a team asks for in a comment under one of its tickets with the tag "{QUEUE_TAG}", unless the '
             "policy in force says otherwise."
         )
-    if has_remarks and Feature.WITHDRAWAL in features:
+    if has_withdrawals:
         sentences.append(
-            "The person who reported a ticket, and nobody else, can withdraw it in a comment under any ticket of the "
-            "queue; then only cancel it."
+            "The person who reported a ticket, and nobody else, can withdraw it or make it depend on another one, in a "
+            "comment under any ticket of the queue. Only cancel a ticket that is withdrawn from the start."
         )
     sentences.append(
         "Bring each ticket of the queue to the end that the policy in force requires: resolved, or cancelled with the "

@@ -47,7 +47,7 @@ Pair = tuple[QueuedCase, QueuedCase]
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """The comment because of which a ticket has to be cancelled as withdrawn, with the ticket `key` as reference."""
+    """The comment because of which a ticket is not needed; the ticket `key` is the reference of its cancellation."""
 
     key: str
     comment_id: str
@@ -62,6 +62,8 @@ class Remarks:
     takers: dict[str, str] = field(default_factory=dict)
     """Who alone may be assigned to a ticket."""
     withdrawals: dict[str, Withdrawal] = field(default_factory=dict)
+    conditions: dict[str, Withdrawal] = field(default_factory=dict)
+    """Tickets that are not needed because another one has to be refused."""
     disputed: set[str] = field(default_factory=set)
     """Tickets that somebody calls withdrawn who has no say in it."""
     features: defaultdict[str, set[Feature]] = field(default_factory=lambda: defaultdict(set))
@@ -85,7 +87,7 @@ def add_relations(
         late = [one for one in late if one.ticket.key not in remarks.withdrawals]
     if Feature.CONDITION in features:
         _add_conditions(world, stream.child("condition"), first, late, due_from, remarks)
-        late = [one for one in late if one.ticket.key not in {*remarks.withdrawals, *remarks.predecessors}]
+        late = [one for one in late if one.ticket.key not in remarks.predecessors]
     pairs = [(one, other) for one, other in product(first, late) if one.case.due_on >= due_from]
     if Feature.ORDER in features:
         _add_order(world, stream.child("order"), pairs, remarks)
@@ -102,12 +104,13 @@ def _add_withdrawal(
     """
     if len(late) < LEAST_RELATED:
         return
-    present = {one.id for one in world.present(world.today, world.today + REPORTER_DAYS)} - {world.agent_id}
+    present = _present(world)
     decisive = [one for one in late if one.is_resolved and one.ticket.reporter_id in present]
     if not decisive:
         return
-    withdrawn, (place, *_, other_place) = stream.choice(decisive), stream.shuffled(first)
-    key, reporter_id = withdrawn.ticket.key, str(withdrawn.ticket.reporter_id)
+    withdrawn, places = stream.choice(decisive), stream.shuffled(first)
+    place, *_, other_place = sorted(places, key=lambda one: not one.is_resolved)
+    key, reporter_id = withdrawn.ticket.key, withdrawn.ticket.reporter_id
     comment = plan_remark(world, stream, place.ticket, "withdrawn", authors=[reporter_id], other=key)
     remarks.said_at.append(comment.at)
     remarks.withdrawals[key] = Withdrawal(place.ticket.key, comment.id)
@@ -120,6 +123,7 @@ def _add_withdrawal(
         comment = plan_remark(world, stream, other_place.ticket, "withdrawn", authors=bystanders, other=other.key)
         remarks.said_at.append(comment.at)
         remarks.disputed.add(other.key)
+        remarks.features[other.key].add(Feature.WITHDRAWAL)
 
 
 def _add_conditions(
@@ -130,23 +134,32 @@ def _add_conditions(
     due_from: date,
     remarks: Remarks,
 ) -> None:
-    """Let teams ask to complete their tickets only if others are completed: one that is, and one that is cancelled."""
+    """Let people need what they reported only if another ticket is completed: one that is, and one that is refused."""
+    present = _present(world)
     possible = [one for one in late if one.is_resolved and one.case.due_on >= due_from]
-    free = stream.shuffled([one for one in possible if one.ticket.key not in remarks.disputed])
-    refused = [one for one in first if one.case.refusal is not None]
-    resolved = [one for one in first if one.is_resolved]
-    for others in (refused, resolved):
-        if len(late) < LEAST_RELATED or not free or not others:
+    free = [one for one in possible if one.ticket.key not in remarks.disputed and one.ticket.reporter_id in present]
+    for is_refused in (True, False):
+        found = [
+            (one, other)
+            for one, other in product(free, first)
+            if one.ticket.key not in remarks.predecessors
+            and (other.case.refusal is not None if is_refused else other.is_resolved)
+        ]
+        if len(late) < LEAST_RELATED or not found:
             continue
-        one, other = free.pop(), stream.choice(others)
+        one, other = stream.choice(found)
         key, other_key = one.ticket.key, other.ticket.key
-        comment = plan_remark(world, stream, one.ticket, "condition", other=other_key)
+        comment = plan_remark(world, stream, one.ticket, "condition", authors=[one.ticket.reporter_id], other=other_key)
         remarks.said_at.append(comment.at)
-        if others is resolved:
-            remarks.predecessors[key] = Remark(other_key, comment.at + REMARK_GRACE)
-        else:
-            remarks.withdrawals[key] = Withdrawal(other_key, comment.id)
+        remarks.predecessors[key] = Remark(other_key, comment.at + REMARK_GRACE)
+        if is_refused:
+            remarks.conditions[key] = Withdrawal(other_key, comment.id)
             remarks.features[key].add(Feature.CONDITION)
+
+
+def _present(world: WorldBuilder) -> set[str]:
+    """Return who is at work for the first days, besides the agent."""
+    return {one.id for one in world.present(world.today, world.today + REPORTER_DAYS)} - {world.agent_id}
 
 
 def _add_order(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remarks: Remarks) -> None:

@@ -15,13 +15,19 @@ from typing import Any
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric, row_views
 from companyos_gateway.evaluation.cases import Refusal
-from companyos_gateway.evaluation.facts import shown
+from companyos_gateway.evaluation.facts import Fact, shown
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.shift_rubric import Remark, ShiftCase, shift_rubric
+from companyos_gateway.evaluation.withdrawn_rubric import WithdrawnOutcome
 from companyos_gateway.scenarios.api import Instance, Scenario, source_id
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
-from companyos_gateway.scenarios.blocks.colleague_events import add_colleague_events, keep_ticket, plan_handover
+from companyos_gateway.scenarios.blocks.colleague_events import (
+    HANDOVER_MINUTES,
+    keep_ticket,
+    plan_handover,
+    plan_priority,
+)
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
@@ -137,6 +143,8 @@ class _Case:
     """When tickets of the case are handed over, for those that are not in the queue from the start."""
     predecessor: Remark | None = None
     reported: Remark | None = None
+    condition: Withdrawal | None = None
+    """The comment because of which the ticket is not needed, as another one has to be refused."""
     features: frozenset[Feature] = frozenset()
     """What comments ask for."""
 
@@ -147,8 +155,11 @@ class _Case:
             Feature.DUPLICATES: self.duplicate is not None,
             Feature.FREEZE: is_frozen,
         }
+        rubric = self.scenario.case_rubric(self.case, company)
+        if self.condition is not None:
+            rubric = WithdrawnOutcome(rubric, company, *_reason(self.condition))
         return ShiftCase(
-            rubric=self.scenario.case_rubric(self.case, company),
+            rubric=rubric,
             approval_types=frozenset(self.scenario.texts().get("types", {})),
             duplicate=self.duplicate,
             handovers=self.handovers,
@@ -165,7 +176,7 @@ class _Queue:
     cases: list[_Case]
     complete_at: datetime
     kept: list[TicketRow]
-    has_remarks: bool
+    remarks: Remarks
 
 
 @dataclass
@@ -215,7 +226,8 @@ class Shift:
                 company=world.company_name,
                 complete_at=queue.complete_at,
                 frozen_until=frozen_until,
-                has_remarks=queue.has_remarks,
+                has_remarks=bool(queue.remarks.said_at),
+                has_withdrawals=bool(queue.remarks.withdrawals or queue.remarks.conditions or queue.remarks.disputed),
             ),
             company_name=world.company_name,
             acting_as=world.agent_id,
@@ -354,15 +366,16 @@ class _Cases:
             )
             for one in cases
         ]
-        due_from = working_days_from(_frozen_until(complete_at).date(), SPARE_WORKING_DAYS)
+        latest = world.company().add_office_minutes(world.started_at, HANDOVER_MINUTES[1])
+        due_from = working_days_from(_frozen_until(latest).date(), SPARE_WORKING_DAYS)
         remarks = Remarks()
         add_relations(world, stream.child("relations"), queued, features, due_from, remarks)
         add_assignees(world, stream.child("assignees"), queued, kept, features, remarks)
-        if Feature.CHANGED_PRIORITY in features:
+        if {Feature.CHANGED_PRIORITY, Feature.FREEZE} <= set(features):
             _change_priority(world, stream.child("priority"), queued, remarks)
         complete_at = max([complete_at, *remarks.said_at])
         cases = [_with_remarks(one, remarks) for one in cases]
-        return world, _Queue(cases, closing_time(complete_at.date()), kept, bool(remarks.said_at))
+        return world, _Queue(cases, closing_time(complete_at.date()), kept, remarks)
 
     def _count_early(self) -> int:
         """Return the number of cases whose tickets are in the queue from the start if others are handed over."""
@@ -396,12 +409,12 @@ class _Cases:
 
 
 def _change_priority(world: WorldBuilder, stream: Stream, cases: Sequence[QueuedCase], remarks: Remarks) -> None:
-    """Let a colleague change the priority of a ticket once it is verified."""
-    resolved = [one.case for one in cases if one.is_resolved and one.ticket.key not in remarks.withdrawals]
-    if resolved:
-        case = stream.choice(resolved)
-        add_colleague_events(world, stream, case, Kind.PRIORITY_CHANGED)
-        remarks.features[case.ticket_key].add(Feature.CHANGED_PRIORITY)
+    """Let a colleague change the priority of a ticket that was in the queue from the start."""
+    found = [one for one in cases if one.is_resolved and one.handed_over_at is None]
+    if found:
+        one = stream.choice(found)
+        remarks.said_at.append(plan_priority(world, stream, one.ticket, one.case.priority))
+        remarks.features[one.ticket.key].add(Feature.CHANGED_PRIORITY)
 
 
 def _with_remarks(case: _Case, remarks: Remarks) -> _Case:
@@ -416,6 +429,7 @@ def _with_remarks(case: _Case, remarks: Remarks) -> _Case:
         case=declared,
         predecessor=remarks.predecessors.get(key),
         reported=remarks.reported.get(key),
+        condition=remarks.conditions.get(key),
         features=frozenset(remarks.features[key]),
     )
 
@@ -425,12 +439,18 @@ def _withdrawn(case: ScenarioCase, withdrawal: Withdrawal) -> ScenarioCase:
 
     def declare() -> Solution:
         solution = case.declare()
-        comment = shown(row_views.TICKETDESK, "comments", withdrawal.comment_id, "body")
-        outcome = replace(solution.outcome, prepared=(), escalated=(), act=None, facts=(comment,), declined=None)
-        return replace(solution, outcome=outcome, refusal=Refusal("withdrawn", (withdrawal.key,)))
+        refusal, fact = _reason(withdrawal)
+        outcome = replace(solution.outcome, prepared=(), escalated=(), act=None, facts=(fact,), declined=None)
+        return replace(solution, outcome=outcome, refusal=refusal)
 
     solution = declare()
     return replace(case, declare=declare, outcome=solution.outcome, refusal=solution.refusal)
+
+
+def _reason(withdrawal: Withdrawal) -> tuple[Refusal, Fact]:
+    """Return the reason for cancelling a ticket that is not needed, and the fact behind it."""
+    fact = shown(row_views.TICKETDESK, "comments", withdrawal.comment_id, "body")
+    return Refusal("withdrawn", (withdrawal.key,)), fact
 
 
 def _frozen_until(handed_over: datetime) -> datetime:

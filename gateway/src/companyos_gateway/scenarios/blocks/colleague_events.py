@@ -35,8 +35,8 @@ HOLD_MINUTES = (45, 420)
 URGENCY_MINUTES = (20, 60)
 """Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
 
-REMARK_MINUTES, HANDOVER_MINUTES = (20, 110), (180, 960)
-"""Office minutes until a team comments on a ticket of a queue, and until a ticket is handed over to the queue."""
+REMARK_MINUTES, HANDOVER_MINUTES, PRIORITY_MINUTES = (20, 110), (180, 960), (480, 960)
+"""Office minutes until somebody comments on a ticket of a queue, hands one over to it, or changes a priority there."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,15 @@ def plan_remark(
     team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
     authors = authors or [one for one in team if one not in (world.agent_id, *without)] or team
     return _plan_comment(world, stream, ticket.key, stream.choice(_texts()[kind]), at, authors=authors, **slots)
+
+
+def plan_priority(world: WorldBuilder, stream: Stream, ticket: TicketRow, right: str) -> datetime:
+    """Let a colleague give a ticket another priority than the right one and say so; return when."""
+    at = _draw_time(world, stream, PRIORITY_MINUTES)
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["urgency"]), at)
+    priority = stream.choice([level for level in PRIORITIES if level != right])
+    _schedule(world, "change", at, {"ticket_key": ticket.key, "priority": priority})
+    return at
 
 
 def plan_answer(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str, kind: str, **slots: str) -> None:
