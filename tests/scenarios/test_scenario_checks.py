@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import companyos_gateway
-from companyos_gateway.chaos import Profile
+from companyos_gateway.chaos import Group, Kind, Profile
 from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.task import BuiltTask, ScenarioCase
@@ -185,7 +185,11 @@ def _damage_profile(package: Path) -> None:
     ("damage", "output"),
     [
         (_damage_scenario, f"error: {NAME}/README.md: missing"),
-        (_damage_profile, "error: storm.toml: data.stale_matric: unknown kind 'stale_matric'"),
+        (
+            _damage_profile,
+            "error: storm.toml: data.stale_matric: unknown kind 'stale_matric'; the kinds of data are "
+            + ", ".join(kind for kind in Kind if kind.group is Group.DATA),
+        ),
     ],
 )
 def test_the_gateway_does_not_start_and_says_why_in_one_line(

@@ -277,7 +277,7 @@ class EpisodeVerdict(BaseModel):
 
     @property
     def solved_cases(self) -> str | None:
-        """How many cases of a shift are solved and which are not, as text; None for a single task."""
+        """Text with the number of solved cases of a shift and the tickets of the others; None for a single task."""
         if self.cases is None:
             return None
         unsolved = [key for key, is_solved in self.cases.items() if not is_solved]
