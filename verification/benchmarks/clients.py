@@ -50,18 +50,15 @@ class CompanyPlayer:
     is_over: bool = True
     comments: int = field(default=0)
 
-    async def begin(self) -> float:
-        """Reset to the player's own seed and return the duration in seconds."""
-        began = time.perf_counter()
+    async def begin(self) -> None:
+        """Reset to the player's own seed."""
         observation = (await self.client.reset(self.seed))["observation"]
-        duration = time.perf_counter() - began
         self.is_over = False
         if named := ids_in(observation["brief"]):
             self.ticket = named[0]
         else:  # a shift names a queue instead
             answer = await self.client.step("ticketdesk_list_tickets", {"tag": QUEUE_TAG})
             self.ticket = answer["observation"]["result"]["items"][0]["key"]
-        return duration
 
     async def step(self, kind: str) -> float:
         """Read the task's ticket or comment on it."""
