@@ -35,7 +35,9 @@ def test_a_quick_run_prints_and_keeps_every_figure(tmp_path: Path) -> None:
     for promised in (
         "step over WebSocket, read, p50",
         "step over plain HTTP, read, p50",
-        "resets of a seen task",
+        "resets of a cached task",
+        "reset of a cached shift-month, p50",
+        "read of a shift after 800 steps, p50",
         "steps at 1 concurrent episodes",
         "steps at 64 concurrent episodes",
         "memory per open episode, ticketdesk",
