@@ -115,12 +115,12 @@ class IssueReportGoal:
     refusal: Refusal
 
     def is_met(self, evidence: Evidence) -> bool:
-        """Say whether it is reported, and nothing else with a reason is."""
+        """Say whether it is reported, and nothing else on the subjects with a reason is."""
         return self.mismatch(evidence) is None
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
         """Return what is reported instead of the issue, or besides it with a reason; None if it alone is reported."""
-        reports = list(_reporting_changes(evidence))
+        reports = [one for one in _reporting_changes(evidence) if (one.after or {})["subject"] in self.subjects]
         if (
             sum((one.after or {})["reason_code"] is not None for one in reports) == 1
             and self.change(evidence) is not None
