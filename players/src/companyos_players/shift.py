@@ -257,7 +257,7 @@ class ShiftPlayer:
             if until > self.now:
                 await self.wait_until(until)
             return
-        case = ready[0]
+        case = min(ready, key=lambda one: one.wakes_at or self.now)  # what was read before a pause grows old
         case.has_paused.clear()
         case.may_act.set()
         await case.has_paused.wait()

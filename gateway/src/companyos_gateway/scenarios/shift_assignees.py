@@ -152,7 +152,7 @@ def _may_take(queued: QueuedCase, person_id: str) -> bool:
 
 def _stays(world: WorldBuilder, person_id: str, queued: QueuedCase) -> bool:
     """Return whether a person is at work from the start until a ticket is due."""
-    return all(
+    return world.staff.person(person_id).is_employed(queued.case.due_on) and all(
         one.person_id != person_id or one.last_day < world.today or one.first_day > queued.case.due_on
         for one in world.absences
     )

@@ -291,6 +291,8 @@ class _Cases:
         self._subjects: set[str] = set()
         self._needed_people: set[str] = set()
         self._exclusive_people: set[str] = set()
+        self._authorities: dict[str, str | None] = {}
+        """The sources that are authorities on the metrics of cases, by the metric's key."""
         self._text = ""
 
     def add(self, scenario: _AnyScenario, stream: Stream) -> bool:
@@ -309,6 +311,7 @@ class _Cases:
         added = {text: row for text, row in now.items() if text not in before}
         text = " ".join(added)
         subjects = task.subjects | _subjects_of(added.values())
+        authorities = {key: one.id for one in world.datahub.sources for key in one.authoritative_for}
         metrics = Counter((one.key, one.subject, one.source_id) for one in world.datahub.metrics)
         if (
             subjects & self._subjects
@@ -317,11 +320,14 @@ class _Cases:
             or any(one in self._text for one in task.exclusive_people)
             or any(one.person_id in self._needed_people and one not in absences for one in world.absences)
             or max(metrics.values()) > 1
+            or any(authorities.get(key) != source_id for key, source_id in self._authorities.items())
             or not all(_has_assignee(world, one) for one in (task, *(begun for *_, begun in self._begun)))
             or acts_while_away(world)
         ):
             return False
         world.kept_rows |= {*added, *(text for text, row in now.items() if _is_needed(row, added.values()))}
+        keys = {row.key for row in added.values() if isinstance(row, MetricRow)}
+        self._authorities |= {key: authorities.get(key) for key in keys}
         self._subjects |= subjects
         self._needed_people |= task.needed_people
         self._exclusive_people |= task.exclusive_people

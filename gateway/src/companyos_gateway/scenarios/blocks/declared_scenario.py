@@ -148,6 +148,10 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         """Return the people whom no other case of a shift may involve."""
         return frozenset()
 
+    def needed_people(self, facts: FactsT) -> frozenset[str]:
+        """Return the people whom other cases of a shift must not make absent, besides approvers and the assignee."""
+        return frozenset()
+
     def answers(self, build: BuildContext, facts: FactsT) -> Mapping[str, AcceptedValue]:
         """Return the values of the slots in the answers that approvers accept."""
         return self.slots(facts)
@@ -316,7 +320,10 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return BegunTask(
             case,
             subjects=frozenset(self.slots(facts).values()),
-            needed_people=frozenset({*approver_ids, *solution.approver_ids, *([assignee_id] if assignee_id else [])}),
+            needed_people=frozenset(
+                {*approver_ids, *solution.approver_ids, *([assignee_id] if assignee_id else [])}
+                | self.needed_people(facts)
+            ),
             exclusive_people=self.exclusive_people(facts),
             ticket=ticket,
         )

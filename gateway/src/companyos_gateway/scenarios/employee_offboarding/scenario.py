@@ -69,6 +69,10 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         """Return the leaver."""
         return frozenset({facts.person.id})
 
+    def needed_people(self, facts: Leaver) -> frozenset[str]:
+        """Return who may take over tickets: the lead and members of the team."""
+        return frozenset({facts.lead_id, *facts.colleague_ids})
+
     def complete(self, build: kit.BuildContext, facts: Leaver, policy: kit.PolicyRow, slot: kit.KeySlot) -> Leaver:
         """Add who decides instead of the leaver, the leaver's duties, a legal hold and an exit record."""
         world = build.world
