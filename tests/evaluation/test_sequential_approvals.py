@@ -221,4 +221,5 @@ def test_a_report_says_what_is_wrong_with_what(changed: dict[str, str], *, is_me
     builder.put(HUB, "data_issues", "DI-1", **message | changed)
     assert goal.is_met(builder.evidence) is is_met
     builder.put(HUB, "data_issues", "DI-2", **message)
-    assert not goal.is_met(builder.evidence)
+    is_elsewhere = "subject" in changed  # another case of a shift may ask for that one
+    assert goal.is_met(builder.evidence) is is_elsewhere
