@@ -104,7 +104,7 @@ def compose_brief(
     if has_withdrawals:
         sentences.append(
             "The person who reported a ticket, and nobody else, can withdraw it or make it depend on another one, in a "
-            "comment under any ticket of the queue. Only cancel a ticket that is withdrawn from the start."
+            "comment under any ticket of the queue. Cancel a withdrawn ticket without doing anything else about it."
         )
     sentences.append(
         "Bring each ticket of the queue to the end that the policy in force requires: resolved, or cancelled with the "
