@@ -96,10 +96,7 @@ def plan_remark(
 
 def plan_priority(world: WorldBuilder, stream: Stream, ticket: TicketRow, right: str) -> datetime:
     """Let a colleague give a ticket another priority than the right one and say so; return when."""
-    at = _draw_time(world, stream, PRIORITY_MINUTES)
-    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["urgency"]), at)
-    priority = stream.choice([level for level in PRIORITIES if level != right])
-    _schedule(world, "change", at, {"ticket_key": ticket.key, "priority": priority})
+    at, _ = _plan_priority(world, stream, ticket.key, right, PRIORITY_MINUTES)
     return at
 
 
@@ -152,11 +149,26 @@ def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plann
 
 def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     """Let a colleague give the ticket another priority once it has its own: nobody may end it as they left it."""
-    at, key = _draw_time(world, stream, URGENCY_MINUTES), case.ticket_key
-    _plan_comment(world, stream, key, stream.choice(_texts()["urgency"]), at, once_verified=key)
-    priority = stream.choice([level for level in PRIORITIES if level != case.priority])
-    _schedule(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=key)
+    key = case.ticket_key
+    at, priority = _plan_priority(world, stream, key, case.priority, URGENCY_MINUTES, once_verified=key)
     return PlannedEvent(key, {"from": format_time(at), "priority": priority})
+
+
+def _plan_priority(
+    world: WorldBuilder,
+    stream: Stream,
+    key: str,
+    right: str,
+    minutes: tuple[int, int],
+    *,
+    once_verified: str | None = None,
+) -> tuple[datetime, str]:
+    """Let a colleague change the priority of a ticket to a wrong one and say so; return when, and the priority."""
+    at = _draw_time(world, stream, minutes)
+    _plan_comment(world, stream, key, stream.choice(_texts()["urgency"]), at, once_verified=once_verified)
+    priority = stream.choice([level for level in PRIORITIES if level != right])
+    _schedule(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=once_verified)
+    return at, priority
 
 
 def _plan_comment(
