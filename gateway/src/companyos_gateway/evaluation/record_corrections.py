@@ -120,9 +120,10 @@ class IssueReportGoal:
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
         """Return what is reported instead of the issue, or besides it with a reason; None if it alone is reported."""
-        reports = [one for one in _reporting_changes(evidence) if (one.after or {})["subject"] in self.subjects]
+        reports = list(_reporting_changes(evidence))
+        own = [one for one in reports if (one.after or {})["subject"] in self.subjects]
         if (
-            sum((one.after or {})["reason_code"] is not None for one in reports) == 1
+            sum((one.after or {})["reason_code"] is not None for one in own) == 1
             and self.change(evidence) is not None
         ):
             return None
