@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, ClassVar
@@ -16,8 +16,8 @@ from companyos_players.tool_client import ToolClient, ToolRefusedError
 Json = dict[str, Any]
 
 LONGEST_BREAK_DAYS = 20
-DELEGATION_REVOKED = "delegation-revoked"
-"""The error code for an approver whose delegation was taken away since they were chosen."""
+NO_LONGER_ENTITLED = frozenset({"delegation-revoked", "approver-out-of-office"})
+"""The error codes for an approver who was chosen before a delegation was revoked or an absence began."""
 
 PRIORITIES = ("low", "medium", "high", "critical")
 
@@ -158,15 +158,22 @@ class Worker:
                     self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
                 )
             except ToolRefusedError as refused:
-                if refused.code != DELEGATION_REVOKED:
-                    raise
-                approver_id = await self.approver()
+                approver_id = await self._choose_again(refused, approver_id, self.approver)
                 continue
             word = await self.approvals.await_decision(request_id, withdraws=True)
             if word == "approved":
                 return request_id
             if word == "withdrawn":
                 approver_id = await self.approver()
+
+    async def _choose_again(
+        self, refused: ToolRefusedError, approver_id: str, choose: Callable[[], Awaitable[str]]
+    ) -> str:
+        """Return another approver; raise the refusal if it has another cause, or the same person is chosen."""
+        chosen = await choose() if refused.code in NO_LONGER_ENTITLED else approver_id
+        if chosen == approver_id:
+            raise refused
+        return chosen
 
     async def prepare_request(self) -> None:
         """Update the data that the request states."""
@@ -233,7 +240,11 @@ class OrderedApprovalWorker(Worker):
             await self.prepare_request()
             fields = self.earlier_fields(words)
             more = {"ticket_ref": self.ticket.key}
-            request_id = await skill.submit(self.subject(), approver_id, fields, self.justification, **more)
+            try:
+                request_id = await skill.submit(self.subject(), approver_id, fields, self.justification, **more)
+            except ToolRefusedError as refused:
+                approver_id = await self._choose_again(refused, approver_id, lambda: self.earlier_approver(words))
+                continue
             if await skill.await_decision(request_id) == "approved":
                 break
         for other in (*self.earlier.values(), self.approvals):

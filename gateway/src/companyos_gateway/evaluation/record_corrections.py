@@ -122,10 +122,7 @@ class IssueReportGoal:
         """Return what is reported instead of the issue, or besides it with a reason; None if it alone is reported."""
         reports = list(_reporting_changes(evidence))
         own = [one for one in reports if (one.after or {})["subject"] in self.subjects]
-        if (
-            sum((one.after or {})["reason_code"] is not None for one in own) == 1
-            and self.change(evidence) is not None
-        ):
+        if sum((one.after or {})["reason_code"] is not None for one in own) == 1 and self.change(evidence) is not None:
             return None
         reason = f"{self.refusal.code} {one_of(self.refusal.references)}"
         expected = f"one issue of kind {self.kind} on {one_of(sorted(self.subjects))}, reason {reason}"
