@@ -1,4 +1,4 @@
-"""Renew a licence in the browser: `python examples/screenshot_agent.py [URL]`, with `companyos up` running.
+"""Renew a license in the browser: `python examples/screenshot_agent.py [URL]`, with `companyos up` running.
 
 The agent calls no company tools. It reads the page, clicks elements in the screenshot, and types. Each submitted form
 is
@@ -114,7 +114,7 @@ class Renewal:
 
     ticket: str
     title: str
-    licence: str
+    license_id: str
     seats: float
     amount: float
     new_end: date
@@ -124,14 +124,14 @@ class Renewal:
 
 
 def read_renewal(agent: BrowserAgent) -> Renewal:
-    """Read the brief, the ticket, the licence, the policy, the metric and the approver."""
+    """Read the brief, the ticket, the license, the policy, the metric and the approver."""
     ticket = agent.read(r"\b([A-Z]{3}-\d+)\b")
     open_ticket(agent, ticket)
     title, vendor = agent.read(r'renew \\"(.*?)\\"'), agent.read(r"\b(VEN-\d+)\b")
 
-    agent.search("DataHub", "Records", words=title, kind="Licence")
-    licence = agent.read(rf"row \"(LIC-\d+) {re.escape(title)} Licence Expiring [^\n]*{vendor}")
-    agent.open(licence)
+    agent.search("DataHub", "Records", words=title, kind="License")
+    license_id = agent.read(rf"row \"(LIC-\d+) {re.escape(title)} License Expiring [^\n]*{vendor}")
+    agent.open(license_id)
     seats, used = number(agent.read(r"row \"Seats (\S+) Integer")), number(agent.read(r"Seats used (\S+) Number"))
     price, term = number(agent.read(r"Price per seat (\S+) Number")), int(agent.read(r"Term days (\d+) Number"))
     ends = moment(agent.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
@@ -142,17 +142,17 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
     seats = min(seats, used) if "seats_used" in agent.page else seats
     term = min([term, *map(int, re.findall(r"more than (\d+) days, the new term", agent.page))])
 
-    agent.search("DataHub", key="Licence days left", subject=licence)
+    agent.search("DataHub", key="License days left", subject=license_id)
     days_left, as_of = agent.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
 
-    agent.open("ApprovalFlow", "Approval types", "Licence renewal")
+    agent.open("ApprovalFlow", "Approval types", "License renewal")
     limit, below, above = agent.read_all(r'row "([\d,.]+) ([\w ]+) \w+": .*? row "Any amount ([\w ]+) \w+":')
     agent.open("DataHub", "Roles")
     role = below if seats * price <= number(limit) else above
     return Renewal(
         ticket=ticket,
         title=title,
-        licence=licence,
+        license_id=license_id,
         seats=seats,
         amount=seats * price,
         new_end=ends + timedelta(days=term),
@@ -169,17 +169,17 @@ def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
         agent.click("button", to_tick[0])
     agent.click("button", "Verify ticket")
 
-    agent.open("ApprovalFlow", "Submit", "Choose Licence renewal")
+    agent.open("ApprovalFlow", "Submit", "Choose License renewal")
     agent.fill(
-        subject=renewal.licence,
+        subject=renewal.license_id,
         approver=next(option for option in agent.options("Approver") if option.startswith(f"{renewal.approver},")),
-        justification="The licence is in use, and its end is within the policy's window.",
+        justification="The license is in use, and its end is within the policy's window.",
         ticket=renewal.ticket,
-        licence_id=renewal.licence,
+        license_id=renewal.license_id,
         seats=f"{renewal.seats:.0f}",
         amount=f"{renewal.amount:.2f}",
         new_end=renewal.new_end.isoformat(),
-        licence_days_left=renewal.days_left,
+        license_days_left=renewal.days_left,
         days_left_as_of=f"{renewal.as_of:%Y-%m-%dT%H:%M:00Z}",
     )
     agent.click("button", "Submit the request")
@@ -194,8 +194,8 @@ def complete_renewal(agent: BrowserAgent, renewal: Renewal, request: str) -> Non
     open_ticket(agent, renewal.ticket)
     agent.fill(approval_request=request)
     agent.click("button", "Link approval")
-    agent.search("DataHub", "Records", words=renewal.title, kind="Licence")
-    agent.open(renewal.licence)
+    agent.search("DataHub", "Records", words=renewal.title, kind="License")
+    agent.open(renewal.license_id)
     agent.fill(state="Renewed", ends=renewal.new_end.isoformat(), seats=f"{renewal.seats:.0f}")
     agent.click("button", "Save")
     open_ticket(agent, renewal.ticket)

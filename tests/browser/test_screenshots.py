@@ -40,7 +40,7 @@ async def env(enterprise: str) -> AsyncIterator[CompanyOSEnv]:
         yield client
 
 
-def test_an_agent_that_only_looks_clicks_and_types_renews_a_licence(enterprise: str) -> None:
+def test_an_agent_that_only_looks_clicks_and_types_renews_a_license(enterprise: str) -> None:
     state = main(enterprise)
     assert (state.outcome, state.success) == (Outcome.SUCCESS, True)
 

@@ -42,9 +42,9 @@ def a_job(**changes: Any) -> RefreshJob:
     return RefreshJob(**(values | changes))
 
 
-def a_licence(**fields: Any) -> Record:
+def a_license(**fields: Any) -> Record:
     return Record(
-        id="LIC-1", kind=RecordKind.LICENCE, state="active", starts_on=None, ends_on=None, fields=fields, version=1
+        id="LIC-1", kind=RecordKind.LICENSE, state="active", starts_on=None, ends_on=None, fields=fields, version=1
     )
 
 

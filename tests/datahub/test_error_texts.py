@@ -20,7 +20,7 @@ ISSUE = {"subject": "MET-1", "kind": "wrong", "description": "Wrong."}
         (
             "/records/LIC-77",
             {"fields": {"colour": 1}},
-            "fields.colour is not a field of this licence; accepted: product, seats, term_months, auto_renews",
+            "fields.colour is not a field of this license; accepted: product, seats, term_months, auto_renews",
         ),
         ("/vendors/VEN-202", {}, f"at least one of {VENDOR_NAMES} is required"),
         (
@@ -52,7 +52,7 @@ async def test_a_rejected_report_names_what_is_accepted(
 @pytest.mark.parametrize(
     ("path", "detail"),
     [
-        ("/records?kind=credit_note", "kind must be one of contract, licence, expense,"),
+        ("/records?kind=credit_note", "kind must be one of contract, license, expense,"),
         ("/records?state=lost", "state must be one of draft, in_review, active, renewed,"),
         ("/people/E-1", 'no person in the directory, current or former, has the id "E-1"'),
         ("/readings?key=mood&subject=VEN-201", 'no source measures "mood" of the subject "VEN-201"'),

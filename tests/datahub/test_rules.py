@@ -54,7 +54,7 @@ from companyos_datahub.sources.rules import is_in_maintenance
 from companyos_datahub.vendors.rules import VendorStatusNotAllowedError, check_may_become, is_expired
 from companyos_datahub.vendors.schemas import MOVES, VendorStatus
 from companyos_shared.wire.company import Role
-from tests.datahub.builders import NOON, a_job, a_licence, a_source, a_version
+from tests.datahub.builders import NOON, a_job, a_license, a_source, a_version
 
 HOUR = timedelta(hours=1)
 MONDAY = date(2026, 3, 2)
@@ -120,7 +120,7 @@ def test_every_kind_has_states_and_fields_and_can_be_found() -> None:
 def test_a_state_of_another_kind_is_refused() -> None:
     check_state(RecordKind.INVOICE, "paid")
     with pytest.raises(UnknownStateError):
-        check_state(RecordKind.LICENCE, "paid")
+        check_state(RecordKind.LICENSE, "paid")
 
 
 @pytest.mark.parametrize(
@@ -158,29 +158,29 @@ def test_a_value_fits_its_type_and_no_other(value: Any, kind: FieldType, right: 
     ],
 )
 def test_a_field_has_the_kinds_type_or_that_of_its_value(name: str, present: Any, expected: FieldType | None) -> None:
-    assert field_type(RecordKind.LICENCE, name, present) is expected
+    assert field_type(RecordKind.LICENSE, name, present) is expected
 
 
 def test_a_field_nobody_knows_is_refused() -> None:
     with pytest.raises(UnknownFieldError, match="colour"):
-        check_fields(a_licence(seats=40), {"colour": "red"})
+        check_fields(a_license(seats=40), {"colour": "red"})
 
 
 def test_a_value_of_another_type_is_refused() -> None:
     with pytest.raises(WrongFieldTypeError, match="integer"):
-        check_fields(a_licence(seats=40), {"seats": "41"})
+        check_fields(a_license(seats=40), {"seats": "41"})
 
 
 def test_a_text_has_a_greatest_length() -> None:
-    check_fields(a_licence(), {"product": "x" * LONGEST_TEXT})
+    check_fields(a_license(), {"product": "x" * LONGEST_TEXT})
     with pytest.raises(WrongFieldTypeError):
-        check_fields(a_licence(), {"product": "x" * (LONGEST_TEXT + 1)})
+        check_fields(a_license(), {"product": "x" * (LONGEST_TEXT + 1)})
 
 
 def test_a_present_field_that_the_kind_declares_has_its_type() -> None:
-    check_present_fields(RecordKind.LICENCE, {"seats": 40, "colour": ["red"]})
+    check_present_fields(RecordKind.LICENSE, {"seats": 40, "colour": ["red"]})
     with pytest.raises(WrongFieldTypeError):
-        check_present_fields(RecordKind.LICENCE, {"seats": "40"})
+        check_present_fields(RecordKind.LICENSE, {"seats": "40"})
 
 
 def test_a_record_may_end_on_the_day_it_starts_but_not_before() -> None:

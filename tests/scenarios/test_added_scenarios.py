@@ -22,11 +22,11 @@ MODULE = """
 from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
 
 
-class OfficeLicence(LicenseRenewal):
-    name = "office_licence"
+class OfficeLicense(LicenseRenewal):
+    name = "office_license"
 
 
-SCENARIO = OfficeLicence()
+SCENARIO = OfficeLicense()
 """
 
 Install = Callable[..., None]
@@ -36,7 +36,7 @@ Install = Callable[..., None]
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Provide a function that installs a package with a scenario."""
 
-    def install_package(*, name: str = "office_licence", value: str = "acme_tasks.office:SCENARIO") -> None:
+    def install_package(*, name: str = "office_license", value: str = "acme_tasks.office:SCENARIO") -> None:
         package, info = tmp_path / "acme_tasks", tmp_path / "acme_tasks-1.0.dist-info"
         package.mkdir()
         info.mkdir()
@@ -58,12 +58,12 @@ def test_an_added_scenario_is_in_the_catalogue_and_the_published_tasks_stay_wher
     published = TaskSet(catalogue())
     _discovered.cache_clear()
     install()
-    assert set(catalogue()) - builtin_names() == {"office_licence"}
+    assert set(catalogue()) - builtin_names() == {"office_license"}
     check_scenarios(catalogue())
     tasks = TaskSet(catalogue())
     first, last = tasks.tasks("test", 0, 300), tasks.tasks("test")[-1]
     assert [task.id for task in first] == [task.id for task in published.tasks("test", 0, 300)]
-    assert (last.scenario, tasks.position("test", last.index).id) == ("office_licence", last.id)
+    assert (last.scenario, tasks.position("test", last.index).id) == ("office_license", last.id)
     assert tasks.find(last.id) == tasks.position("test", last.index)
     assert tasks.size("test") - published.size("test") == published.size("test") / len(builtin_names())
     assert tasks.version.startswith(f"{published.version}+")
@@ -74,7 +74,7 @@ def test_an_added_scenario_is_played_and_judged(install: Install, tmp_path: Path
     install()
     with open_player(tmp_path / "data") as play_all:
         player = fair_player("license_renewal")
-        kept = play_all([EpisodeSpec(scenario="office_licence", player=player, seed=3, chaos=2)])
+        kept = play_all([EpisodeSpec(scenario="office_license", player=player, seed=3, chaos=2)])
     assert kept[0].result.success
 
 
@@ -82,7 +82,7 @@ def test_an_added_scenario_is_played_and_judged(install: Install, tmp_path: Path
     ("entry", "fault"),
     [
         ({"name": "license_renewal"}, "another scenario has this name"),
-        ({"name": "other_licence"}, "the scenario is named 'office_licence'"),
+        ({"name": "other_license"}, "the scenario is named 'office_license'"),
         ({"value": "acme_tasks.missing:SCENARIO"}, "No module named 'acme_tasks.missing'"),
         ({"value": "acme_tasks.office:MISSING"}, "has no attribute 'MISSING'"),
     ],
@@ -97,9 +97,9 @@ def test_an_entry_point_that_cannot_be_used_is_named_with_its_package(
 
 def test_an_entry_point_whose_module_fails_is_named_with_the_reason(install: Install, tmp_path: Path) -> None:
     install()
-    (tmp_path / "acme_tasks" / "office.py").write_text("raise ValueError('no licence server')\n")
+    (tmp_path / "acme_tasks" / "office.py").write_text("raise ValueError('no license server')\n")
     with pytest.raises(
-        EntryPointError, match=r"^entry point office_licence = .* of acme-tasks 1\.0: no licence server"
+        EntryPointError, match=r"^entry point office_license = .* of acme-tasks 1\.0: no license server"
     ):
         catalogue()
 

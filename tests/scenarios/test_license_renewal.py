@@ -1,4 +1,4 @@
-"""Licence renewals: every seed can be drawn, and the approval type's limits name who decides."""
+"""License renewals: every seed can be drawn, and the approval type's limits name who decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHEAP_FOR_THE_CFO = (48, 125, 688, 788)
 """Seeds in which what the CFO decides about costs less than the procurement lead's limit as first drawn."""
 
 EARLIEST = 104
-"""A seed whose licence has, at level 4, more days left than the policy's window ever had."""
+"""A seed whose license has, at level 4, more days left than the policy's window ever had."""
 
 
 @pytest.mark.sample(10)
@@ -38,7 +38,7 @@ def test_both_oracles_solve_it_where_the_cfo_decides_about_little(seed: int, lev
         assert kept.result.success, kept.result.player_error
 
 
-def test_a_licence_with_very_many_days_left_is_refused_by_both_oracles(play_all: PlayAll) -> None:
+def test_a_license_with_very_many_days_left_is_refused_by_both_oracles(play_all: PlayAll) -> None:
     assert SCENARIO.build(EARLIEST, profile_for(4), {}).case.facts.ground is RefusalGround.TOO_EARLY
     players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, EARLIEST, 4))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=EARLIEST, chaos=4) for player in players]):

@@ -27,7 +27,7 @@ PACKAGE = Path(companyos_gateway.__file__).parent
 
 
 class Renewal(LicenseRenewal):
-    """Licence renewals with the words of the scenario."""
+    """License renewals with the words of the scenario."""
 
     def texts(self) -> dict[str, Any]:
         """Return the scenario's texts.toml."""
@@ -35,7 +35,7 @@ class Renewal(LicenseRenewal):
 
 
 class Reworded(Renewal):
-    """Licence renewals whose brief says more than it may."""
+    """License renewals whose brief says more than it may."""
 
     def __init__(self, more: Callable[[BuiltTask], str]) -> None:
         self._more = more
@@ -47,7 +47,7 @@ class Reworded(Renewal):
 
 
 class Idle(Renewal):
-    """Licence renewals that are done when nothing is done."""
+    """License renewals that are done when nothing is done."""
 
     def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
         """Return a rubric that cannot judge."""
@@ -62,7 +62,7 @@ class Idle(Renewal):
 
 
 class Broken(Renewal):
-    """Licence renewals that nobody can stage."""
+    """License renewals that nobody can stage."""
 
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
         """Stage nothing."""
@@ -70,13 +70,13 @@ class Broken(Renewal):
 
 
 class Strange(Renewal):
-    """Licence renewals with a needed tool as distractor."""
+    """License renewals with a needed tool as distractor."""
 
     distractors = ("ticketdesk_get_ticket", *LicenseRenewal.distractors[1:])
 
 
 class Misnamed(Renewal):
-    """Licence renewals with another checklist item."""
+    """License renewals with another checklist item."""
 
     def __init__(self, text: str, *names: str) -> None:
         self._item = {"text": text, "shows": list(names)}
@@ -89,7 +89,7 @@ class Misnamed(Renewal):
 
 @pytest.mark.parametrize("name", ["product", "invoice"])
 def test_a_checklist_item_that_names_no_row_is_refused_with_the_accepted_names(name: str) -> None:
-    accepted = "approval_type, licence, licence_days_left, policy, ticket, vendor_id"
+    accepted = "approval_type, license, license_days_left, policy, ticket, vendor_id"
     place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must name a row by one of {accepted}; got '{name}'$"
     with pytest.raises(ScenarioError, match=place):
         check_scenarios({NAME: Misnamed("Product checked", "policy", name)})
@@ -98,7 +98,7 @@ def test_a_checklist_item_that_names_no_row_is_refused_with_the_accepted_names(n
 def test_the_same_checklist_item_that_names_other_rows_in_another_list_is_refused() -> None:
     place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must be \['policy'\] as for the same text before;"
     with pytest.raises(ScenarioError, match=place):
-        check_scenarios({NAME: Misnamed("Policy in force read", "licence")})
+        check_scenarios({NAME: Misnamed("Policy in force read", "license")})
 
 
 @pytest.mark.parametrize(

@@ -284,11 +284,11 @@ def _mail_domain_of_another_vendor(documents: Documents) -> str:
     return str(vendor["id"])
 
 
-def _licence_from_a_caterer(documents: Documents) -> str:
-    licence = _first(documents, "records", of=lambda row: row["kind"] == "licence")
-    vendor = next(row for row in documents["datahub"]["vendors"] if row["id"] == licence["vendor_id"])
+def _license_from_a_caterer(documents: Documents) -> str:
+    record = _first(documents, "records", of=lambda row: row["kind"] == "license")
+    vendor = next(row for row in documents["datahub"]["vendors"] if row["id"] == record["vendor_id"])
     vendor["name"], vendor["category"] = "Heron Kitchens", "catering"
-    return str(licence["id"])
+    return str(record["id"])
 
 
 def _total_that_does_not_agree(documents: Documents) -> str:
@@ -419,7 +419,7 @@ VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
         _account_with_wrong_check_digits,
         _mail_domain_of_another_vendor,
     ),
-    "vendor categories": (_licence_from_a_caterer,),
+    "vendor categories": (_license_from_a_caterer,),
     "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
     "cumulative metrics": (_spend_that_fell, _more_than_the_whole),
     "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _person_whom_nobody_knows, _own_name),

@@ -66,7 +66,7 @@ def vendor_categories(facts: Facts) -> Found:
         if trade is not None and trades[trade] != row["category"]:
             yield row["id"], f"{row['name']} is of the category {row['category']}."
     for record in facts.records.values():
-        if record["kind"] not in ("contract", "licence", "purchase_order", "invoice", "goods_receipt"):
+        if record["kind"] not in ("contract", "license", "purchase_order", "invoice", "goods_receipt"):
             continue
         vendor = facts.vendors.get(record["vendor_id"] or "")
         if vendor is None:

@@ -12,7 +12,7 @@ Json = dict[str, Any]
 APPROVAL_REQUEST = "approval request"
 RECORD_KINDS = (
     *("access grant", "budget line", "contract", "customer", "document", "expense", "goods receipt", "invoice"),
-    *("job offer", "licence", "position", "purchase order", "refund claim", "security exception"),
+    *("job offer", "license", "position", "purchase order", "refund claim", "security exception"),
 )
 
 _VALUE = r'(?P<value>EUR [\d,]+(?:\.\d\d)?|\d{4}-\d\d-\d\d|\d+|"[a-z ]+")'

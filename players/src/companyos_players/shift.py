@@ -32,7 +32,7 @@ SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
         frozenset({"handbook"}): "handbook_update",
         frozenset({"hiring", "offer"}): "hiring_approval",
         frozenset({"incident", "production"}): "incident_response",
-        frozenset({"licence", "renewal"}): "license_renewal",
+        frozenset({"license", "renewal"}): "license_renewal",
         frozenset({"invoices"}): "purchase_order",
         frozenset({"close"}): "quarter_close",
         frozenset({"security", "exception"}): "security_exception",

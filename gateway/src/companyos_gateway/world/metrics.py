@@ -62,7 +62,7 @@ def source_of(world: WorldBuilder, key: str) -> SourceRow:
 
 
 def draw_metrics(world: WorldBuilder, stream: Stream) -> None:
-    """Draw what is measured on vendors, services, licences and teams."""
+    """Draw what is measured on vendors, services, licenses and teams."""
     for entry in pool("data")["metric"]:
         own = stream.child(entry["key"])
         for subject, slots in _subjects(world, own, entry):

@@ -1,4 +1,4 @@
-"""Records: contracts, licences, orders and the rest of what an enterprise files."""
+"""Records: contracts, licenses, orders and the rest of what an enterprise files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CURRENCY = "EUR"
 CENTS_STEP = 500
 PREFIXES = {
     "contract": "CTR",
-    "licence": "LIC",
+    "license": "LIC",
     "expense": "EXP",
     "purchase_order": "PO",
     "goods_receipt": "GR",

@@ -27,7 +27,7 @@ _MOST_DIGITS = 18
 _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
 _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("licence", "license", "software"), ("software", "cloud", "analytics")),
+    (("license", "license", "software"), ("software", "cloud", "analytics")),
     (
         ("clean", "chair", "desk lamp", "whiteboard", "first aid", "shelving", "storage rack", "safety shoe"),
         ("facilities",),

@@ -21,7 +21,7 @@ class SkipsRefresh(NeverRefuses, LicenseRenewalWorker):
     """Uses the stored number of days left without refreshing it."""
 
     async def fresh_days(self, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, "licence_days_left", self.licence["id"]).read()
+        return await MetricSkill(self.client, "license_days_left", self.license["id"]).read()
 
 
 class ComputesDaysLeft(NeverRefuses, LicenseRenewalWorker):
@@ -29,8 +29,8 @@ class ComputesDaysLeft(NeverRefuses, LicenseRenewalWorker):
 
     def fields(self) -> Json:
         now = self.client.now()
-        left = (date.fromisoformat(self.licence["ends_on"]) - now.date()).days - 1
-        return {**super().fields(), "licence_days_left": left, "days_left_as_of": now.isoformat()}
+        left = (date.fromisoformat(self.license["ends_on"]) - now.date()).days - 1
+        return {**super().fields(), "license_days_left": left, "days_left_as_of": now.isoformat()}
 
 
 class FarmsRefreshes(RepeatsRewardedSteps, LicenseRenewalWorker):

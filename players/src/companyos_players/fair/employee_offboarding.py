@@ -105,7 +105,7 @@ class EmployeeOffboardingWorker(Worker):
         if open_:
             lead_id, team = str(self.leaver["manager_id"]), await self.colleagues()
             for ticket in open_:
-                await self.hand_over(ticket, [lead_id] if self.goes_to_lead(ticket) else team)
+                await self.hand_over(ticket, [lead_id, *team] if self.goes_to_lead(ticket) else team)
 
     async def colleagues(self) -> list[str]:
         """Return the members of the leaver's team, without the lead."""

@@ -1,4 +1,4 @@
-"""The fair oracle for licence renewals; it uses only the brief, tools and responses."""
+"""The fair oracle for license renewals; it uses only the brief, tools and responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from companyos.policies import Call, TaskView
 from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, ToolClient, Worker
 
-DAYS = "licence_days_left"
+DAYS = "license_days_left"
 BY_USE = "seats_used"
 MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
@@ -18,90 +18,90 @@ Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
-    """Renew the requested licence, or refuse it where the policy requires."""
+    """Renew the requested license, or refuse it where the policy requires."""
     await LicenseRenewalWorker(task, ToolClient(call)).work()
 
 
 class LicenseRenewalWorker(Worker):
     """Handles one renewal. Adversaries override single methods."""
 
-    type_words = "licence renewal"
-    justification = "The licence is in use and its days left are within the policy's window."
+    type_words = "license renewal"
+    justification = "The license is in use and its days left are within the policy's window."
 
     async def investigate(self) -> None:
-        """Find the licence and its vendor, and read the days left."""
+        """Find the license and its vendor, and read the days left."""
         self.hub = RecordSkill(self.client)
-        self.licence = await self.find_licence()
-        self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.licence["vendor_id"])
+        self.license = await self.find_license()
+        self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.license["vendor_id"])
         self.days_left = await self.fresh_days()
 
-    async def find_licence(self) -> Json:
-        """Return the licence cited by id, or by title and vendor."""
+    async def find_license(self) -> Json:
+        """Return the license cited by id, or by title and vendor."""
         text = self.ticket.known["description"]
         cited = re.search(r"\bLIC-[0-9]+\b", text)
         if cited:
             return await self.hub.read(cited[0])
         vendor, title = re.search(r"\bVEN-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
-        assert title is not None, "no licence is cited"
+        assert title is not None, "no license is cited"
         of_vendor = {"vendor_id": vendor[0]} if vendor else {}
-        rows = await self.hub.find(query=title[1], kind="licence", state="expiring", **of_vendor)
+        rows = await self.hub.find(query=title[1], kind="license", state="expiring", **of_vendor)
         row = next(row for row in rows if row["title"] == title[1])
         return await self.hub.read(row["id"])
 
     async def fresh_days(self, since: datetime | None = None) -> MetricReading:
         """Return the authoritative number of days left; refresh it if stale or too old."""
-        return await MetricSkill(self.client, DAYS, self.licence["id"]).fresh(since)
+        return await MetricSkill(self.client, DAYS, self.license["id"]).fresh(since)
 
     async def answer(self, question: str) -> str:
         """Name the expired certificate, the price per seat or the product."""
         if "certificate" in question:
             expired = next(one for one in self.vendor["certificates"] if one["is_expired"])
             return f"The certificate {expired['kind']} expired on {expired['expires_on']}."
-        fields = self.licence["fields"]
+        fields = self.license["fields"]
         if "price" in question:
             return f"The price per seat is {fields['price_per_seat_cents']} cents."
         return f"The product is {fields['product']}."
 
     async def objection(self) -> Objection | None:
-        """Object to a suspended vendor, a renewed licence, or an early renewal."""
+        """Object to a suspended vendor, a renewed license, or an early renewal."""
         if self.vendor["status"] == "suspended":
             return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
-        title = self.licence["title"]
-        for row in await self.hub.find(query=title, kind="licence", state="renewed", vendor_id=self.vendor["id"]):
+        title = self.license["title"]
+        for row in await self.hub.find(query=title, kind="license", state="renewed", vendor_id=self.vendor["id"]):
             covering = await self.hub.read(row["id"])
-            if covering["fields"]["product"] == self.licence["fields"]["product"]:
+            if covering["fields"]["product"] == self.license["fields"]["product"]:
                 return Objection("duplicate", covering["id"], "Another record covers this already.")
         if self.days_left.value > self.policy["parameters"]["window_days"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "It is too early.")
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this licence."""
-        return self.licence["id"], self.licence["title"]
+        """Return the identifiers that mark a text as being about this license."""
+        return self.license["id"], self.license["title"]
 
     def seats(self) -> int:
         """Return the number of seats that the policy renews."""
-        fields = self.licence["fields"]
+        fields = self.license["fields"]
         seats = int(fields["seats"])
         return min(seats, fields[BY_USE]) if BY_USE in self.policy["body"] else seats
 
     def new_end(self) -> date:
-        """Return the last day of the renewed licence."""
-        term = self.licence["fields"]["term_days"]
+        """Return the last day of the renewed license."""
+        term = self.license["fields"]["term_days"]
         longest = self.policy["parameters"].get("longest_term_days", term)
-        return date.fromisoformat(self.licence["ends_on"]) + timedelta(days=min(term, longest))
+        return date.fromisoformat(self.license["ends_on"]) + timedelta(days=min(term, longest))
 
     def priority(self) -> str:
         """Return the priority for the policy's thresholds."""
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
-        """Return the licence."""
-        return str(self.licence["id"])
+        """Return the license."""
+        return str(self.license["id"])
 
     def amount_cents(self) -> int:
         """Return the renewal's cost."""
-        return self.seats() * int(self.licence["fields"]["price_per_seat_cents"])
+        return self.seats() * int(self.license["fields"]["price_per_seat_cents"])
 
     async def prepare_request(self) -> None:
         """Refresh the days left if they are too old."""
@@ -113,7 +113,7 @@ class LicenseRenewalWorker(Worker):
     def fields(self) -> Json:
         """Return the fields of the approval request."""
         return {
-            "licence_id": self.subject(),
+            "license_id": self.subject(),
             "seats": self.seats(),
             "amount_cents": self.amount_cents(),
             "new_end": self.new_end().isoformat(),

@@ -177,7 +177,7 @@ def records() -> list[RecordSeed]:
     kinds = RecordKind
     return [
         _record("CON-41", kinds.CONTRACT, "Freight framework agreement", "draft", vendor_id="VEN-201", notice_days=90),
-        _record("LIC-77", kinds.LICENCE, "Calibre CAD", "active", ends_on=date(2026, 3, 29), seats=40),
+        _record("LIC-77", kinds.LICENSE, "Calibre CAD", "active", ends_on=date(2026, 3, 29), seats=40),
         _record(
             "EXP-512",
             kinds.EXPENSE,

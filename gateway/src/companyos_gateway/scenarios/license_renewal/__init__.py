@@ -1,1 +1,1 @@
-"""Licence renewals: a licence that runs out is renewed in time, at its right size, with who decides about it."""
+"""License renewals: a license that runs out is renewed in time, at its right size, with who decides about it."""

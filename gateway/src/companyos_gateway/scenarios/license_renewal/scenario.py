@@ -1,4 +1,4 @@
-"""Licence renewals: fresh days left, seats and term by the policy, approved by cost, recorded afterwards."""
+"""License renewals: fresh days left, seats and term by the policy, approved by cost, recorded afterwards."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from enum import StrEnum
 
 from companyos_gateway.scenarios import kit
 
-TYPE_KEY, METRIC_KEY = "licence_renewal", "licence_days_left"
+TYPE_KEY, METRIC_KEY = "license_renewal", "license_days_left"
 DAYS_LEFT, MANY_DAYS_LEFT = (32, 60), (100, 300)
-"""Days left of a licence that may be renewed, which is more than its ticket has time, and of one that may not yet."""
+"""Days left of a license that may be renewed, which is more than its ticket has time, and of one that may not yet."""
 
 WINDOW_STEP = 30
-"""The days left from which on a licence may be renewed are a multiple of this."""
+"""The days left from which on a license may be renewed are a multiple of this."""
 
 FEWEST_DAYS, MOST_DAYS = 5, MANY_DAYS_LEFT[1]
 TERMS, CAPS, SEATS = (365, 730, 1095), (180, 270, 360), (40, 120)
@@ -57,8 +57,8 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Licence:
-    """A licence with what its renewal comes to."""
+class License:
+    """A license with what its renewal comes to."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -71,7 +71,7 @@ class Licence:
     against_ids: tuple[str, ...]
     """The suspended vendor, or the renewed record that covers the same already."""
     lookalike: kit.RecordRow | None
-    """A licence of the same product from another vendor."""
+    """A license of the same product from another vendor."""
     metric: kit.MetricSpec | None = None
 
     @property
@@ -87,43 +87,43 @@ class Licence:
 
     @property
     def new_end(self) -> date:
-        """The last day of the renewed licence."""
+        """The last day of the renewed license."""
         term: int = self.record.fields["term_days"]
         return self.ends_on + timedelta(days=min(term, self.longest_term_days or term))
 
 
-class LicenseRenewal(kit.DeclaredScenario[Licence]):
-    """Renew a licence by the policy: fresh days left, right size and term, approved, recorded, resolved."""
+class LicenseRenewal(kit.DeclaredScenario[License]):
+    """Renew a license by the policy: fresh days left, right size and term, approved, recorded, resolved."""
 
     name, team, topic, max_steps = "license_renewal", "procurement", "renewals", 140
-    tags, duplicate_tags, precise_citation = ("licence", "renewal"), ("licence",), "vendor"
+    tags, duplicate_tags, precise_citation = ("license", "renewal"), ("license",), "vendor"
     held_out = frozenset({Variant.RESIZED_AND_CAPPED.value})
     always = (kit.Kind.MISSING_PRIORITY, kit.Kind.STALE_METRIC)
     applicable = kit.buildable_kinds(opt_in=kit.OPT_IN_KINDS)
     distractors = (*kit.USUAL_DISTRACTORS, "datahub_update_vendor")
     tools = (*kit.USUAL_TOOLS, *kit.METRIC_TOOLS, "datahub_get_vendor")
 
-    def draw(self, build: kit.BuildContext) -> Licence:
-        """Add the licence, its vendor and the records that resemble it."""
+    def draw(self, build: kit.BuildContext) -> License:
+        """Add the license, its vendor and the records that resemble it."""
         world, stream = build.world, build.stream
         ground = build.draw_ground(RefusalGround)
         variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
         is_suspended = ground is RefusalGround.SUSPENDED
-        vendor = kit.draw_vendor(world, stream, status="suspended" if is_suspended else "active", goods="licence")
+        vendor = kit.draw_vendor(world, stream, status="suspended" if is_suspended else "active", goods="license")
         kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
         days_left = stream.integer(*(MANY_DAYS_LEFT if ground is RefusalGround.TOO_EARLY else DAYS_LEFT))
         ends_on = build.today + timedelta(days=days_left)
-        record = _file_licence(build, vendor, role, ends_on)
+        record = _file_license(build, vendor, role, ends_on)
         against_ids = (vendor.id,) if is_suspended else ()
         if ground is RefusalGround.COVERED:
             covering = build.copy_record(record, state="renewed", ends_on=ends_on + timedelta(days=365))
             against_ids = (covering.id,)
         lookalike = None
         if kit.Kind.SIMILAR_NAMES in build.kinds:
-            other = kit.draw_vendor(world, stream, status="active", goods="licence")
+            other = kit.draw_vendor(world, stream, status="active", goods="license")
             kit.draw_certificates(world, stream, other)
             lookalike = build.copy_record(record, {"seats_used": stream.integer(10, 30)}, vendor_id=other.id)
-        return Licence(
+        return License(
             variant=variant,
             ground=ground,
             role=role,
@@ -136,13 +136,13 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
             lookalike=lookalike,
         )
 
-    def slots(self, facts: Licence) -> Mapping[str, str]:
-        """Name the licence, the product and the vendor."""
+    def slots(self, facts: License) -> Mapping[str, str]:
+        """Name the license, the product and the vendor."""
         record, vendor = facts.record, facts.vendor
-        named = {"licence": record.id, "title": record.title, "product": record.fields["product"]}
+        named = {"license": record.id, "title": record.title, "product": record.fields["product"]}
         return named | {"vendor": vendor.name, "vendor_id": vendor.id}
 
-    def answers(self, build: kit.BuildContext, facts: Licence) -> Mapping[str, kit.AcceptedValue]:
+    def answers(self, build: kit.BuildContext, facts: License) -> Mapping[str, kit.AcceptedValue]:
         """Name the product, the price of a seat and the certificate that expires first."""
         held = [one for one in build.world.datahub.certificates if one.vendor_id == facts.vendor.id]
         price_cents = facts.record.fields["price_per_seat_cents"]
@@ -153,7 +153,7 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
             "certificate": min(held, key=lambda one: one.expires_on).kind,
         }
 
-    def figures(self, facts: Licence, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
+    def figures(self, facts: License, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the window, the limits of priorities and the longest term; other versions have another window."""
         left, longest = facts.days_left, MOST_DAYS - WINDOW_STEP
         if (facts.ground is RefusalGround.TOO_EARLY) is in_force:
@@ -166,14 +166,14 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
         cap = {"longest_term_days": facts.longest_term_days} if facts.longest_term_days else {}
         return {"window_days": window, **limits, **cap}
 
-    def policy_body(self, facts: Licence, figures: kit.Figures) -> str:
+    def policy_body(self, facts: License, figures: kit.Figures) -> str:
         """Return the policy, with its sentences on seats and the longest term."""
         words = self.texts()["policy"]
         seats = words["used_seats"] if facts.variant.is_resized else words["all_seats"]
         capped = words["capped"] if facts.variant.is_capped else ""
         return str(words["body"]).replace("SEATS", seats).replace("CAPPED", capped)
 
-    def complete(self, build: kit.BuildContext, facts: Licence, policy: kit.PolicyRow, slot: kit.KeySlot) -> Licence:
+    def complete(self, build: kit.BuildContext, facts: License, policy: kit.PolicyRow, slot: kit.KeySlot) -> License:
         """Add the days left; other sources see them on the other side of the window."""
         window, left = policy.parameters["window_days"], facts.days_left
         inside, outside = (FEWEST_DAYS, window), (window + 1, MOST_DAYS)
@@ -195,15 +195,15 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
         )
         return replace(facts, metric=kit.add_task_metric(build.world, build.stream, plan, build.kinds))
 
-    def thresholds(self, facts: Licence, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
+    def thresholds(self, facts: License, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
         """Let the CFO decide above the limit of the procurement lead, which is below any cost that the CFO decides."""
         limit = kit.rounded_amount(stream, *LEAD_LIMIT_CENTS)
         if facts.role is kit.Role.CFO:
             limit = min(limit, facts.amount_cents - 500)
         return [(limit, kit.Role.PROCUREMENT_LEAD), (None, kit.Role.CFO)]
 
-    def solution(self, facts: Licence, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Renew the licence after its approval, or refuse."""
+    def solution(self, facts: License, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
+        """Renew the license after its approval, or refuse."""
         record, vendor, metric, window = facts.record, facts.vendor, facts.metric, policy.parameters["window_days"]
         assert metric is not None
         request = kit.Request(
@@ -212,11 +212,11 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
             role=facts.role,
             amount_cents=facts.amount_cents,
             fields=kit.request_fields(
-                licence_id=record.id,
+                license_id=record.id,
                 seats=facts.seats,
                 amount_cents=facts.amount_cents,
                 new_end=facts.new_end,
-                licence_days_left=kit.MetricValue(metric),
+                license_days_left=kit.MetricValue(metric),
                 days_left_as_of=kit.MetricTime(metric),
             ),
         )
@@ -243,15 +243,15 @@ class LicenseRenewal(kit.DeclaredScenario[Licence]):
         )
 
 
-def _file_licence(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, ends_on: date) -> kit.RecordRow:
+def _file_license(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, ends_on: date) -> kit.RecordRow:
     stream = build.stream
-    product, edition = stream.choice(kit.pool("data")["slots"]["licence"]), stream.choice(EDITIONS)
+    product, edition = stream.choice(kit.pool("data")["slots"]["license"]), stream.choice(EDITIONS)
     term, seats = stream.choice(TERMS), stream.integer(*SEATS)
     low, high = PRICES_CENTS[role]
     starts_on = ends_on - timedelta(days=term)
     return build.file_record(
-        "licence",
-        title=f"Licence: {product}, {edition} edition",
+        "license",
+        title=f"License: {product}, {edition} edition",
         state="expiring",
         day=kit.working_days_from(starts_on, -stream.integer(1, 10)),
         fields={
@@ -268,8 +268,8 @@ def _file_licence(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role
     )
 
 
-def _metric_title(licence: kit.RecordRow) -> str:
-    return f"Days left on {licence.title}"
+def _metric_title(license: kit.RecordRow) -> str:
+    return f"Days left on {license.title}"
 
 
 SCENARIO = LicenseRenewal()

@@ -174,7 +174,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
     def policy_body(self, facts: Waiver, figures: kit.Figures) -> str:
         """Return the text with the sentence on priorities, which names severities of the same priority together."""
         priorities: dict[str, kit.Priority] = {one: figures[f"{one}_priority"] for one in kit.PRIORITIES}
-        clauses = kit.priority_clauses(priorities, "{names} severity gives {priority} priority")
+        clauses = kit.priority_clauses(priorities, "{priority} for {names} severity")
         return super().policy_body(facts, figures).replace("PRIORITIES", clauses)
 
     def priority(self, facts: Waiver, figures: kit.Figures, drawn: kit.Priority) -> kit.Priority:

@@ -110,7 +110,7 @@ class CertificateRow:
 
 @dataclass(slots=True, kw_only=True)
 class RecordRow:
-    """A contract, licence, order or another record."""
+    """A contract, license, order or another record."""
 
     id: str
     kind: str

@@ -1,1 +1,1 @@
-"""Records: contracts, licences, expenses and other business documents."""
+"""Records: contracts, licenses, expenses and other business documents."""

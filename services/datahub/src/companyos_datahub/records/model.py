@@ -17,7 +17,7 @@ class RecordKind(Choice):
     """Kind of a record."""
 
     CONTRACT = "contract"
-    LICENCE = "licence"
+    LICENSE = "license"
     EXPENSE = "expense"
     PURCHASE_ORDER = "purchase_order"
     GOODS_RECEIPT = "goods_receipt"
@@ -37,7 +37,7 @@ class FoundKind(Choice):
     """Kind of a search result: a kind of record, or vendor."""
 
     CONTRACT = "contract"
-    LICENCE = "licence"
+    LICENSE = "license"
     EXPENSE = "expense"
     PURCHASE_ORDER = "purchase_order"
     GOODS_RECEIPT = "goods_receipt"
@@ -66,7 +66,7 @@ class FieldType(Choice):
 
 STATES: Mapping[RecordKind, tuple[str, ...]] = {
     RecordKind.CONTRACT: ("draft", "in_review", "active", "renewed", "expired", "terminated"),
-    RecordKind.LICENCE: ("active", "expiring", "renewed", "expired", "cancelled"),
+    RecordKind.LICENSE: ("active", "expiring", "renewed", "expired", "cancelled"),
     RecordKind.EXPENSE: ("draft", "submitted", "approved", "rejected", "on_hold", "paid"),
     RecordKind.PURCHASE_ORDER: ("draft", "open", "received", "on_hold", "closed", "cancelled"),
     RecordKind.GOODS_RECEIPT: ("recorded", "accepted", "rejected"),
@@ -87,7 +87,7 @@ _BOOLEAN, _DATE = FieldType.BOOLEAN, FieldType.DATE
 
 FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
     RecordKind.CONTRACT: {"contract_type": _TEXT, "notice_days": _INTEGER, "auto_renews": _BOOLEAN, "signed_on": _DATE},
-    RecordKind.LICENCE: {"product": _TEXT, "seats": _INTEGER, "term_months": _INTEGER, "auto_renews": _BOOLEAN},
+    RecordKind.LICENSE: {"product": _TEXT, "seats": _INTEGER, "term_months": _INTEGER, "auto_renews": _BOOLEAN},
     RecordKind.EXPENSE: {
         "category": _TEXT,
         "purpose": _TEXT,
