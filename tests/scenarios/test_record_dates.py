@@ -53,7 +53,7 @@ def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("document_type", ["rota", "maintenance_notice"])
+@pytest.mark.parametrize("document_type", ["on_call_schedule", "maintenance_notice"])
 def test_a_rota_and_a_maintenance_notice_are_filed_before_their_first_day(document_type: str, seed: int) -> None:
     documents = _documents(_build("incident_response", seed), document_type)
     assert documents

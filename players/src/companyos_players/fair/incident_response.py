@@ -162,10 +162,10 @@ class IncidentResponseWorker(Worker):
         """Return the on-call engineer for the week in which the ticket was created."""
         created_on = date.fromisoformat(self.ticket.known["created_at"][:10])
         monday = created_on - timedelta(days=created_on.weekday())
-        found = await self.hub.find(query=f"On-call rota, week of {monday}", kind="document")
+        found = await self.hub.find(query=f"On-call schedule, week of {monday}", kind="document")
         row = next(row for row in found if row["title"].endswith(f"week of {monday}"))
-        rota = (await self.hub.read(row["id"]))["fields"]
-        return str(rota["first"] if await self.may_take(rota["first"]) else rota["second"])
+        on_call = (await self.hub.read(row["id"]))["fields"]
+        return str(on_call["first"] if await self.may_take(on_call["first"]) else on_call["second"])
 
     async def may_take(self, person_id: str) -> bool:
         """Return whether a person is employed and present on the ticket's due date."""

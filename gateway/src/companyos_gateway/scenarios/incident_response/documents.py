@@ -21,10 +21,10 @@ SLA_MINUTES = (360, 480, 720)
 MOST_REPORTS, CHANGES = 8, 4
 WEEK = timedelta(days=7)
 HAS_LEFT = 0.4
-"""How often a rota names somebody first who has left, where the team has lost somebody."""
+"""How often a schedule names somebody first who has left, where the team has lost somebody."""
 
 Words = Mapping[str, Any]
-Rota = Mapping[date, tuple[str, str]]
+OnCall = Mapping[date, tuple[str, str]]
 """Who is on call first and second, by the Monday of the week."""
 
 
@@ -80,11 +80,11 @@ class Incident:
     known_key: str
     lookalike_key: str
     notice_id: str
-    rota: Rota
+    on_call: OnCall
 
     def on_call_id(self, world: kit.WorldBuilder, reported_on: date, due_on: date) -> str:
         """Return who is on call for a ticket that was opened on a day and is due on another."""
-        first, second = self.rota[_monday(reported_on)]
+        first, second = self.on_call[_monday(reported_on)]
         return first if first in kit.available_assignees(world, TEAM, due_on) else second
 
 
@@ -94,7 +94,7 @@ def add_incident(build: kit.BuildContext, words: Words) -> Incident:
     outage = _draw_outage(build.child("outage"))
     rate = _add_rate(build.child("rate"), outage)
     _file_runbooks(build.child("runbooks"), outage)
-    rota = _file_rota(build.child("rota"))
+    on_call = _file_on_call(build.child("on_call"))
     own = build.child("reports")
     slots = kit.recent_key_slots(world, own.stream, TEAM, CHANGES + MOST_REPORTS + 2)
     cause_key = _add_changes(own, words["changes"], outage, slots[:CHANGES])
@@ -116,7 +116,7 @@ def add_incident(build: kit.BuildContext, words: Words) -> Incident:
         known_key=known_key,
         lookalike_key=unrelated[-1] if kit.Kind.SIMILAR_NAMES in build.kinds else "",
         notice_id=_file_notice(build.child("notice"), outage),
-        rota=rota,
+        on_call=on_call,
     )
 
 
@@ -261,22 +261,22 @@ def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
         _file(build, f"Runbook: {name}", fields, before=world.today)
 
 
-def _file_rota(build: kit.BuildContext) -> Rota:
+def _file_on_call(build: kit.BuildContext) -> OnCall:
     """File who is on call in each week around the start; the person named second is at work."""
     world, stream, gone = build.world, build.stream, build.world.staff.departed(TEAM)
-    rota = {}
+    on_call = {}
     for number in range(-2, 3):
         first, second = stream.sample(sorted(kit.members_without_role(world, TEAM)), 2)
         if gone and stream.chance(HAS_LEFT):
             first = gone[0].id
-        rota[_monday(world.today) + number * WEEK] = (first, second)
-    for first_day, (first, second) in rota.items():
+        on_call[_monday(world.today) + number * WEEK] = (first, second)
+    for first_day, (first, second) in on_call.items():
         left_on = world.staff.person(first).employed_to or world.today
-        fields = {"document_type": "rota", "first": first, "second": second}
-        title = f"Platform Engineering on-call rota, week of {first_day}"
+        fields = {"document_type": "on_call_schedule", "first": first, "second": second}
+        title = f"Platform Engineering on-call schedule, week of {first_day}"
         _file(build, title, fields, min(first_day, left_on, world.today), (first_day, WEEK.days - 1))
         world.remove_absences(second)
-    return rota
+    return on_call
 
 
 def _file_notice(build: kit.BuildContext, outage: Outage) -> str:
