@@ -38,6 +38,7 @@ from companyos_gateway.evaluation.outcome import (
 )
 from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
+from companyos_gateway.evaluation.selection import ValidSelection
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
 from verification.privileged.oracle import PrivilegedOracle
@@ -180,6 +181,8 @@ class OutcomeOracle(PrivilegedOracle):
             case RecordCorrected(record_goal, metric):
                 await self.reading(metric)
                 await self.reach(record_goal, "")
+            case ValidSelection():
+                pass  # the goals of the single records make the best selection, which is valid
             case MetricReported(metric_id, kind):
                 issue = {"subject": metric_id, "kind": kind, "description": JUSTIFICATION}
                 await self.client.create("datahub_report_data_issue", **issue)

@@ -35,6 +35,7 @@ SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
         frozenset({"license", "renewal"}): "license_renewal",
         frozenset({"invoices"}): "purchase_order",
         frozenset({"close"}): "quarter_close",
+        frozenset({"projects", "funding"}): "project_selection",
         frozenset({"security", "exception"}): "security_exception",
         frozenset({"vendors", "bank"}): "vendor_bank_change",
         frozenset({"vendor", "onboarding"}): "vendor_onboarding",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
+from companyos_players.adversaries.project_selection import ADVERSARIES
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import (
@@ -156,6 +157,18 @@ class SetsPriorityOnce(ShiftPlayer):
         return await super().step(tool, arguments)
 
 
+class TakesFirstSelection(ShiftPlayer):
+    """Selects projects one after the other while the selection stays valid, instead of making the best selection."""
+
+    lacks = "best_selection"
+
+    def __init__(self, task: TaskView, call: Call, find_player: Callable[[str], Player]) -> None:
+        def find(scenario: str) -> Player:
+            return ADVERSARIES["take_first_fit"] if scenario == "project_selection" else find_player(scenario)
+
+        super().__init__(task, call, find)
+
+
 class OneAtATime(ShiftPlayer):
     """Waits until a case goes on instead of working on another one."""
 
@@ -240,6 +253,7 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
         "lets anybody withdraw": LetsAnybodyWithdraw,
         "ignores a condition": IgnoresCondition,
         "sets the priority once": SetsPriorityOnce,
+        "makes a valid selection": TakesFirstSelection,
         ONE_AT_A_TIME: OneAtATime,
     }
 )

@@ -296,11 +296,15 @@ class CertificateOnFile:
 
 
 class EntityGoals:
-    """Ends of one kind; the name is the check's."""
+    """Ends of one kind; the name is the check's.
 
-    def __init__(self, name: str, goals: Sequence[EntityGoal]) -> None:
+    Ends that an agent could find by trying one after the other must not pay (`pays=False`).
+    """
+
+    def __init__(self, name: str, goals: Sequence[EntityGoal], *, pays: bool = True) -> None:
         self.name = name
         self.goals = tuple(goals)
+        self.pays = pays
 
     def __repr__(self) -> str:
         """Name the entities: hostile content spares what the text of a case names."""
@@ -330,8 +334,8 @@ class EntityGoals:
         return Check(self.name, False, find_mismatch, caused_by)
 
     def parts(self) -> Iterable[tuple[str, IsReached]]:
-        """Return the id of a milestone for each entity, and whether that entity has reached its goal."""
-        for number in range(len(self.goals)):
+        """Return the id of a milestone for each entity that pays, and whether that entity has reached its goal."""
+        for number in range(len(self.goals) if self.pays else 0):
             yield f"{self.name}_{number + 1}", partial(self._is_met, number=number)
 
     def allowances(self) -> Iterable[Allowance]:

@@ -49,6 +49,7 @@ from companyos_gateway.evaluation.outcome import (
 from companyos_gateway.evaluation.outcome_rubric import CompletedWithoutApproval
 from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal, MetricReported, RecordCorrected
+from companyos_gateway.evaluation.selection import ValidSelection
 from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_gateway.scenarios.blocks.approvers import (
@@ -293,6 +294,7 @@ __all__ = [
     "TicketResolved",
     "TicketRow",
     "TicketRubric",
+    "ValidSelection",
     "VendorGoal",
     "VendorRow",
     "VendorStatus",

@@ -33,6 +33,7 @@ class Feature(StrEnum):
     WITHDRAWAL = "withdrawal"
     CONDITION = "condition"
     CHANGED_PRIORITY = "changed_priority"
+    BEST_SELECTION = "best_selection"
 
 
 DESCRIPTIONS: Mapping[Feature, str] = {
@@ -58,6 +59,8 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "completed. If the policy does not allow that one, the ticket is to be cancelled as well.",
     Feature.CHANGED_PRIORITY: "In the course of the shift, a colleague changes the priority of a ticket. It has to be "
     "what the policy requires when the ticket is resolved. Needs `freeze`.",
+    Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
+    "valid, and the policy asks for the best one.",
 }
 """What each feature means to an agent."""
 

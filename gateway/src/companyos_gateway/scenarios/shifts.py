@@ -78,6 +78,9 @@ CASES_PER_KEPT_TICKET = 4
 SHARED_KINDS = (Kind.APPROVER_OUT_OF_OFFICE,)
 """Kinds that strike every case from level 1 on, so that cases agree on who is away."""
 
+LEAST_CASES_WITH_BEST = 4
+"""The least number of cases of which one asks for the best of many valid answers."""
+
 _MAX_COMPANIES = 10
 _MAX_ATTEMPTS = 100
 """Attempts to add a case, per company."""
@@ -154,6 +157,9 @@ class _Case:
             Feature.HANDOVERS: bool(self.handovers),
             Feature.DUPLICATES: self.duplicate is not None,
             Feature.FREEZE: is_frozen,
+            Feature.BEST_SELECTION: self.scenario.has_best_answer
+            and self.case.refusal is None
+            and self.condition is None,
         }
         rubric = self.scenario.case_rubric(self.case, company)
         if self.condition is not None:
@@ -249,22 +255,27 @@ class Shift:
     ) -> tuple[WorldBuilder, _Queue]:
         """Build a company with the cases. Where no cases fit together in a company, another one is drawn."""
         for number in range(_MAX_COMPANIES):
-            cases = self._draw_cases(stream.child("company", number), profile, overrides)
+            cases = self._draw_cases(stream.child("company", number), profile, overrides, features)
             if cases is not None:
                 return cases.finish(stream.child("queue"), features)
         raise ShiftError(f"{self.name}: no cases were found that fit together")
 
-    def _draw_cases(self, stream: Stream, profile: Profile, overrides: Mapping[str, float]) -> _Cases | None:
+    def _draw_cases(
+        self, stream: Stream, profile: Profile, overrides: Mapping[str, float], features: Collection[Feature]
+    ) -> _Cases | None:
         """Draw the cases one after the other; None if they do not fit together in this company.
 
         A case that is in the way of another is drawn again, or another one. After some failures in a row half of the
         cases go.
         """
         drawn: list[tuple[_AnyScenario, Stream]] = []
+        scenarios, best = self._split(features)
+        place = stream.child("best").integer(0, self.count - 1) if best else None
         cases, failures = _Cases(generate_world(stream.child("world")), profile, overrides), 0
         for attempt in range(_MAX_ATTEMPTS):
             own, names = stream.child("attempt", attempt), {one.name for one, _ in drawn}
-            case = own.choice([one for one in self.scenarios if one.name not in names]), own.child("case")
+            choices = best if len(drawn) == place else scenarios
+            case = own.choice([one for one in choices if one.name not in names]), own.child("case")
             if cases.add(*case):
                 drawn.append(case)
                 failures = 0
@@ -278,6 +289,18 @@ class Shift:
             for one in drawn:
                 cases.add(*one)
         return None
+
+    def _split(self, features: Collection[Feature]) -> tuple[list[_AnyScenario], list[_AnyScenario]]:
+        """Return the scenarios of the cases, and those of the one case that asks for the best answer, if there is one.
+
+        Shifts of named scenarios have those, whatever their features.
+        """
+        best = [one for one in self.scenarios if one.has_best_answer]
+        if self.count == len(self.scenarios) or not best:
+            return list(self.scenarios), []
+        others = [one for one in self.scenarios if not one.has_best_answer]
+        is_asked = Feature.BEST_SELECTION in features and self.count >= LEAST_CASES_WITH_BEST
+        return others, best if is_asked else []
 
 
 class _Cases:

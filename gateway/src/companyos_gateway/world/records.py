@@ -30,6 +30,7 @@ PREFIXES = {
     "security_exception": "EXC",
     "position": "POS",
     "job_offer": "OFF",
+    "proposal": "PRP",
     "document": "DOC",
 }
 FOLLOWS_ORDER = ("goods_receipt", "invoice")

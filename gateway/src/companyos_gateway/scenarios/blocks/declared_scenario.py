@@ -119,6 +119,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     end_status: ClassVar[str] = "resolved"
     fits_shifts: ClassVar[bool] = True
     """Whether the scenario can be a case of a shift: it is not answered with `finish` and leaves the agent as it is."""
+    has_best_answer: ClassVar[bool] = False
+    """Whether a task that can be done has many valid ends, of which the policy asks for the best one."""
     alternative_types: ClassVar[Mapping[str, Role]] = {}
     """Approval types of which a task needs one, with the roles that decide; the policy introduces all of them."""
 

@@ -30,6 +30,7 @@ class RecordKind(Choice):
     SECURITY_EXCEPTION = "security_exception"
     POSITION = "position"
     JOB_OFFER = "job_offer"
+    PROPOSAL = "proposal"
     DOCUMENT = "document"
 
 
@@ -50,6 +51,7 @@ class FoundKind(Choice):
     SECURITY_EXCEPTION = "security_exception"
     POSITION = "position"
     JOB_OFFER = "job_offer"
+    PROPOSAL = "proposal"
     DOCUMENT = "document"
     VENDOR = "vendor"
 
@@ -79,6 +81,7 @@ STATES: Mapping[RecordKind, tuple[str, ...]] = {
     RecordKind.SECURITY_EXCEPTION: ("requested", "active", "superseded", "expired", "revoked"),
     RecordKind.POSITION: ("draft", "open", "offered", "filled", "closed"),
     RecordKind.JOB_OFFER: ("draft", "approved", "accepted", "declined", "withdrawn"),
+    RecordKind.PROPOSAL: ("draft", "submitted", "selected", "not_selected", "withdrawn"),
     RecordKind.DOCUMENT: ("draft", "in_review", "published", "archived"),
 }
 
@@ -164,6 +167,14 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "sign_on_cents": _INTEGER,
         "start_date": _DATE,
         "approval_ref": _TEXT,
+    },
+    RecordKind.PROPOSAL: {
+        "budget_line_id": _TEXT,
+        "cost_cents": _INTEGER,
+        "review_score": _INTEGER,
+        "category": _TEXT,
+        "team_id": _TEXT,
+        "depends_on": _TEXT,
     },
     RecordKind.DOCUMENT: {
         "document_type": _TEXT,

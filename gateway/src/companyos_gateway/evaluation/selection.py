@@ -1,0 +1,63 @@
+"""Selections: which of several records are chosen together, where many choices are valid and one is the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.mismatch import Mismatch, deciding_step, row_path
+
+FindBreach = Callable[[frozenset[str]], str | None]
+"""The rule that a selection of record ids breaks, in words; None if it is valid."""
+
+
+@dataclass(frozen=True)
+class ValidSelection:
+    """The records in a state are a valid selection of `record_ids`: the best one or another one.
+
+    It pays for a valid selection apart from the best one, which the goals of the single records require.
+    """
+
+    record_ids: tuple[str, ...]
+    state: str
+    find_breach: FindBreach
+
+    @property
+    def row_path(self) -> str:
+        """The first of the records."""
+        return row_path(row_views.DATAHUB, "records", self.record_ids[0])
+
+    def selected(self, evidence: Evidence, *, step: int | None = None) -> frozenset[str]:
+        """Return the selected records, now or once a step had been taken."""
+        rows = (
+            evidence.row(row_views.DATAHUB, "records", one)
+            if step is None
+            else evidence.row_at(row_views.DATAHUB, "records", one, step)
+            for one in self.record_ids
+        )
+        return frozenset(row["id"] for row in rows if row is not None and row["state"] == self.state)
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Return whether the selection is valid."""
+        return self.find_breach(self.selected(evidence, step=step)) is None
+
+    def mismatch(self, evidence: Evidence) -> Mismatch:
+        """Return what is selected and the rule that this breaks."""
+        selected = self.selected(evidence)
+        changes = [
+            change for one in self.record_ids for change in evidence.row_changes(row_views.DATAHUB, "records", one)
+        ]
+        found = f"{', '.join(sorted(selected)) or 'nothing'}: {self.find_breach(selected)}"
+        step = deciding_step(sorted(changes, key=lambda change: change.step), "state")
+        return Mismatch(self.row_path, "a valid selection", found, step)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return nothing: the goals of the single records allow the changes."""
+        return ()
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Return that a selection can be changed again."""
+        return False

@@ -1,0 +1,186 @@
+"""Project proposals that compete for one budget line: what makes a selection valid, and which one is the best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+
+from companyos_gateway.scenarios import kit
+
+COUNT = 8
+"""How many proposals compete."""
+
+LOW_SCORED = 2
+"""How many of them have a review score that is too low. They are cheap, so ignoring the score changes the selection."""
+
+CATEGORIES = ("automation", "compliance", "customer_service", "sustainability")
+COST_STEP_CENTS, COSTS, LOW_COSTS = 50_000, (10, 64), (8, 14)
+"""Costs are multiples of the step."""
+
+SCORES, LOW_SCORES, LEAST_SCORES = (61, 95), (50, 54), (55, 60)
+BONUS_POINTS, CAPS, NO_CAP = (12, 24), (2, 2), (4, 5)
+AVAILABLE_PERCENT = (42, 58)
+"""The available amount in percent of what all eligible proposals cost."""
+
+DEPENDENCIES = 2
+
+
+class Variant(StrEnum):
+    """Variant of the case: which rules besides the available amount decide what the best selection is."""
+
+    AMOUNT = "amount"
+    TEAMS = "teams"
+    DEPENDENCIES = "dependencies"
+    TEAMS_AND_DEPENDENCIES = "teams_and_dependencies"
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether the limit per team decides."""
+        return self in (Variant.TEAMS, Variant.TEAMS_AND_DEPENDENCIES)
+
+    @property
+    def has_dependencies(self) -> bool:
+        """Whether dependencies decide."""
+        return self in (Variant.DEPENDENCIES, Variant.TEAMS_AND_DEPENDENCIES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A proposal, with the id of the one that it depends on."""
+
+    id: str
+    cost_cents: int
+    score: int
+    category: str
+    team_id: str
+    depends_on: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The available amount and what a version of the policy says about selections."""
+
+    available_cents: int
+    least_score: int
+    most_per_team: int
+    bonus_category: str
+    bonus_points: int
+
+    def points(self, proposal: Proposal) -> int:
+        """Return the points of a proposal: its review score and the bonus for its category."""
+        return proposal.score + (self.bonus_points if proposal.category == self.bonus_category else 0)
+
+    def find_breach(self, selected: Sequence[Proposal]) -> str | None:
+        """Return the rule that a selection breaks, in words; None if it is valid."""
+        ids = {one.id for one in selected}
+        if not selected:
+            return "nothing is selected"
+        if any(one.score < self.least_score for one in selected):
+            return f"a review score is below {self.least_score}"
+        if sum(one.cost_cents for one in selected) > self.available_cents:
+            return "the total cost exceeds the available amount"
+        if max(Counter(one.team_id for one in selected).values()) > self.most_per_team:
+            return f"more than {self.most_per_team} proposals come from one team"
+        if any(one.depends_on is not None and one.depends_on not in ids for one in selected):
+            return "a proposal is selected without the one that it depends on"
+        return None
+
+
+def best_selection(proposals: Sequence[Proposal], rules: Rules) -> frozenset[str] | None:
+    """Return the ids of the best selection: the most points, then the lowest cost. None if several are the best."""
+
+    def rank(selected: Sequence[Proposal]) -> tuple[int, int]:
+        return sum(map(rules.points, selected)), -sum(one.cost_cents for one in selected)
+
+    ranked = sorted(((rank(one), one) for one in _valid_selections(proposals, rules)), key=lambda pair: pair[0])
+    if not ranked or (len(ranked) > 1 and ranked[-1][0] == ranked[-2][0]):
+        return None
+    return frozenset(one.id for one in ranked[-1][1])
+
+
+def draw_proposals(
+    stream: kit.Stream, variant: Variant, team_ids: Sequence[str]
+) -> tuple[list[Proposal], Rules, Rules]:
+    """Draw proposals, the rules in force and other rules, such that every shortcut selects something else."""
+    while True:
+        proposals = _draw(stream, variant, team_ids)
+        least_score = stream.integer(*LEAST_SCORES)
+        cost = sum(one.cost_cents for one in proposals if one.score >= least_score)
+        category, other_category = stream.sample(CATEGORIES, 2)
+        rules = Rules(
+            available_cents=cost * stream.integer(*AVAILABLE_PERCENT) // 100 // COST_STEP_CENTS * COST_STEP_CENTS,
+            least_score=least_score,
+            most_per_team=stream.integer(*(CAPS if variant.is_capped else NO_CAP)),
+            bonus_category=category,
+            bonus_points=stream.integer(*BONUS_POINTS),
+        )
+        others = replace(rules, bonus_category=other_category, least_score=stream.integer(*LOW_SCORES))
+        if _is_decisive(proposals, rules, others, variant):
+            return proposals, rules, others
+
+
+def _draw(stream: kit.Stream, variant: Variant, team_ids: Sequence[str]) -> list[Proposal]:
+    teams = stream.sample(team_ids, 3)
+    drawn = [
+        Proposal(
+            id=str(number),
+            cost_cents=COST_STEP_CENTS * stream.integer(*(LOW_COSTS if number < LOW_SCORED else COSTS)),
+            score=stream.integer(*(LOW_SCORES if number < LOW_SCORED else SCORES)),
+            category=stream.choice(CATEGORIES),
+            team_id=stream.choice(teams),
+        )
+        for number in range(COUNT)
+    ]
+    for _ in range(DEPENDENCIES if variant.has_dependencies else 0):
+        child, parent = stream.sample(range(LOW_SCORED, COUNT), 2)
+        if drawn[parent].depends_on is None:
+            drawn[child] = replace(drawn[child], depends_on=str(parent))
+    return drawn
+
+
+def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, variant: Variant) -> bool:
+    """Return whether there is one best selection, and every shortcut and the other rules lead to another one."""
+    best = best_selection(proposals, rules)
+    if best is None or len(best) < 3:
+        return False
+    keys: list[Callable[[Proposal], float]] = [
+        rules.points,
+        lambda one: rules.points(one) / one.cost_cents,
+        lambda one: -one.cost_cents,
+        lambda one: one.score,
+    ]
+    if any(_is_first_fit(best, proposals, rules, key) for key in keys):
+        return False
+    ignoring = [others, replace(rules, bonus_points=0), replace(rules, least_score=0)]
+    ignoring += [replace(rules, most_per_team=COUNT)] if variant.is_capped else []
+    free = [replace(one, depends_on=None) for one in proposals] if variant.has_dependencies else None
+    return all(best_selection(proposals, one) not in (None, best) for one in ignoring) and (
+        free is None or best_selection(free, rules) not in (None, best)
+    )
+
+
+def _is_first_fit(
+    best: frozenset[str], proposals: Sequence[Proposal], rules: Rules, key: Callable[[Proposal], float]
+) -> bool:
+    """Return whether the best selection may result from taking one proposal after the other while that is valid.
+
+    The highest key comes first. Whatever the order of equal keys, it does not if a selected proposal comes before the
+    one that it depends on, or if one that is not selected fits in addition to those that come before it.
+    """
+    selected = {one.id: one for one in proposals if one.id in best}
+    if any(one.depends_on is not None and key(one) > key(selected[one.depends_on]) for one in selected.values()):
+        return False
+    return all(
+        rules.find_breach([*(one for one in selected.values() if key(one) >= key(other)), other]) is not None
+        for other in proposals
+        if other.id not in best
+    )
+
+
+def _valid_selections(proposals: Sequence[Proposal], rules: Rules) -> Iterator[tuple[Proposal, ...]]:
+    eligible = [one for one in proposals if one.score >= rules.least_score]
+    for size in range(1, len(eligible) + 1):
+        yield from (one for one in combinations(eligible, size) if rules.find_breach(one) is None)

@@ -1,0 +1,141 @@
+"""The fair oracle for project selections; it uses only the brief, tools and responses."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import Objection, RecordSkill, ToolClient, Worker
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Make the best selection and have it funded, or refuse the round where the policy requires."""
+    await ProjectSelectionWorker(task, ToolClient(call)).work()
+
+
+class ProjectSelectionWorker(Worker):
+    """Handles one round. Adversaries override single methods."""
+
+    type_words = "project selection"
+    justification = "The valid selection with the most points; its total is available on the budget line."
+
+    async def investigate(self) -> None:
+        """Find the budget line, and the proposals that name it."""
+        self.hub = RecordSkill(self.client)
+        self.line = await self.find_line(self.ticket.known["description"])
+        self.proposals = await self.hub.find_by_value("proposal", self.line["id"], "submitted")
+
+    async def find_line(self, text: str) -> Json:
+        """Return the line cited by ID, or by title and cost center."""
+        center = re.search(r"CC-[0-9]+", text)
+        cited = await self.hub.find_cited(text, "BUD", kind="budget_line")
+        return next(one for one in cited if center is None or one["fields"]["cost_center"] == center[0])
+
+    def available_cents(self) -> int:
+        """Return what is left of the budget."""
+        fields = self.line["fields"]
+        return int(fields["budget_cents"] - fields["committed_cents"] - fields["spent_cents"])
+
+    @cached_property
+    def selection(self) -> list[Json]:
+        """The valid selection with the most points, the cheapest of several."""
+        return max(self.valid_selections(), key=lambda one: (sum(map(self.points, one)), -total(one)))
+
+    def points(self, proposal: Json) -> int:
+        """Return the review score with the bonus of the policy."""
+        fields, figures = proposal["fields"], self.policy["parameters"]
+        bonus = figures["bonus_points"] if fields["category"] == figures["bonus_category"] else 0
+        return int(fields["review_score"] + bonus)
+
+    def eligible(self) -> list[Json]:
+        """Return the proposals with a sufficient review score."""
+        least = self.policy["parameters"]["least_score"]
+        return [one for one in self.proposals if one["fields"]["review_score"] >= least]
+
+    def valid_selections(self) -> Iterator[list[Json]]:
+        """Yield every valid selection."""
+        eligible = self.eligible()
+        for chosen in range(1, 1 << len(eligible)):
+            selection = [one for place, one in enumerate(eligible) if chosen >> place & 1]
+            if self.is_valid(selection):
+                yield selection
+
+    def is_valid(self, selection: list[Json]) -> bool:
+        """Return whether a selection keeps to the amount, the limit per team and the dependencies."""
+        return total(selection) <= self.available_cents() and self.is_balanced(selection) and self.is_whole(selection)
+
+    def is_balanced(self, selection: list[Json]) -> bool:
+        """Return whether no team has more proposals than allowed."""
+        most = self.policy["parameters"]["most_per_team"]
+        return max(Counter(one["fields"]["team_id"] for one in selection).values()) <= int(most)
+
+    def is_whole(self, selection: list[Json]) -> bool:
+        """Return whether each proposal comes with the one that it depends on."""
+        return {one["fields"].get("depends_on") for one in selection} <= {None, *(one["id"] for one in selection)}
+
+    async def objection(self) -> Objection | None:
+        """Object to an unauthorized requester, a frozen line and too few eligible proposals."""
+        if self.ticket.known["reporter_id"] != self.line["owner_id"]:
+            return Objection("not_entitled", self.ticket.known["reporter_id"], "The owner did not ask for this.")
+        if self.line["state"] == "frozen":
+            return Objection("policy_violation", self.line["id"], "The line is frozen.")
+        if len(self.eligible()) < self.policy["parameters"]["least_proposals"]:
+            return Objection("requirement_not_met", self.policy["policy_id"], "Too few proposals are eligible.")
+        return None
+
+    async def answer(self, question: str) -> str:
+        """Name the cost center or the budget of the line."""
+        if "cost center" in question:
+            return f"The cost center of {self.line['id']} is {self.line['fields']['cost_center']}."
+        return f"The budget of {self.line['id']} is {self.line['fields']['budget_cents'] / 100:,.2f} EUR."
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return the line's ID."""
+        return (self.line["id"],)
+
+    def priority(self) -> str:
+        """Return the priority for the available amount."""
+        return self.level(self.available_cents())
+
+    def subject(self) -> str:
+        """Return the line's ID."""
+        return str(self.line["id"])
+
+    def amount_cents(self) -> int:
+        """Return the total cost of the selection."""
+        return total(self.selection)
+
+    def fields(self) -> Json:
+        """Return the fields of the approval request."""
+        amount = self.amount_cents()
+        return {"budget_line_id": self.line["id"], "amount_cents": amount, "projects": len(self.selection)}
+
+    async def execute(self) -> None:
+        """Record the selection first."""
+        await self.record()
+        await super().execute()
+
+    async def record(self) -> None:
+        """Set the state of every proposal of the round."""
+        for one in self.proposals:
+            await self.hub.update(one["id"], state="selected" if one in self.selection else "not_selected")
+
+    async def follow_up(self, request_id: str) -> None:
+        """Commit the total."""
+        committed = self.line["fields"]["committed_cents"] + self.amount_cents()
+        await self.hub.update(self.line["id"], fields={"committed_cents": committed})
+
+
+def total(selection: list[Json]) -> int:
+    """Return the cost of a selection in cents."""
+    return sum(one["fields"]["cost_cents"] for one in selection)
+
+
+WORKER = ProjectSelectionWorker
+"""The worker that ablations and adversaries are derived from."""
