@@ -25,8 +25,8 @@ class ArchivingStore(EpisodeStore):
         self._is_closing = False
 
     def open(self, reset_request: ResetRequest, task: Task, previous: Episode | None = None) -> Episode:
-        """Start an episode and archive the one that it replaces."""
-        with self._archiving(previous):
+        """Start an episode and archive the one that it replaces, if a step was taken in it."""
+        with self._archiving(previous, is_kept=previous is not None and previous.progress.step > 0):
             return super().open(reset_request, task, previous)
 
     def fork(
@@ -65,23 +65,23 @@ class ArchivingStore(EpisodeStore):
         await super().aclose(keep_files=keep_files)
 
     @contextmanager
-    def _archiving(self, episode: Episode | None) -> Iterator[None]:
+    def _archiving(self, episode: Episode | None, *, is_kept: bool = True) -> Iterator[None]:
         """Keep a link to the journal in case the episode is closed inside the context, and then archive the episode."""
         finished = self._metrics.finished
         if episode is None or episode.closed or finished is None or self._is_closing:
             yield
             return
-        was_done = episode.done
-        if not was_done:
+        is_settled = episode.done or not is_kept
+        if not is_settled:
             finished.link_journal(episode)
         try:
             yield
         finally:
             if _is_closed(episode):
-                if not was_done:
+                if not is_settled:
                     self._metrics.archive(episode)
                 self._metrics.forget(episode)
-            elif not was_done:
+            elif not is_settled:
                 finished.unlink_journal(episode)
 
 
