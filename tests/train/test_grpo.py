@@ -41,6 +41,8 @@ def test_the_oracle_shows_the_calls_that_count_in_the_words_of_the_model(shown: 
         assert calls[0] == {"name": "ticketdesk_get_ticket", "arguments": {"key": "#task1"}}
         assert one.messages[-2]["content"] == '{"done":true}'
         assert not re.search(r"[A-Z]+-\d", one.messages[1]["content"])
+        reads = [call for call in calls if "_get_" in call["name"]]
+        assert not re.search(r"[A-Z]+-\d", json.dumps(reads)), "the model cannot look up an id that it was not told"
         (form,) = (message["content"] for message in one.messages if message.get("name") == FORM)
         (request,) = (call["arguments"] for call in calls if call["name"] == "approvalflow_submit_approval")
         assert list(request["fields"]) == json.loads(form)["fields"]

@@ -32,6 +32,20 @@ def test_an_id_is_called_after_what_it_is_the_id_of() -> None:
     }
 
 
+def test_what_a_row_refers_to_is_told_so_that_it_can_be_looked_up() -> None:
+    names = ShortNames()
+    output = names.answer(step({"key": "escalation", "policy_ref": "POL-4", "readings": [{"source_id": "SRC-7"}]}))
+    assert json.loads(output) == {
+        "key": "escalation",
+        "policy_ref": "#policy_ref1",
+        "readings": [{"source_id": "#source_id1"}],
+    }
+    assert json.loads(names.answer(step({"id": "SRC-7", "assignee_id": "E-4"}))) == {
+        "id": "#source_id1",
+        "assignee_id": "#assignee_id1",
+    }
+
+
 def test_what_a_result_quotes_has_a_name_as_well() -> None:
     names = ShortNames()
     output = names.answer(step({"description": 'Services "search" and "ledger-sync" are affected.'}))

@@ -45,7 +45,7 @@ class Settings:
     """Number of updates per rollout."""
     rate: float = 8e-4
     temperature: float = 1.0
-    turns: int = 15
+    turns: int = 24
     new_tokens: int = 28
 
 

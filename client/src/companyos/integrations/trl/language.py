@@ -42,9 +42,8 @@ class ShortNames(Language):
     """Format for models too small to copy ids: #checklist1, #checklist2, #value1 replace long values.
 
     Values with a digit, and quoted values in results, are named after the field in which they first occur; ids after
-    their
-    entity. Results keep ids, states, numbers and required form fields, and omit empty values. Such a model learns the
-    workflow: which tool comes next, and with which names.
+    their entity. Results keep ids, what a row refers to, states, numbers and required form fields, and omit empty
+    values. Such a model learns the workflow: which tool comes next, and with which names.
     """
 
     def __init__(self) -> None:
@@ -114,8 +113,21 @@ _WORD = re.compile(r"\b\w(?:[\w:.+-]*\w)?\b")
 _WITH_DIGIT = re.compile(r"\b(?=[\w:.+-]*\d)\w(?:[\w:.+-]*\w)?\b")
 _QUOTED_OR_WITH_DIGIT = re.compile(rf'(?<=")[^"\s]+(?=")|{_WITH_DIGIT.pattern}')
 _KEPT_FIELDS = frozenset(
-    {"approval_ref", "as_of", "checklist", "code", "deputy", "description", "done_at", "error", "holders", "id"}
-    | {"is_stale", "items", "key", "out_of_office", "person", "readings", "status", "value"}
+    {
+        "approval_ref",
+        "as_of",
+        "assignee_id",
+        "checklist",
+        "code",
+        "deputy",
+        "description",
+        "done_at",
+        "error",
+        "holders",
+        "id",
+    }
+    | {"is_stale", "items", "key", "out_of_office", "person", "policy_ref", "readings", "source_id"}
+    | {"status", "value"}
 )
 
 

@@ -90,7 +90,6 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         system, other_system = stream.sample(kit.pool("data")["slots"]["service"], 2)
         rule, other_rule = stream.sample(self.texts()["rules"], 2)
         control, other_control = stream.shuffled(rule["controls"])
-
         class_level = 2 if case is Ground.CRITICAL else stream.integer(0, 2)
         severity_level = 3 if case is Ground.CRITICAL else stream.integer(0, 2 if class_level == 2 else 3)
         base, step, total = (10 * stream.integer(*tens) for tens in ((15, 24), (1, 2), (50, 55)))
@@ -105,7 +104,6 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         since = kit.days_from(last_day, 1 - total + (0 if case is Variant.LIMITED_RENEWAL else stream.integer(20, 120)))
         ends = {Variant.RENEWAL: first_day, Variant.LIMITED_RENEWAL: first_day, Ground.COVERED: last_day}
         until = {**ends, Ground.TOO_MANY: kit.days_from(build.today, -30)}.get(case)
-
         finding = _file_finding(build, system, rule, severity_level, fix_due_on, before=since if until else build.today)
         record = _file_exception(build, finding, requester, "requested", first_day, later if is_cut else last_day)
         if kit.Kind.SIMILAR_NAMES in build.kinds:
@@ -268,8 +266,7 @@ def _file_review(
 def _file_exception(
     build: kit.BuildContext, finding: kit.RecordRow, person: kit.Person, state: str, first_day: date, last_day: date
 ) -> kit.RecordRow:
-    system, rule = finding.fields["system"], finding.fields["rule"]
-    fields = {"requester_id": person.id, "finding_id": finding.id, "system": system, "rule": rule}
+    fields = {"requester_id": person.id, "finding_id": finding.id, **{n: finding.fields[n] for n in ("system", "rule")}}
     is_new = state == "requested"
     return build.file_record(
         "security_exception",
