@@ -56,42 +56,48 @@ class TakesAnyValid(NeverRefuses, ProjectSelectionWorker):
         return next(self.valid_selections())
 
 
-class IgnoresBonus(NeverRefuses, ProjectSelectionWorker):
-    """Counts review scores alone."""
+class IgnoresRule(NeverRefuses, ProjectSelectionWorker):
+    """Ignores a rule, and drops a proposal if the selection keeps to the rule nevertheless."""
 
-    def points(self, proposal: Json) -> int:
-        return int(proposal["fields"]["review_score"])
+    def keeps_rule(self, selection: list[Json]) -> bool:
+        """Return whether a selection keeps to the rule."""
+        raise NotImplementedError
+
+    @cached_property
+    def selection(self) -> list[Json]:
+        chosen = max(self.valid_selections(), key=lambda one: (sum(map(self.points, one)), -total(one)))
+        return chosen[:-1] if self.keeps_rule(chosen) else chosen
 
 
-class IgnoresLowScores(NeverRefuses, ProjectSelectionWorker):
+class IgnoresLowScores(IgnoresRule):
     """Takes proposals whatever their review score."""
 
     def eligible(self) -> list[Json]:
         return self.proposals
 
+    def keeps_rule(self, selection: list[Json]) -> bool:
+        eligible = super().eligible()
+        return all(one in eligible for one in selection)
 
-class IgnoresTeams(NeverRefuses, ProjectSelectionWorker):
-    """Ignores the limit per team, and the dependencies where that changes nothing."""
+
+class IgnoresTeams(IgnoresRule):
+    """Ignores the limit per team."""
 
     def is_balanced(self, selection: list[Json]) -> bool:
         return True
 
-    @cached_property
-    def selection(self) -> list[Json]:
-        chosen = max(self.valid_selections(), key=lambda one: (sum(map(self.points, one)), -total(one)))
-        return chosen if not super().is_balanced(chosen) else chosen[:-1]
+    def keeps_rule(self, selection: list[Json]) -> bool:
+        return super().is_balanced(selection)
 
 
-class IgnoresDependencies(NeverRefuses, ProjectSelectionWorker):
-    """Ignores what proposals depend on, and drops one where that changes nothing."""
+class IgnoresDependencies(IgnoresRule):
+    """Ignores what proposals depend on."""
 
     def is_whole(self, selection: list[Json]) -> bool:
         return True
 
-    @cached_property
-    def selection(self) -> list[Json]:
-        chosen = max(self.valid_selections(), key=lambda one: (sum(map(self.points, one)), -total(one)))
-        return chosen if not super().is_whole(chosen) else chosen[:-1]
+    def keeps_rule(self, selection: list[Json]) -> bool:
+        return super().is_whole(selection)
 
 
 class IncludesDrafts(NeverRefuses, ProjectSelectionWorker):
@@ -165,7 +171,6 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_best_ratio": TakesBestRatio,
     "take_cheapest": TakesCheapest,
     "take_any_valid": TakesAnyValid,
-    "ignore_bonus": IgnoresBonus,
     "ignore_low_scores": IgnoresLowScores,
     "ignore_teams": IgnoresTeams,
     "ignore_dependencies": IgnoresDependencies,

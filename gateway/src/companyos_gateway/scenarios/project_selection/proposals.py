@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import combinations
 
 from companyos_gateway.scenarios import kit
 
@@ -17,12 +16,12 @@ LOW_SCORED = 2
 """How many of them have a review score that is too low. They are cheap, so ignoring the score changes the selection."""
 
 CATEGORIES = ("automation", "compliance", "customer_service", "sustainability")
-COST_STEP_CENTS, COSTS, LOW_COSTS = 50_000, (10, 64), (8, 14)
-"""Costs are multiples of the step."""
+COST_STEP_CENTS, COST_PERCENT, LOW_COST_PERCENT = 50_000, (40, 90), (20, 40)
+"""Costs are multiples of the step; a project costs about as many steps as such a share of its review score."""
 
-SCORES, LOW_SCORES, LEAST_SCORES = (61, 95), (50, 54), (55, 60)
-BONUS_POINTS, CAPS, NO_CAP = (12, 24), (2, 2), (4, 5)
-AVAILABLE_PERCENT = (42, 58)
+SCORES, LOW_SCORES, LEAST_SCORES = (36, 98), (26, 30), (31, 35)
+BONUS_POINTS, CAPS, NO_CAP = (15, 30), (1, 2), (4, 5)
+AVAILABLE_PERCENT, AMOUNTS_TRIED = range(40, 63), 8
 """The available amount in percent of what all eligible proposals cost."""
 
 DEPENDENCIES = 2
@@ -91,14 +90,39 @@ class Rules:
 
 def best_selection(proposals: Sequence[Proposal], rules: Rules) -> frozenset[str] | None:
     """Return the ids of the best selection: the most points, then the lowest cost. None if several are the best."""
-
-    def rank(selected: Sequence[Proposal]) -> tuple[int, int]:
-        return sum(map(rules.points, selected)), -sum(one.cost_cents for one in selected)
-
-    ranked = sorted(((rank(one), one) for one in _valid_selections(proposals, rules)), key=lambda pair: pair[0])
-    if not ranked or (len(ranked) > 1 and ranked[-1][0] == ranked[-2][0]):
+    valid = _Selections(proposals, rules)
+    ranked = sorted(valid.masks, key=valid.rank)
+    if not ranked or (len(ranked) > 1 and valid.rank(ranked[-1]) == valid.rank(ranked[-2])):
         return None
-    return frozenset(one.id for one in ranked[-1][1])
+    return frozenset(one.id for place, one in enumerate(proposals) if ranked[-1] >> place & 1)
+
+
+class _Selections:
+    """The valid selections of proposals, as masks in which the bit of each selected proposal is set."""
+
+    def __init__(self, proposals: Sequence[Proposal], rules: Rules) -> None:
+        self._costs, self._points = [0], [0]
+        for one in proposals:
+            self._costs += [cost + one.cost_cents for cost in self._costs]
+            self._points += [points + rules.points(one) for points in self._points]
+        bits = {one.id: 1 << place for place, one in enumerate(proposals)}
+        low = sum(bits[one.id] for one in proposals if one.score < rules.least_score)
+        teams = [
+            sum(bits[one.id] for one in proposals if one.team_id == team) for team in {p.team_id for p in proposals}
+        ]
+        needs = [(bits[one.id], bits[one.depends_on]) for one in proposals if one.depends_on is not None]
+        self.masks = [
+            mask
+            for mask in range(1, 1 << len(proposals))
+            if self._costs[mask] <= rules.available_cents
+            and not mask & low
+            and all((mask & team).bit_count() <= rules.most_per_team for team in teams)
+            and all(mask & parent for child, parent in needs if mask & child)
+        ]
+
+    def rank(self, mask: int) -> tuple[int, int]:
+        """Return the points of a selection, and its cost with the sign changed."""
+        return self._points[mask], -self._costs[mask]
 
 
 def draw_proposals(
@@ -110,30 +134,35 @@ def draw_proposals(
         least_score = stream.integer(*LEAST_SCORES)
         cost = sum(one.cost_cents for one in proposals if one.score >= least_score)
         category, other_category = stream.sample(CATEGORIES, 2)
-        rules = Rules(
-            available_cents=cost * stream.integer(*AVAILABLE_PERCENT) // 100 // COST_STEP_CENTS * COST_STEP_CENTS,
-            least_score=least_score,
-            most_per_team=stream.integer(*(CAPS if variant.is_capped else NO_CAP)),
-            bonus_category=category,
-            bonus_points=stream.integer(*BONUS_POINTS),
-        )
-        others = replace(rules, bonus_category=other_category, least_score=stream.integer(*LOW_SCORES))
-        if _is_decisive(proposals, rules, others, variant):
-            return proposals, rules, others
+        figures = {
+            "least_score": least_score,
+            "most_per_team": stream.integer(*(CAPS if variant.is_capped else NO_CAP)),
+            "bonus_points": stream.integer(*BONUS_POINTS),
+        }
+        other_least = stream.integer(*LOW_SCORES)
+        for percent in stream.sample(AVAILABLE_PERCENT, AMOUNTS_TRIED):
+            available = cost * percent // 100 // COST_STEP_CENTS * COST_STEP_CENTS
+            rules = Rules(available_cents=available, bonus_category=category, **figures)
+            others = replace(rules, bonus_category=other_category, least_score=other_least)
+            if _is_decisive(proposals, rules, others, variant):
+                return proposals, rules, others
 
 
 def _draw(stream: kit.Stream, variant: Variant, team_ids: Sequence[str]) -> list[Proposal]:
-    teams = stream.sample(team_ids, 3)
-    drawn = [
-        Proposal(
-            id=str(number),
-            cost_cents=COST_STEP_CENTS * stream.integer(*(LOW_COSTS if number < LOW_SCORED else COSTS)),
-            score=stream.integer(*(LOW_SCORES if number < LOW_SCORED else SCORES)),
-            category=stream.choice(CATEGORIES),
-            team_id=stream.choice(teams),
+    teams = stream.sample(team_ids, 4)
+    drawn = []
+    for number in range(COUNT):
+        score = stream.integer(*(LOW_SCORES if number < LOW_SCORED else SCORES))
+        cost = score * stream.integer(*(LOW_COST_PERCENT if number < LOW_SCORED else COST_PERCENT)) // 100
+        drawn.append(
+            Proposal(
+                id=str(number),
+                cost_cents=COST_STEP_CENTS * cost,
+                score=score,
+                category=stream.choice(CATEGORIES),
+                team_id=stream.choice(teams),
+            )
         )
-        for number in range(COUNT)
-    ]
     for _ in range(DEPENDENCIES if variant.has_dependencies else 0):
         child, parent = stream.sample(range(LOW_SCORED, COUNT), 2)
         if drawn[parent].depends_on is None:
@@ -144,7 +173,7 @@ def _draw(stream: kit.Stream, variant: Variant, team_ids: Sequence[str]) -> list
 def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, variant: Variant) -> bool:
     """Return whether there is one best selection, and every shortcut and the other rules lead to another one."""
     best = best_selection(proposals, rules)
-    if best is None or len(best) < 3:
+    if best is None:
         return False
     keys: list[Callable[[Proposal], float]] = [
         rules.points,
@@ -154,7 +183,10 @@ def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, var
     ]
     if any(_is_first_fit(best, proposals, rules, key) for key in keys):
         return False
-    ignoring = [others, replace(rules, bonus_points=0), replace(rules, least_score=0)]
+    most = max(mask.bit_count() for mask in _Selections(proposals, rules).masks)
+    if len(best) == most and not variant.is_capped:
+        return False  # taking as many projects as possible would be enough
+    ignoring = [others]
     ignoring += [replace(rules, most_per_team=COUNT)] if variant.is_capped else []
     free = [replace(one, depends_on=None) for one in proposals] if variant.has_dependencies else None
     return all(best_selection(proposals, one) not in (None, best) for one in ignoring) and (
@@ -178,9 +210,3 @@ def _is_first_fit(
         for other in proposals
         if other.id not in best
     )
-
-
-def _valid_selections(proposals: Sequence[Proposal], rules: Rules) -> Iterator[tuple[Proposal, ...]]:
-    eligible = [one for one in proposals if one.score >= rules.least_score]
-    for size in range(1, len(eligible) + 1):
-        yield from (one for one in combinations(eligible, size) if rules.find_breach(one) is None)
