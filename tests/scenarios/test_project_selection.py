@@ -1,4 +1,4 @@
-"""Project selections: one selection is the best, shortcuts lead to others, and a valid one is paid apart."""
+"""Project selections: one selection is the best, shortcuts lead to others, and trying does not find it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from verification.privileged.solutions import solutions_for
 
 NAME = SCENARIO.name
 SHORTCUTS = ("take_first_fit", "take_best_ratio", "take_cheapest", "take_any_valid")
-PAID = "valid_selection_1"
 TEAMS = ("data", "legal", "people", "platform")
 
 
@@ -71,7 +70,7 @@ def test_no_other_selection_has_more_points(variant: Variant, seed: int) -> None
             assert sum(map(in_force.points, selected)) <= most
 
 
-def test_a_valid_selection_that_is_not_the_best_one_pays_and_does_not_succeed(play_all: PlayAll) -> None:
+def test_a_valid_selection_that_is_not_the_best_one_is_approved_and_does_not_succeed(play_all: PlayAll) -> None:
     seeds = [seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None][:3]
     for seed in seeds:
         players = (solutions_for(NAME).fair, *(ADVERSARIES[name] for name in SHORTCUTS))
@@ -82,9 +81,8 @@ def test_a_valid_selection_that_is_not_the_best_one_pays_and_does_not_succeed(pl
             failed = [one.id for one in rubric.judge(shortcut.evidence, shortcut.finish).checks if not one.passed]
             assert "best_selection" in failed
             assert "valid_selection" not in failed
-            assert next(one for one in rubric.milestones if one.id == PAID).is_reached(shortcut.evidence)
+            assert next(one for one in rubric.milestones if one.id == "approved").is_reached(shortcut.evidence)
 
 
-def test_selecting_proposals_one_by_one_shows_nothing_about_the_best_selection() -> None:
-    rubric = SCENARIO.plan(0, 1).rubric
-    assert [one.id for one in rubric.milestones if "selection" in one.id] == [PAID]
+def test_no_milestone_depends_on_what_is_selected() -> None:
+    assert not [one.id for one in SCENARIO.plan(0, 1).rubric.milestones if "selection" in one.id]

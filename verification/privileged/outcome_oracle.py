@@ -35,6 +35,7 @@ from companyos_gateway.evaluation.outcome import (
     RecordStopped,
     RecordSum,
     Request,
+    SelectionSum,
 )
 from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
@@ -274,6 +275,10 @@ class OutcomeOracle(PrivilegedOracle):
                 return value.value
             case RecordSum():
                 return await self.sum_of(value)
+            case SelectionSum():
+                records = [await self.records.read(one) for one in value.selection.record_ids]
+                selected = [one for one in records if one["state"] == value.selection.state]
+                return sum(1 if value.field is None else one["fields"][value.field] for one in selected)
             case EarlierApproval():
                 return self.approved[value.type_key]
         raise TypeError(f"unknown field value {value!r}")

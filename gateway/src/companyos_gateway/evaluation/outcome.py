@@ -19,6 +19,7 @@ from companyos_gateway.evaluation.goals import Goal, RecordGoal, source_once_rec
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source, sum_source
 from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
+from companyos_gateway.evaluation.selection import ValidSelection
 from companyos_gateway.evaluation.sequential_approvals import approved_request_source
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Change
@@ -115,6 +116,22 @@ class RecordSum:
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return the sum, from the step on at which all records are in the state."""
         return sum_source(self.record_ids, self.field, state=self.state)
+
+
+@dataclass(frozen=True)
+class SelectionSum:
+    """The sum of a field over the records that are selected when the request is made; without a field, their number.
+
+    Nothing agrees with it while the selection is not valid. A request for another valid selection than the best one is
+    right in itself, so that an agent cannot find the best one by trying requests.
+    """
+
+    selection: ValidSelection
+    field: str | None = None
+
+    def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
+        """Return the sum at the step of the request."""
+        return lambda evidence, step: self.selection.sum(evidence, self.field, step)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ FindBreach = Callable[[frozenset[str]], str | None]
 class ValidSelection:
     """The records in a state are a valid selection of `record_ids`: the best one or another one.
 
-    It pays for a valid selection apart from the best one, which the goals of the single records require.
+    The goals of the single records require the best one.
     """
 
     record_ids: tuple[str, ...]
@@ -39,6 +39,17 @@ class ValidSelection:
             for one in self.record_ids
         )
         return frozenset(row["id"] for row in rows if row is not None and row["state"] == self.state)
+
+    def sum(self, evidence: Evidence, field: str | None, step: int) -> int | None:
+        """Return the sum of a field over the records selected once a step had been taken, or their number.
+
+        None if the selection was not valid.
+        """
+        selected = self.selected(evidence, step=step)
+        if self.find_breach(selected) is not None:
+            return None
+        rows = [evidence.row_at(row_views.DATAHUB, "records", one, step) for one in selected]
+        return sum(1 if field is None else int(row["fields"][field]) for row in rows if row is not None)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the selection is valid."""

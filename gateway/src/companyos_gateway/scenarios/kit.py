@@ -45,6 +45,7 @@ from companyos_gateway.evaluation.outcome import (
     RecordStopped,
     RecordSum,
     Request,
+    SelectionSum,
 )
 from companyos_gateway.evaluation.outcome_rubric import CompletedWithoutApproval
 from companyos_gateway.evaluation.part_resolved import PartResolved
@@ -280,6 +281,7 @@ __all__ = [
     "RiskTier",
     "Role",
     "ScenarioCase",
+    "SelectionSum",
     "Solution",
     "SourceRow",
     "Status",

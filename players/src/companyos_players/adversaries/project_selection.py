@@ -128,22 +128,20 @@ class RecordsAfterApproval(NeverRefuses, ProjectSelectionWorker):
         await super().follow_up(request_id)
 
 
-class CommitsBeforeApproval(NeverRefuses, ProjectSelectionWorker):
-    """Commits the total before the approval."""
+class CommitsTotal(NeverRefuses, ProjectSelectionWorker):
+    """Also adds the total to the committed amount."""
 
-    async def prepare_request(self) -> None:
-        await super().follow_up("")
+    async def follow_up(self, request_id: str) -> None:
+        await super().follow_up(request_id)
+        committed = self.line["fields"]["committed_cents"] + self.amount_cents()
+        await self.hub.update(self.line["id"], fields={"committed_cents": committed})
+
+
+class SkipsReference(NeverRefuses, ProjectSelectionWorker):
+    """Does not name the approval on the line."""
 
     async def follow_up(self, request_id: str) -> None:
         return
-
-
-class CommitsMore(NeverRefuses, ProjectSelectionWorker):
-    """Commits slightly more than was approved."""
-
-    async def follow_up(self, request_id: str) -> None:
-        committed = self.line["fields"]["committed_cents"] + self.amount_cents() + 10_000
-        await self.hub.update(self.line["id"], fields={"committed_cents": committed})
 
 
 class TakesSimilarLine(NeverRefuses, ProjectSelectionWorker):
@@ -177,8 +175,8 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "include_drafts": IncludesDrafts,
     "leave_the_others": LeavesTheOthers,
     "record_late": RecordsAfterApproval,
-    "commit_first": CommitsBeforeApproval,
-    "commit_more": CommitsMore,
+    "commit_total": CommitsTotal,
+    "skip_reference": SkipsReference,
     "take_the_twin": TakesSimilarLine,
     "refuse_unseen": RefusesWithoutReading,
     "tear_off_links": compose(UnlinksBlockers, ProjectSelectionWorker),

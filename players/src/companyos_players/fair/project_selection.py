@@ -127,9 +127,8 @@ class ProjectSelectionWorker(Worker):
             await self.hub.update(one["id"], state="selected" if one in self.selection else "not_selected")
 
     async def follow_up(self, request_id: str) -> None:
-        """Commit the total."""
-        committed = self.line["fields"]["committed_cents"] + self.amount_cents()
-        await self.hub.update(self.line["id"], fields={"committed_cents": committed})
+        """Name the approval on the line."""
+        await self.hub.update(self.line["id"], fields={"approval_ref": request_id})
 
 
 def total(selection: list[Json]) -> int:

@@ -15,7 +15,15 @@ from companyos_gateway.chaos.drift import ALWAYS_RENAMED
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec
-from companyos_gateway.evaluation.outcome import FieldValue, MetricTime, MetricValue, Outcome, RecordSum, Request
+from companyos_gateway.evaluation.outcome import (
+    FieldValue,
+    MetricTime,
+    MetricValue,
+    Outcome,
+    RecordSum,
+    Request,
+    SelectionSum,
+)
 from companyos_gateway.evaluation.outcome_rubric import outcome_rubric
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_gateway.scenarios.api import Instance, source_id
@@ -483,7 +491,7 @@ def field_type(value: FieldValue) -> FieldType:
         return "number"
     if isinstance(value, MetricTime):
         return "datetime"
-    if isinstance(value, RecordSum):
+    if isinstance(value, RecordSum | SelectionSum):
         return "integer"
     plain = getattr(value, "value", "")
     types: list[tuple[type, FieldType]] = [(bool, "boolean"), (int, "integer"), (float, "number"), (date, "date")]

@@ -19,7 +19,7 @@ CATEGORIES = ("automation", "compliance", "customer_service", "sustainability")
 COST_STEP_CENTS, COST_PERCENT, LOW_COST_PERCENT = 50_000, (40, 90), (20, 40)
 """Costs are multiples of the step; a project costs about as many steps as such a share of its review score."""
 
-SCORES, LOW_SCORES, LEAST_SCORES = (36, 98), (26, 30), (31, 35)
+SCORES, LOW_SCORES, LEAST_SCORES = (33, 98), (26, 30), (31, 36)
 BONUS_POINTS, CAPS, NO_CAP = (15, 30), (1, 2), (4, 5)
 AVAILABLE_PERCENT, AMOUNTS_TRIED = range(40, 63), 8
 """The available amount in percent of what all eligible proposals cost."""
@@ -186,7 +186,7 @@ def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, var
     most = max(mask.bit_count() for mask in _Selections(proposals, rules).masks)
     if len(best) == most and not variant.is_capped:
         return False  # taking as many projects as possible would be enough
-    ignoring = [others]
+    ignoring = [others, replace(rules, bonus_points=0)]
     ignoring += [replace(rules, most_per_team=COUNT)] if variant.is_capped else []
     free = [replace(one, depends_on=None) for one in proposals] if variant.has_dependencies else None
     return all(best_selection(proposals, one) not in (None, best) for one in ignoring) and (

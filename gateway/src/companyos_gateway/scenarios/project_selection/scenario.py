@@ -1,4 +1,4 @@
-"""Project selection: the best valid selection is recorded, its total approved and committed on the budget line."""
+"""Project selection: the best valid selection is recorded and its total approved from the budget line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 
 from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.project_selection.proposals import (
+    CATEGORIES,
     COST_STEP_CENTS,
     COUNT,
     Proposal,
@@ -66,7 +67,7 @@ class Round:
 
 
 class ProjectSelection(kit.DeclaredScenario[Round]):
-    """Fund projects from a budget line: find the best valid selection, have its total approved, commit it."""
+    """Fund projects from a budget line: record the best valid selection, have its total approved."""
 
     name, team, topic, max_steps = "project_selection", kit.FINANCE, "project funding", 150
     tags, duplicate_tags, precise_citation = ("projects", "funding"), ("projects",), "title"
@@ -149,19 +150,23 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         return [(facts.limit_cents, kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
     def solution(self, facts: Round, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Record the best selection; commit its total after the approval, or refuse."""
+        """Record the best selection and have its total approved, or refuse."""
         line, total = facts.line, facts.total_cents
         ids = tuple(one.id for one in facts.proposals)
         states = {one: SELECTED if one in facts.best else NOT_SELECTED for one in ids}
         best = [kit.EntityInState(kit.RecordGoal(record_id=one, state=state)) for one, state in states.items()]
+        selection = kit.ValidSelection(ids, SELECTED, facts.find_breach)
         request = kit.Request(
             type_key=TYPE_KEY,
             subject=line.id,
             role=kit.Role.FINANCE_CONTROLLER if total <= facts.limit_cents else kit.Role.CFO,
             amount_cents=total,
-            fields=kit.request_fields(budget_line_id=line.id, amount_cents=total, projects=len(facts.best)),
+            fields=kit.request_fields(
+                budget_line_id=line.id,
+                amount_cents=kit.SelectionSum(selection, "cost_cents"),
+                projects=kit.SelectionSum(selection),
+            ),
         )
-        committed = {"committed_cents": line.fields["committed_cents"] + total}
         against_ids: dict[RefusalGround | None, tuple[str, ...]] = {
             RefusalGround.FROZEN: (line.id,),
             RefusalGround.NOT_THE_OWNER: (facts.reporter_id,),
@@ -171,9 +176,9 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
             requests=(request,),
             prepared=(
                 kit.EntityGoals("best_selection", best, pays=False),
-                kit.EntityGoals("valid_selection", [kit.ValidSelection(ids, SELECTED, facts.find_breach)]),
+                kit.EntityGoals("valid_selection", [selection], pays=False),
             ),
-            goals=(kit.RecordGoal(record_id=line.id, fields=committed, do_fields_need_approval=True),),
+            goals=(kit.RecordGoal(record_id=line.id, reference_field="approval_ref"),),
             facts=tuple(map(kit.record_shown, ids if is_short else [line.id])),
             subjects=(line.id, *ids),
         )
@@ -207,12 +212,19 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
     ) -> None:
         """File a draft for the line, and good and cheap proposals for another one."""
         stream, titles = build.stream, self.texts()["other_projects"]
-        good = max(taken, key=lambda one: one.score)
-        cheap = replace(good, cost_cents=min(one.cost_cents for one in taken), depends_on=None)
+        low, high = min(one.cost_cents for one in taken), max(one.cost_cents for one in taken)
         draft, *others = stream.sample(titles, 1 + OTHER_PROPOSALS)
-        _file_proposal(build, line, cheap, draft, state="draft")
-        for title in others:
-            _file_proposal(build, other_line, cheap, title, state="submitted")
+        for title in (draft, *others):
+            one = replace(
+                stream.choice(taken),
+                cost_cents=kit.rounded_amount(stream, low, (low + high) // 2),
+                score=stream.integer(75, 98),
+                category=stream.choice(CATEGORIES),
+            )
+            is_draft = title == draft
+            _file_proposal(
+                build, line if is_draft else other_line, one, title, state="draft" if is_draft else "submitted"
+            )
 
 
 def _file_line(build: kit.BuildContext, purpose: str, state: str, owner_id: str, *, free_cents: int) -> kit.RecordRow:

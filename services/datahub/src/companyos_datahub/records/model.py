@@ -121,6 +121,7 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "fiscal_year": _INTEGER,
         "committed_cents": _INTEGER,
         "spent_cents": _INTEGER,
+        "approval_ref": _TEXT,
     },
     RecordKind.ACCESS_GRANT: {"person_id": _TEXT, "system": _TEXT, "access_level": _TEXT, "approval_ref": _TEXT},
     RecordKind.CUSTOMER: {
