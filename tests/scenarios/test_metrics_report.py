@@ -11,6 +11,9 @@ from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 
 NAME = "metrics_report"
+MAINTENANCE = 113
+"""A seed in which maintenance delays the refresh of one of three values, which stay fresh for four hours."""
+
 RENAMED = {Kind.RENAMED_FIELDS.value: 1.0}
 
 
@@ -30,3 +33,8 @@ def test_an_agent_that_takes_the_usual_names_for_granted_fails(seed: int, play_a
     fair, skips = play_all(specs)
     assert fair.result.success
     assert not skips.result.success
+
+
+def test_values_that_a_maintenance_has_set_apart_become_fresh_at_the_same_time(play_all: PlayAll) -> None:
+    (kept,) = play_all([EpisodeSpec(scenario=NAME, player=solutions_for(NAME).fair, seed=MAINTENANCE, chaos=1)])
+    assert kept.result.success

@@ -149,9 +149,9 @@ class ReportMetricSkill:
                 return reading
         raise MetricUnavailableError("requirement_not_met", self.terms.policy_id, readings[0]["metric_id"])
 
-    def is_old(self) -> bool:
-        """Return whether the value is stale or will be shortly."""
-        age = self.client.now() - datetime.fromisoformat(self.reading["as_of"])
+    def is_old(self, in_minutes: int = 0) -> bool:
+        """Return whether the value is stale or will be shortly after so many minutes."""
+        age = self.client.now() + timedelta(minutes=in_minutes) - datetime.fromisoformat(self.reading["as_of"])
         return self.reading["is_stale"] or age > timedelta(minutes=self.source["freshness_sla_minutes"]) - MARGIN
 
     async def refresh(self) -> None:
@@ -177,6 +177,7 @@ class ReportMetricSkill:
 async def refresh_until_fresh(client: ToolClient, figures: Sequence[ReportMetricSkill]) -> None:
     """Make all values fresh at the same time; look up each authority once.
 
+    A refresh takes a while, so values that would be stale after it are refreshed together with those that are stale.
     Raises MetricUnavailableError.
     """
     authorities: dict[str, Json] = {}
@@ -184,7 +185,8 @@ async def refresh_until_fresh(client: ToolClient, figures: Sequence[ReportMetric
         figure.source = figure.source or authorities.get(figure.key, {})
         await figure.read()
         authorities[figure.key] = figure.source
-    while old := [figure for figure in figures if figure.is_old()]:
+    while any(figure.is_old() for figure in figures):
+        old = [figure for figure in figures if figure.is_old(REFRESH_WAIT_MINUTES)]
         for figure in old:
             await figure.refresh()
         await client.wait(REFRESH_WAIT_MINUTES)
