@@ -10,10 +10,10 @@ from enum import StrEnum
 from companyos_gateway.scenarios import kit
 
 COUNT = 8
-"""How many proposals compete."""
+"""The number of proposals that compete."""
 
 LOW_SCORED = 2
-"""How many of them have a review score that is too low. They are cheap, so ignoring the score changes the selection."""
+"""The number of proposals that are drawn with a low review score and a low cost."""
 
 CATEGORIES = ("automation", "compliance", "customer_service", "sustainability")
 COST_STEP_CENTS, COST_PERCENT, LOW_COST_PERCENT = 50_000, (40, 90), (20, 40)
@@ -37,12 +37,12 @@ class Variant(StrEnum):
 
     @property
     def is_capped(self) -> bool:
-        """Whether the limit per team decides."""
+        """The limit per team decides."""
         return self in (Variant.TEAMS, Variant.TEAMS_AND_DEPENDENCIES)
 
     @property
     def has_dependencies(self) -> bool:
-        """Whether dependencies decide."""
+        """Dependencies decide."""
         return self in (Variant.DEPENDENCIES, Variant.TEAMS_AND_DEPENDENCIES)
 
 

@@ -58,7 +58,7 @@ class Round:
 
     @property
     def eligible(self) -> int:
-        """How many proposals have a sufficient review score."""
+        """The number of proposals with a sufficient review score."""
         return sum(one.score >= self.rules.least_score for one in self.proposals)
 
     def find_breach(self, selected: frozenset[str]) -> str | None:
