@@ -57,12 +57,12 @@ async def test_neither_tokens_nor_arguments_are_written(log: Log, gateway: Notes
     begun = await gateway.reset()
     await gateway.step(begun["episode_id"], "notes_write_note", text="for your eyes only")
     await gateway.step(begun["episode_id"], "notes_find_word", word="eyes")
-    await gateway.step(begun["episode_id"], "notes_get_note", note_id=31337)
+    await gateway.step(begun["episode_id"], "notes_get_note", note_id=867_530_931_337)
     await gateway.step(begun["episode_id"], "notes_break_things")
     await gateway.http.post("/reset", json={"resume": begun["token"]})
     message = log.stream.getvalue()
     assert message
-    for hidden in (begun["token"], "for your eyes only", "31337"):
+    for hidden in (begun["token"], "for your eyes only", "867530931337"):
         assert hidden not in message
 
 

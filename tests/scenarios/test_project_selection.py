@@ -71,7 +71,7 @@ def test_no_other_selection_has_more_points(variant: Variant, seed: int) -> None
 
 
 def test_a_valid_selection_that_is_not_the_best_one_is_approved_and_does_not_succeed(play_all: PlayAll) -> None:
-    seeds = [seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None][:3]
+    seeds = [seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None][:1]
     for seed in seeds:
         players = (solutions_for(NAME).fair, *(ADVERSARIES[name] for name in SHORTCUTS))
         best, *shortcuts = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed) for player in players])
