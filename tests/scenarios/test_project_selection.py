@@ -71,17 +71,16 @@ def test_no_other_selection_has_more_points(variant: Variant, seed: int) -> None
 
 
 def test_a_valid_selection_that_is_not_the_best_one_is_approved_and_does_not_succeed(play_all: PlayAll) -> None:
-    seeds = [seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None][:1]
-    for seed in seeds:
-        players = (solutions_for(NAME).fair, *(ADVERSARIES[name] for name in SHORTCUTS))
-        best, *shortcuts = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed) for player in players])
-        assert best.result.success, best.result.player_error
-        for shortcut in shortcuts:
-            rubric = shortcut.instance.rubric
-            failed = [one.id for one in rubric.judge(shortcut.evidence, shortcut.finish).checks if not one.passed]
-            assert "best_selection" in failed
-            assert "valid_selection" not in failed
-            assert next(one for one in rubric.milestones if one.id == "approved").is_reached(shortcut.evidence)
+    seed = next(seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None)
+    players = (solutions_for(NAME).fair, *(ADVERSARIES[name] for name in SHORTCUTS))
+    best, *shortcuts = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed) for player in players])
+    assert best.result.success, best.result.player_error
+    for shortcut in shortcuts:
+        rubric = shortcut.instance.rubric
+        failed = [one.id for one in rubric.judge(shortcut.evidence, shortcut.finish).checks if not one.passed]
+        assert "best_selection" in failed
+        assert "valid_selection" not in failed
+        assert next(one for one in rubric.milestones if one.id == "approved").is_reached(shortcut.evidence)
 
 
 def test_no_milestone_depends_on_what_is_selected() -> None:

@@ -113,21 +113,9 @@ _WORD = re.compile(r"\b\w(?:[\w:.+-]*\w)?\b")
 _WITH_DIGIT = re.compile(r"\b(?=[\w:.+-]*\d)\w(?:[\w:.+-]*\w)?\b")
 _QUOTED_OR_WITH_DIGIT = re.compile(rf'(?<=")[^"\s]+(?=")|{_WITH_DIGIT.pattern}')
 _KEPT_FIELDS = frozenset(
-    {
-        "approval_ref",
-        "as_of",
-        "assignee_id",
-        "checklist",
-        "code",
-        "deputy",
-        "description",
-        "done_at",
-        "error",
-        "holders",
-        "id",
-    }
-    | {"is_stale", "items", "key", "out_of_office", "person", "policy_ref", "readings", "source_id"}
-    | {"status", "value"}
+    {"approval_ref", "as_of", "assignee_id", "checklist", "code", "deputy", "description", "done_at"}
+    | {"error", "holders", "id", "is_stale", "items", "key", "out_of_office", "person", "policy_ref"}
+    | {"readings", "source_id", "status", "value"}
 )
 
 
