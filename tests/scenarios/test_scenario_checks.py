@@ -98,7 +98,7 @@ def test_a_checklist_item_that_names_no_row_is_refused_with_the_accepted_names(n
 def test_the_same_checklist_item_that_names_other_rows_in_another_list_is_refused() -> None:
     place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must be \['policy'\] as for the same text before;"
     with pytest.raises(ScenarioError, match=place):
-        check_scenarios({NAME: Misnamed("Policy in force read", "license")})
+        check_scenarios({NAME: Misnamed("Current policy read", "license")})
 
 
 @pytest.mark.parametrize(
