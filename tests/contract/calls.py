@@ -25,10 +25,12 @@ def ids_of(rows: Rows) -> list[str]:
     return sorted({key for table in rows.values() for key in table})
 
 
-async def wander(harness: ServiceHarness, tools: list[Tool], calls: int, name: str) -> list[int]:
+async def wander(
+    harness: ServiceHarness, tools: list[Tool], calls: int, name: str, ids: list[str] | None = None
+) -> list[int]:
     """Make schema-valid random calls that name real rows half of the time, with time going on between them."""
     stream = Stream("contract", name)
-    ids = ids_of((await harness.evidence()).initial)
+    ids = ids_of((await harness.evidence()).initial) if ids is None else ids
     statuses = []
     for n in range(calls):
         tool = stream.choice(tools)

@@ -28,7 +28,7 @@ from companyos_shared.framework.schemas import (
 )
 from companyos_shared.framework.service import EventHandler, EventHandlers, Service
 from companyos_shared.framework.settings import ServiceSettings
-from companyos_shared.framework.text_search import QueryBlankError, Searchable, search
+from companyos_shared.framework.text_search import QueryBlankError, Searchable, may_match, search
 
 __all__ = [
     "ALL_ROWS",
@@ -63,6 +63,7 @@ __all__ = [
     "check_version",
     "create_app",
     "error_responses",
+    "may_match",
     "page_params",
     "paginate",
     "paginate_sequence",

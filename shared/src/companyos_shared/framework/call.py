@@ -17,7 +17,9 @@ from companyos_shared.wire.context import Actor
 
 SCOPE_KEY = "companyos.call"
 
-_SET_SEQUENCE = "INSERT OR REPLACE INTO _sequences (name, last) VALUES (?, ?)"
+_SET_SEQUENCE = (
+    "INSERT INTO _sequences (name, last) VALUES (?, ?) ON CONFLICT DO UPDATE SET last = MAX(last, excluded.last)"
+)
 _SELECT_SEQUENCE = "SELECT last FROM _sequences WHERE name = ?"
 
 
@@ -58,7 +60,7 @@ class Call:
         scheduled_events.wake(self.db, kind=kind, key=key, due_at=due_at)
 
     def start_numbering(self, sequence: str, last: int) -> None:
-        """Set the last used number of a sequence."""
+        """Set the last used number of a sequence, unless a higher one has been used."""
         sqlite_connection(self.db).execute(_SET_SEQUENCE, (sequence, last))
 
     def next_number(self, sequence: str) -> int:

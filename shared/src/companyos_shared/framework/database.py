@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 
 from companyos_shared.failpoints import failpoint
 from companyos_shared.framework import tables
-from companyos_shared.framework.change_capture import row_column_sql, trigger_sql
+from companyos_shared.framework.change_capture import archive_sql, row_column_sql, trigger_sql
 from companyos_shared.framework.durable_files import (
     TEMPORARY,
     belongs_to_running_process,
@@ -44,7 +44,6 @@ class Database:
         self.schema = schema_version(metadata)
         self._uri = ""
         self._blank: bytes | None = None
-        self._triggers = trigger_sql(metadata)
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
@@ -92,19 +91,30 @@ class Database:
             return 0
         return int(row[0]) if row else 0
 
-    def build(self, folder: Path, name: str, load_seed: Callable[[Connection], None]) -> Path:
+    def build(
+        self,
+        folder: Path,
+        name: str,
+        load_seed: Callable[[Connection], None],
+        *,
+        archive: Path | None = None,
+        is_archive: bool = False,
+    ) -> Path:
         """Create `<name>-<sha256>.db` with all tables, triggers and planted rows, and return its path.
 
-        The file is created atomically.
+        The file begins as a copy of the archive, if there is one. It is created atomically.
         """
         with _temporary_file(folder / name) as temporary:
             if self._blank is None:
                 self._blank = self._make_blank(temporary)
-            temporary.write_bytes(self._blank)
+            temporary.write_bytes(self._blank if archive is None else archive.read_bytes())
             with self.connect(temporary) as db:
                 begin(db)
                 load_seed(db)
-                _execute_all(db, self._triggers)
+                if is_archive:
+                    _execute_all(db, archive_sql(self.metadata))
+                else:
+                    _execute_all(db, trigger_sql(self.metadata, has_archive=archive is not None))
                 _checkpoint(db)
             path = folder / f"{name}-{checksum(temporary)}.db"
             os.replace(temporary, path)
@@ -245,4 +255,5 @@ def schema_version(metadata: MetaData) -> str:
         for known in (metadata, tables.metadata)
         for table in known.sorted_tables
     }
-    return digest([shape, row_column_sql(metadata), trigger_sql(metadata)])
+    statements = (row_column_sql, trigger_sql, archive_sql)
+    return digest([shape, *(sql(metadata) for sql in statements)])

@@ -28,24 +28,31 @@ class EpisodeConstantsCache:
 
     def __init__(self) -> None:
         self._cache: OrderedDict[str, EpisodeConstants] = OrderedDict()
+        self._archived: dict[str, Company] = {}
+        """The companies of archives by their source."""
 
     def read(self, db: Connection) -> EpisodeConstants:
         """Return the constants stored in a database; raises LookupError if they are missing."""
         document = _read_required(db, "source")
         constants = self._cache.get(document)
         if constants is None:
-            constants = self._cache[document] = _read(db)
+            constants = self._cache[document] = self._read(db)
             if len(self._cache) > _MAX_CACHED:
                 self._cache.popitem(last=False)
         return constants
 
-
-def _read(db: Connection) -> EpisodeConstants:
-    return EpisodeConstants(
-        Company.model_validate_json(_read_required(db, "company")),
-        _read_required(db, "draw_seed"),
-        datetime.fromisoformat(_read_required(db, "started_at")),
-    )
+    def _read(self, db: Connection) -> EpisodeConstants:
+        company = Company.model_validate_json(_read_required(db, "company"))
+        archive = read_meta(db, "archive")
+        if archive is not None:
+            if archive not in self._archived:
+                self._archived[archive] = Company.model_validate_json(_read_required(db, "archived_company"))
+            company = company.joined(self._archived[archive])
+        return EpisodeConstants(
+            company,
+            _read_required(db, "draw_seed"),
+            datetime.fromisoformat(_read_required(db, "started_at")),
+        )
 
 
 def _read_required(db: Connection, key: str) -> str:

@@ -149,6 +149,10 @@ class UnknownSourceError(ServiceError):
     status, code, title = 404, "unknown-source", "Source not found"
 
 
+class UnknownArchiveError(ServiceError):
+    status, code, title = 404, "unknown-archive", "Archive not found"
+
+
 class SourceMismatchError(ServiceError):
     status, code, title = 422, "source-mismatch", "Document digest mismatch"
 

@@ -27,6 +27,7 @@ from companyos_shared.framework.errors import (
 from companyos_shared.framework.storage import sqlite_connection
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.context import SOURCE_PATTERN
 
 T = TypeVar("T")
 
@@ -58,6 +59,14 @@ class SeedDocument(BaseModel):
     company: Company
     draw_seed: str = Field(min_length=1, description="Names the random streams of this service in this episode.")
     started_at: datetime = Field(description="Simulated time at which the episode starts.")
+    archive: str | None = Field(
+        None,
+        pattern=SOURCE_PATTERN,
+        description="Source of an archive, whose people and rows the episode has besides its own.",
+    )
+    is_archive: bool = Field(
+        False, description="Whether this is an archive. Evidence and digests include its rows once they change."
+    )
 
 
 class Page(ResponseModel, Generic[T]):

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from companyos_shared.framework import scheduled_events
 from companyos_shared.framework.call import Call
@@ -32,6 +33,7 @@ from companyos_shared.framework.errors import (
     InvalidSeedError,
     OutdatedSourceError,
     SourceMismatchError,
+    UnknownArchiveError,
     UnknownSourceError,
     invalid_reason,
 )
@@ -66,7 +68,7 @@ class Sources:
     def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
         """Build the source if it is missing or damaged, and return its rows.
 
-        Raises as `ready` does, or InvalidSeedError.
+        Raises as `ready` does, InvalidSeedError (422), or UnknownArchiveError (404).
         """
         try:
             return self._load_reply(source)
@@ -211,11 +213,35 @@ class Sources:
             place = ".".join(str(part) for part in first["loc"])
             raise InvalidSeedError(f"{place or 'document'} {invalid_reason(first)}") from error
         self.ensure_headroom()
-        template = self._database.build(self._templates, source, lambda db: self._load_seed(db, source, seed))
+        archive = self._find_archive(seed.archive)
+        try:
+            template = self._database.build(
+                self._templates,
+                source,
+                lambda db: self._load_seed(db, source, seed),
+                archive=archive,
+                is_archive=seed.is_archive,
+            )
+        except IntegrityError as error:
+            raise InvalidSeedError("document has an id that the archive has as well") from error
         self._template_paths[source], self._verified[source] = template, _state(template.stat())
         self._evict(keep=source)
 
+    def _find_archive(self, source: str | None) -> Path | None:
+        """Return the file of an archive, which counts as used from now on; raises UnknownArchiveError (404)."""
+        if source is None:
+            return None
+        try:
+            path = self.verified_path(source)
+        except UnknownSourceError as error:
+            raise UnknownArchiveError from error
+        os.utime(path)
+        self._verified[source] = _state(path.stat())
+        return path
+
     def _load_seed(self, db: Connection, source: str, seed: SeedDocument) -> None:
+        if seed.is_archive:
+            write_meta(db, {"archive": source, "archived_company": seed.company.model_dump_json()})
         write_meta(
             db,
             {

@@ -1,11 +1,14 @@
-"""Text search over rows in memory: words and their prefixes, ranked."""
+"""Text search: the database selects rows that may match, which are then ranked by words and their prefixes."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from functools import reduce
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import ColumnElement, String, and_, func, or_, true, type_coerce
 
 from companyos_shared.framework.errors import ServiceError, shortened
 
@@ -14,6 +17,7 @@ T = TypeVar("T")
 SHORTEST_WORD_CHARS = 2
 
 _WORD = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*|[^\W_]+")
+_BEYOND_ASCII = "*[^\t-~]*"
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 
 
@@ -27,6 +31,20 @@ class Searchable(NamedTuple):
     id: str
     title: str
     text: str
+
+
+def may_match(query: str | None, *columns: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Return a condition on the searched columns that holds for every row that `search` finds, and for few others.
+
+    It holds for all rows with characters other than ASCII, whose accents only `search` ignores.
+    Raises QueryBlankError (422).
+    """
+    if query is None:
+        return true()
+    parts: list[ColumnElement[str]] = [func.coalesce(type_coerce(column, String), "") for column in columns]
+    text = reduce(lambda left, right: left + " " + right, parts)
+    words = [and_(*(text.contains(part, autoescape=True) for part in word.split())) for word in _query_words(query)]
+    return or_(*words, text.op("GLOB")(_BEYOND_ASCII), text.contains("\\u"))
 
 
 def search(rows: Iterable[T], query: str | None, searchable: Callable[[T], Searchable]) -> list[T]:

@@ -130,6 +130,11 @@ class Company(_Document):
     def _holidays(self) -> frozenset[date]:
         return frozenset(holiday.day for holiday in self.holidays)
 
+    def joined(self, archived: Company) -> Company:
+        """Return the company with the teams, people and absences of an archive besides its own."""
+        names = ("teams", "people", "absences")
+        return self.model_copy(update={name: getattr(self, name) + getattr(archived, name) for name in names})
+
     def person(self, person_id: str) -> Person | None:
         """Return the person with that id, including former employees."""
         return self._people_by_id.get(person_id)

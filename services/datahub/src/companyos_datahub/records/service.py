@@ -19,7 +19,16 @@ from companyos_datahub.records.rules import (
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
 from companyos_shared.choices import fold_choice
-from companyos_shared.framework import Call, Page, PageParams, Searchable, check_version, paginate_sequence, search
+from companyos_shared.framework import (
+    Call,
+    Page,
+    PageParams,
+    Searchable,
+    check_version,
+    may_match,
+    paginate_sequence,
+    search,
+)
 
 _RECORD_COLUMNS = ("amount_cents", "currency", "starts_on", "ends_on")
 """Listed columns that vendors do not have."""
@@ -29,7 +38,8 @@ def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[
     """Return records and vendors, best match first, then by id."""
     check_state_filter(filters.kind, filters.columns().get("state"))
     rows = union_all(_records(), _vendors()).subquery()
-    statement = select(rows).order_by(rows.c.id)
+    searched = (rows.c.id, rows.c.title, rows.c.vendor_id, rows.c.fields, rows.c.text)
+    statement = select(rows).where(may_match(filters.query, *searched)).order_by(rows.c.id)
     for name, value in filters.columns().items():
         statement = statement.where(rows.c[name] == value)
     found = paginate_sequence(search(call.db.execute(statement).all(), filters.query, _searchable), page)
@@ -102,5 +112,5 @@ def _vendors() -> Select[Any]:
 
 
 def _searchable(row: Row[Any]) -> Searchable:
-    values = " ".join(str(value) for value in row.fields.values())
+    values = " ".join(str(value) for value in row.fields.values() if value is not None)
     return Searchable(row.id, row.title, f"{row.vendor_id or ''} {values} {row.text}")

@@ -6,7 +6,16 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from companyos_shared.framework import Call, Page, PageParams, Searchable, paginate, paginate_sequence, search
+from companyos_shared.framework import (
+    Call,
+    Page,
+    PageParams,
+    Searchable,
+    may_match,
+    paginate,
+    paginate_sequence,
+    search,
+)
 from companyos_ticketdesk.board.model import Wanted, select_tickets
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.checklist.model import list_items
@@ -26,7 +35,8 @@ def list_tickets(call: Call, filters: Wanted, page: PageParams) -> Page[TicketRo
 
 def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
     """Return the tickets that contain any of the words, best match first, then by key."""
-    rows = call.db.execute(select(tickets).order_by(tickets.c.key)).all()
+    searched = (tickets.c.key, tickets.c.title, tickets.c.tags, tickets.c.description)
+    rows = call.db.execute(select(tickets).where(may_match(query, *searched)).order_by(tickets.c.key)).all()
     return Page[TicketRow].model_validate(paginate_sequence(search(rows, query, _searchable), page))
 
 
