@@ -90,12 +90,12 @@ def test_the_database_selects_every_row_that_a_search_finds(rows: list[tuple[str
         for one in searchable:
             db.execute(_TABLE.insert().values(id=one.id, title=one.title, text={"text": one.text}))
         try:
-            wanted = search(searchable, query, lambda row: row)
+            matches = search(searchable, query, lambda row: row)
         except QueryBlankError:
             return
         selected = set(db.scalars(select(_TABLE.c.id).where(may_match(query, *_TABLE.c))))
     engine.dispose()
-    assert selected >= {one.id for one in wanted}
+    assert selected >= {one.id for one in matches}
 
 
 def test_the_database_leaves_out_rows_without_the_words() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from companyos.contract import Split
+from companyos.contract import Split, WorldSize
 from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
@@ -14,6 +14,7 @@ from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_MIN_LEVEL
 from companyos_gateway.scenarios.shift_features import DESCRIPTIONS, QUEUE_TAG
 from companyos_gateway.scenarios.shifts import MAX_STEPS, SIZES, STEP_SHARE, eligible_scenarios
 from companyos_gateway.tasks import COPIES, TaskSet
+from companyos_gateway.world.base_company import OFFICES, find_base_company
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
 from verification.reference.texts import PROSE, read_texts
 
@@ -47,6 +48,8 @@ def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
         *_splits(known),
         "## Shifts",
         *_shifts(known),
+        "## Company sizes",
+        *_company_sizes(),
         "## Chaos",
         *_chaos(),
     )
@@ -87,6 +90,29 @@ def _shifts(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
     yield paragraph(PROSE["scenarios"]["shifts_features"])
     yield table(("feature", "meaning"), ((f"`{one}`", text) for one, text in DESCRIPTIONS.items()))
     yield paragraph(PROSE["scenarios"]["shifts_judged"].format(share=round(100 * STEP_SHARE), steps=MAX_STEPS))
+
+
+def _company_sizes() -> Iterator[str]:
+    offices = find_base_company(WorldSize.MEDIUM)
+    company = offices.documents["ticketdesk"]["company"]
+    counts = (
+        len(company["people"]),
+        len(offices.documents["ticketdesk"]["tickets"]),
+        len(offices.documents["datahub"]["records"]),
+        len(offices.documents["approvalflow"]["requests"]),
+    )
+    yield paragraph(PROSE["scenarios"]["company_sizes"].format(team=company["teams"][0]["id"]))
+    rows = [
+        (f"`{size}`", str(count), *(_rounded(one * count / OFFICES[WorldSize.MEDIUM]) for one in counts))
+        for size, count in OFFICES.items()
+    ]
+    yield table(("ending", "other offices:", "employees:", "tickets:", "records:", "requests:"), rows)
+    yield paragraph(PROSE["scenarios"]["company_sizes_shared"])
+
+
+def _rounded(number: float) -> str:
+    """Return a number with two digits that count."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _chaos() -> Iterator[str]:

@@ -150,6 +150,23 @@ class ReasonCode(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class WorldSize(StrEnum):
+    """Size of the company: about 50 people and 60 tickets, 490 and 2,000, or 4,300 and 19,000."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
+def split_world_size(scenario: str) -> tuple[str, WorldSize]:
+    """Return a scenario's name without the size at its end, and the size: `shift-week-large` is a week in a large one.
+
+    A name without a size stands for the small company.
+    """
+    name, _, size = scenario.rpartition("-")
+    return (name, WorldSize(size)) if name and size in set(WorldSize) else (scenario, WorldSize.SMALL)
+
+
 class InjectedState(BaseModel):
     """Starting state instead of the first simulated morning: a snapshot, which is forked."""
 
@@ -163,7 +180,11 @@ class ResetOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    scenario: str = Field(DEFAULT_SCENARIO, max_length=256, description="A scenario, or a shift such as `shift-week`.")
+    scenario: str = Field(
+        DEFAULT_SCENARIO,
+        max_length=256,
+        description="A scenario, or a shift such as `shift-week`; `-medium` or `-large` set the size.",
+    )
     seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn at random if missing; the state reports it.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")
     chaos_overrides: dict[str, float] = Field(

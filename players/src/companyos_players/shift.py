@@ -11,6 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from companyos.contract import split_world_size
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_players.player import Player
 from companyos_players.tickets import TicketSkill
@@ -57,9 +58,10 @@ SHIFT_PREFIX = "shift-"
 
 
 def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:
-    """Return the player of a scenario, or of a shift with the players of its cases."""
-    if not scenario.startswith(SHIFT_PREFIX):
-        return find_player(scenario)
+    """Return the player of a scenario, or of a shift with the players of its cases, in a company of any size."""
+    name, _ = split_world_size(scenario)
+    if not name.startswith(SHIFT_PREFIX):
+        return find_player(name)
 
     async def play_shift(task: TaskView, call: Call) -> None:
         await ShiftPlayer(task, call, find_player).work()

@@ -33,7 +33,7 @@ from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 MAX_TARGET_BYTES = 4096
 CALL_DEADLINE_S = 2.0
 CONNECT_DEADLINE_S = 0.5
-LOAD_DEADLINE_S = 15.0
+LOAD_DEADLINE_S = 60.0
 PROBE_DEADLINE_S = 1.0
 CALL_BUDGET_S = 4.5
 RETRY_DELAY_S = 0.02
@@ -46,6 +46,7 @@ _UNAUTHORIZED = 401
 _RESIGN_CODES = frozenset({"call-expired", "call-replayed"})
 """Control calls are refused so where a wall clock was set or a service restarted; each attempt has a new signature."""
 _UNKNOWN_SOURCE = "unknown-source"
+_UNKNOWN_BASE = "unknown-base"
 STALE_GENERATION = "stale-generation"
 _CORRUPT_SOURCE_CODES = frozenset({"source-corrupt", "source-outdated"})
 _SLOW_REQUESTS = (LoadRequest, QuarantineRequest, EntriesRequest)
@@ -99,6 +100,10 @@ class UnknownSourceError(Exception):
     def __init__(self, service: str) -> None:
         super().__init__(service)
         self.service = service
+
+
+class UnknownBaseError(Exception):
+    """The service does not have the base that a document names."""
 
 
 class CorruptSourceError(UnknownSourceError):
@@ -234,6 +239,8 @@ class ServiceClient:
     def _check_source(self, code: str) -> None:
         if code == _UNKNOWN_SOURCE:
             raise UnknownSourceError(self.name)
+        if code == _UNKNOWN_BASE:
+            raise UnknownBaseError(self.name)
         if code in _CORRUPT_SOURCE_CODES:
             raise CorruptSourceError(self.name)
 

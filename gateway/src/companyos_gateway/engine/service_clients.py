@@ -25,8 +25,10 @@ from companyos_gateway.engine.service_client import (
     ServiceCall,
     ServiceClient,
     ServiceResponse,
+    UnknownBaseError,
     UnknownSourceError,
 )
+from companyos_gateway.world.base_company import base_document
 from companyos_shared.telemetry.tracing import NO_TRACES, Traces
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import (
@@ -110,8 +112,22 @@ class ServiceClients:
         return dict(zip(self.clients, documents, strict=True))
 
     async def load(self, service: str, context: CallContext, document: DocumentFactory) -> LoadReply:
-        """Make sure that the service has the source of the context, and return its rows at rest."""
-        return await self.clients[service].control_call("load", LoadReply, context, _load_request(context, document))
+        """Make sure that the service has the source of the context, and return its rows at rest.
+
+        A service that does not have the base of the document is sent that first.
+        """
+        client, request = self.clients[service], LoadRequest(source=context.source, document=document())
+        try:
+            return await client.control_call("load", LoadReply, context, request)
+        except UnknownBaseError:
+            await self._load_base(client, context, request)
+            return await client.control_call("load", LoadReply, context, request)
+
+    async def _load_base(self, client: ServiceClient, context: CallContext, request: LoadRequest) -> None:
+        assert request.document is not None
+        source = request.document["base"]
+        document = await asyncio.to_thread(base_document, client.name, source)
+        await client.control_call("load", LoadReply, context, LoadRequest(source=source, document=dict(document)))
 
     async def call(
         self, service: str, call: ServiceCall, context: CallContext, document: ReloadDocument
@@ -223,7 +239,3 @@ class ServiceClients:
                 raise InfrastructureError(f"{service}: the snapshot of the episode is gone.") from unknown
             await self.load(service, context, document)
             return await send()
-
-
-def _load_request(context: CallContext, document: DocumentFactory) -> LoadRequest:
-    return LoadRequest(source=context.source, document=document())

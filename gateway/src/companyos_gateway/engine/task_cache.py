@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from companyos.contract import WorldSize, split_world_size
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.evaluation import Evidence, Standing
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_gateway.scenarios.shifts import find_scenario
+from companyos_gateway.world.base_company import find_base_company
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor, CallContext
@@ -90,6 +92,9 @@ class TaskCache:
         return await asyncio.shield(in_flight)
 
     async def _prepare(self, key: TaskKey) -> Task:
+        size = split_world_size(key.scenario)[1]
+        if size is not WorldSize.SMALL:
+            await asyncio.to_thread(find_base_company, size)  # drawing it the first time takes seconds
         instance = self._plan(key)
         services = list(self._service_clients.clients)
         sources = {service: source_id(instance, service) for service in services}

@@ -93,7 +93,6 @@ from companyos_gateway.scenarios.blocks.pending_requests import (
     add_escalation_approvers,
     add_request,
     file_request,
-    number_requests,
     remove_pending_requests,
 )
 from companyos_gateway.scenarios.blocks.policy_versions import (
@@ -135,7 +134,12 @@ from companyos_gateway.scenarios.blocks.tools import (
     USUAL_DISTRACTORS,
     USUAL_TOOLS,
 )
-from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, add_delegation, remove_requests
+from companyos_gateway.world.approvals import (
+    EXPIRES_AFTER_MINUTES,
+    add_delegation,
+    number_requests,
+    remove_requests,
+)
 from companyos_gateway.world.backlog import add_comment, add_history, add_later_comment
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import (

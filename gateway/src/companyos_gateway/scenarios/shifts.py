@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
+from companyos.contract import WorldSize, split_world_size
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric, row_views
 from companyos_gateway.evaluation.cases import Refusal
@@ -39,6 +41,8 @@ from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature, compo
 from companyos_gateway.scenarios.shift_remarks import QueuedCase, Remarks, Withdrawal, add_relations
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.absences import acts_while_away, shorten_absences
+from companyos_gateway.world.base_company import find_base_company
+from companyos_gateway.world.builder import BaseCompany
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.metrics import NoAuthorityError
 from companyos_gateway.world.row_texts import text_of
@@ -99,9 +103,32 @@ class ShiftError(ValueError):
 
 
 def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | None:
-    """Return the scenario or shift of a name, None if there is none. Raises ShiftError for an invalid shift."""
-    is_shift = name.startswith(PREFIX) and name not in scenarios
-    return _parse_shift(scenarios, name) if is_shift else scenarios.get(name)
+    """Return the scenario or shift of a name, which may end with a size of the company; None if there is none.
+
+    Raises ShiftError for an invalid shift.
+    """
+    short, size = (name, WorldSize.SMALL) if name in scenarios else split_world_size(name)
+    is_shift = short.startswith(PREFIX) and short not in scenarios
+    found = _parse_shift(scenarios, short) if is_shift else scenarios.get(short)
+    if size is WorldSize.SMALL or not isinstance(found, (DeclaredScenario, Shift)):
+        return found if size is WorldSize.SMALL else None
+    return SizedScenario(name, found.held_out, found, size)
+
+
+@dataclass
+class SizedScenario:
+    """A scenario or shift in a company of another size."""
+
+    name: str
+    held_out: frozenset[str]
+    scenario: _AnyScenario | Shift
+    size: WorldSize
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the instance of a seed and level. Raises what the scenario raises."""
+        sized = copy(self.scenario)
+        sized.base = find_base_company(self.size)
+        return replace(sized.plan(seed, chaos, overrides), scenario=self.name)
 
 
 def eligible_scenarios(scenarios: Mapping[str, Scenario]) -> dict[str, _AnyScenario]:
@@ -195,6 +222,8 @@ class Shift:
     count: int
     """The number of cases."""
     held_out: frozenset[str] = frozenset()
+    base: BaseCompany | None = None
+    """The rest of the company, where it is a larger one."""
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the shift of a seed and chaos level. Raises ShiftError where no cases fit together, and ChaosError."""
@@ -271,7 +300,7 @@ class Shift:
         drawn: list[tuple[_AnyScenario, Stream]] = []
         scenarios, best = self._split(features)
         place = stream.child("best").integer(0, self.count - 1) if best else None
-        cases, failures = _Cases(generate_world(stream.child("world")), profile, overrides), 0
+        cases, failures = _Cases(generate_world(stream.child("world"), self.base), profile, overrides), 0
         for attempt in range(_MAX_ATTEMPTS):
             own, names = stream.child("attempt", attempt), {one.name for one, _ in drawn}
             choices = best if len(drawn) == place else scenarios
@@ -285,7 +314,7 @@ class Shift:
             failures += 1
             if failures == _PATIENCE:
                 failures, drawn = 0, drawn[: len(drawn) // 2]
-            cases = _Cases(generate_world(stream.child("world")), profile, overrides)
+            cases = _Cases(generate_world(stream.child("world"), self.base), profile, overrides)
             for one in drawn:
                 cases.add(*one)
         return None

@@ -29,6 +29,8 @@ from companyos_shared.wire.company import Person, Role
 
 REQUESTS = (20, 26)
 DELEGATIONS = (3, 5)
+FIRST_NUMBERS = (300, 900)
+"""What the number of the first request is drawn from."""
 EXPIRES_AFTER_MINUTES = 20 * 24 * 60
 RECENT = timedelta(days=12)
 """Younger requests may still wait for their decision."""
@@ -107,6 +109,23 @@ def add_delegation(
     return row
 
 
+def number_requests(world: WorldBuilder, stream: Stream) -> None:
+    """Number requests in the order of their submission, so that a number says nothing but that."""
+    approvalflow = world.approvalflow
+    approvalflow.requests.sort(key=lambda row: (row.submitted_at, row.subject))
+    number = world.last_number("request") + stream.integer(*FIRST_NUMBERS)
+    ids: dict[str, str] = {}
+    for row in approvalflow.requests:
+        number += stream.integer(1, 3)
+        ids[row.id] = f"APR-{number}"
+        row.id = ids[row.id]
+    attached_rows: list[DecisionRow | NoteRow] = [*approvalflow.decisions, *approvalflow.notes]
+    for attached in attached_rows:
+        new = ids[attached.request_id]
+        attached.id = f"{new}{attached.id.removeprefix(attached.request_id)}"
+        attached.request_id = new
+
+
 def remove_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
     """Take away requests with their decisions and notes."""
     approvalflow = world.approvalflow
@@ -139,7 +158,7 @@ def _threshold(stream: Stream, entry: dict[str, Any]) -> ThresholdRow:
 
 def _draw_requests(world: WorldBuilder, stream: Stream) -> None:
     records = {kind: [one for one in world.datahub.records if one.kind == kind] for kind in _RECORD_OF.values()}
-    number = stream.integer(300, 900)
+    number = world.last_number("request") + stream.integer(*FIRST_NUMBERS)
     days = sorted((stream.integer(1, 45) for _ in range(stream.integer(*REQUESTS))), reverse=True)
     for days_ago in days:
         number += stream.integer(1, 3)

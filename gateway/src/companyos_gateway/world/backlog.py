@@ -59,13 +59,14 @@ _DONE_STATUSES: frozenset[Status | None] = frozenset({"resolved", "closed"})
 _COMMENT_GROUPS = {None: "open", "resolved": "done", "closed": "done"}
 
 
-def draw_backlog(world: WorldBuilder, stream: Stream) -> None:
-    """Fill TicketDesk with what the teams are busy with."""
+def draw_backlog(world: WorldBuilder, stream: Stream, scale: int = 1) -> None:
+    """Fill TicketDesk with what the teams are busy with, `scale` times as much as usual."""
     for entry in pool("teams")["team"]:
         team_id = entry["id"]
         own = stream.child(team_id)
         world.ticketdesk.team_prefixes[team_id] = entry["prefix"]
-        used, world.ticket_slots[team_id] = _draw_key_slots(own, world, entry["prefix"], own.integer(*entry["tickets"]))
+        count = own.integer(*entry["tickets"]) * scale
+        used, world.ticket_slots[team_id] = _draw_key_slots(own, world, entry["prefix"], count)
         for slot, template in zip(used, draw_templates(own, team_id, len(used)), strict=True):
             draw_ticket(world, stream.child(slot.key), team_id, slot, template)
     _draw_links(world, stream.child("links"))
@@ -171,9 +172,9 @@ def number_rows(world: WorldBuilder) -> None:
         ("transition", ticketdesk.transitions),
         ("link", ticketdesk.links),
     ):
-        for count, row in enumerate(rows, start=1):
+        for count, row in enumerate(rows, start=world.last_number(name) + 1):
             row.id = f"{name}-{count}"  # type: ignore[attr-defined]
-    for count, item in enumerate(ticketdesk.checklist_items, start=1):
+    for count, item in enumerate(ticketdesk.checklist_items, start=world.last_number("item") + 1):
         item.id = f"item-{count}"
 
 

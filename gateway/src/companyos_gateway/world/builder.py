@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -30,6 +30,24 @@ class KeySlot:
     created_at: datetime
 
 
+@dataclass(frozen=True)
+class BaseCompany:
+    """The other offices of a company."""
+
+    company_name: str
+    started_at: datetime
+    documents: Mapping[str, Mapping[str, Any]]
+    """Seed documents by service."""
+    sources: Mapping[str, str]
+    """Sources of the documents by service."""
+    names: Set[str]
+    """The names of people and vendors."""
+    ids: Mapping[str, Set[int]]
+    """The numbers of ids by prefix."""
+    last_numbers: Mapping[str, int]
+    """The last number of each kind of row that is numbered: comment, transition, link, item and request."""
+
+
 @dataclass(slots=True)
 class WorldBuilder:
     """A company and the rows of its services. Scenarios change it before it is serialized."""
@@ -54,6 +72,10 @@ class WorldBuilder:
     """Policy ids that are not in use, the last to be taken first."""
     task_policy_ids: set[str] = field(default_factory=set)
     """The policies of tasks; the others are the company's usual ones."""
+    base: BaseCompany | None = None
+    """The rest of the company, where it is a larger one."""
+    taken_names: Collection[str] = ()
+    """Names that no vendor gets."""
     kept_rows: set[str] = field(default_factory=set)
     """The texts of rows of tasks that were added before; a further task does not remove them."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
@@ -87,6 +109,10 @@ class WorldBuilder:
             self._sources |= {"person": choose_from(names), "number": draw_number, "day": draw_weekday}
             self._sources["vendor"] = choose_from([vendor.name for vendor in self.datahub.vendors])
         return self._sources
+
+    def last_number(self, name: str) -> int:
+        """Return the last number of a kind of row (comment, transition, link, item, request) in the base, else 0."""
+        return 0 if self.base is None else self.base.last_numbers[name]
 
     def rename_in_texts(self, old: str, new: str) -> None:
         """Replace a person's name in all texts, including later ones."""
@@ -137,14 +163,16 @@ class WorldBuilder:
             "draw_seed": draw_seed,
             "started_at": format_time(self.started_at),
         }
+        base = self.base
+        sources = {} if base is None else {name: {"base": source} for name, source in base.sources.items()}
         parts = {
             "ticketdesk": self.ticketdesk.as_json(),
             "datahub": self.datahub.as_json(),
             "approvalflow": self.approvalflow.as_json(),
             **self.service_documents,
         }
-        return {name: {**constants, **part} for name, part in parts.items()}
+        return {name: {**constants, **part, **sources.get(name, {})} for name, part in parts.items()}
 
-    def row_count(self) -> int:
-        """Return the number of rows at the start."""
-        return self.ticketdesk.row_count() + self.datahub.row_count() + self.approvalflow.row_count()
+    def row_documents(self) -> tuple[TicketDeskDocument, DataHubDocument, ApprovalFlowDocument]:
+        """Return the documents of the three services."""
+        return self.ticketdesk, self.datahub, self.approvalflow

@@ -5,11 +5,18 @@ from __future__ import annotations
 from companyos_gateway.services import service_rules, write_seed
 from companyos_gateway.world.approvals import draw_approvals, number_delegations
 from companyos_gateway.world.backlog import draw_backlog, number_rows
-from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.builder import BaseCompany, WorldBuilder
 from companyos_gateway.world.calendar import draw_start_time, holidays_around
 from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.metrics import draw_metrics, draw_sources, number_values
-from companyos_gateway.world.people import VENDOR_OPERATIONS, Staff, draw_absences, draw_staff
+from companyos_gateway.world.people import (
+    VENDOR_OPERATIONS,
+    Staff,
+    domain_of,
+    draw_absences,
+    draw_company_name,
+    draw_staff,
+)
 from companyos_gateway.world.policies import draw_policies
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import draw_records
@@ -20,9 +27,12 @@ from companyos_shared.streams import Stream
 __all__ = ["WorldBuilder", "finish_world", "generate_world"]
 
 
-def generate_world(stream: Stream) -> WorldBuilder:
-    """Draw a company from a stream. What a scenario adds comes next; then the world is finished and written."""
-    world = _create_builder(stream)
+def generate_world(stream: Stream, base: BaseCompany | None = None) -> WorldBuilder:
+    """Draw a company from a stream; with a base, it is the part of a larger company that has the task.
+
+    What a scenario adds comes next; then the world is finished and written.
+    """
+    world = _create_builder(stream, base)
     draw_vendors(world, stream.child("vendors"))
     draw_sources(world, stream.child("sources"))
     draw_metrics(world, stream.child("metrics"))
@@ -42,16 +52,17 @@ def finish_world(world: WorldBuilder) -> None:
     number_delegations(world)
 
 
-def _create_builder(stream: Stream) -> WorldBuilder:
+def _create_builder(stream: Stream, base: BaseCompany | None) -> WorldBuilder:
     own = stream.child("company")
-    names = pool("people")["company"]
-    first, second = (words_for_split(stream, f"company_{part}", names[part]) for part in ("first", "second"))
-    company_name = f"{own.choice(first)} {own.choice(second)}"
-    domain = f"{company_name.lower().replace(' ', '-')}.example"
-    started_at = draw_start_time(own)
-    ids = IdGenerator(stream.child("ids"))
-    staff = draw_staff(stream.child("staff"), ids, today=started_at.date(), domain=domain)
+    company_name, started_at = draw_company_name(own), draw_start_time(own)
+    if base is not None:
+        company_name, started_at = base.company_name, base.started_at
+    domain, taken_names = domain_of(company_name), frozenset() if base is None else base.names
+    ids = IdGenerator(stream.child("ids"), {} if base is None else base.ids)
+    staff = draw_staff(stream.child("staff"), ids, today=started_at.date(), domain=domain, taken_names=taken_names)
     return WorldBuilder(
+        base=base,
+        taken_names=taken_names,
         started_at=started_at,
         company_name=company_name,
         domain=domain,

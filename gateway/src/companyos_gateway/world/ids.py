@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
 from companyos_shared.streams import Stream
 
+NOTHING: Mapping[str, Collection[int]] = MappingProxyType({})
 _LOWEST, _HIGHEST = 1001, 9899
 
 
 class IdGenerator:
     """The ids of one world. Which number comes next depends on the names asked for before, never on their meaning."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, taken: Mapping[str, Collection[int]] = NOTHING) -> None:
         self._stream = stream
-        self._taken: dict[str, set[int]] = {}
+        self.taken = {prefix: set(numbers) for prefix, numbers in taken.items()}
+        """The numbers in use, by prefix."""
 
     def take(self, prefix: str) -> str:
         """Return a new id like `VEN-4711`."""
-        taken = self._taken.setdefault(prefix, set())
+        taken = self.taken.setdefault(prefix, set())
         number = self._stream.integer(_LOWEST, _HIGHEST)
         while number in taken:
             number = self._stream.integer(_LOWEST, _HIGHEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -98,9 +99,23 @@ class Staff:
         self.replace(one.model_copy(update={"roles": roles}))
 
 
-def draw_staff(stream: Stream, ids: IdGenerator, *, today: date, domain: str) -> Staff:
-    """Draw the people and teams of a company."""
-    names = _NameGenerator(stream.child("names"))
+def draw_company_name(stream: Stream) -> str:
+    """Draw the name of a company."""
+    names = pool("people")["company"]
+    first, second = (words_for_split(stream, f"company_{part}", names[part]) for part in ("first", "second"))
+    return f"{stream.choice(first)} {stream.choice(second)}"
+
+
+def domain_of(company_name: str) -> str:
+    """Return the domain of a company's mail addresses."""
+    return f"{company_name.lower().replace(' ', '-')}.example"
+
+
+def draw_staff(
+    stream: Stream, ids: IdGenerator, *, today: date, domain: str, taken_names: Collection[str] = ()
+) -> Staff:
+    """Draw the people and teams of a company, none of whom has a name that is taken."""
+    names = _NameGenerator(stream.child("names"), taken_names)
     drafts: dict[str, list[_PersonDraft]] = {}
     for entry in pool("teams")["team"]:
         own = stream.child("team", entry["id"])
@@ -129,14 +144,18 @@ def draw_absences(stream: Stream, ids: IdGenerator, staff: Staff) -> list[Absenc
 class _NameGenerator:
     """Names that no other person in the company has."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, taken: Collection[str]) -> None:
         names = pool("people")
         self._stream = stream
+        self._taken = taken
         self._family = iter(stream.shuffled(words_for_split(stream, "family", names["family"])))
         self._given = words_for_split(stream, "given", names["given"])
 
     def take(self) -> str:
-        return f"{self._stream.choice(self._given)} {next(self._family)}"
+        family = next(self._family)
+        while (name := f"{self._stream.choice(self._given)} {family}") in self._taken:
+            pass
+        return name
 
 
 def _draw_person(

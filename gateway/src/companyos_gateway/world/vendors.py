@@ -42,9 +42,9 @@ _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 """The categories of vendors that sell something, by words in its name. The first that fits counts."""
 
 
-def draw_vendors(world: WorldBuilder, stream: Stream) -> None:
-    """Draw the vendors that the company has already."""
-    for _ in range(stream.integer(*VENDORS)):
+def draw_vendors(world: WorldBuilder, stream: Stream, count: tuple[int, int] = VENDORS) -> None:
+    """Draw the vendors that the company has already: from the first to the second number of them."""
+    for _ in range(stream.integer(*count)):
         vendor = draw_vendor(world, stream)
         draw_certificates(world, stream, vendor)
         if stream.chance(0.25):
@@ -59,7 +59,8 @@ def draw_vendor(
     categories = categories_of(goods)
     trade = stream.choice([one for one in names["trade"] if not categories or one["category"] in categories])
     country = stream.choice(names["country"])
-    name = f"{world.vendor_words.pop()} {stream.choice(trade['names'])}"
+    while (name := f"{world.vendor_words.pop()} {stream.choice(trade['names'])}") in world.taken_names:
+        pass
     contact = _person_name(stream)
     code = country["code"]
     vendor = VendorRow(

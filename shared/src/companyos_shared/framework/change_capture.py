@@ -2,7 +2,7 @@
 
 Each content table has a virtual column `_row` with the row as one JSON object. A trigger records (table, key, before,
 after) from it; the middleware adds actor and time in the same transaction. SQLite parses the schema whenever a file is
-opened, so the triggers are short. The column `_archived` marks the rows of an archive until they change.
+opened, so the triggers are short. The column `_in_base` marks the rows of a base until they change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BEFORE, _AFTER = 3, 4
 _SELECT_UNSTAMPED = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
 _ALL_ROWS = (
     "SELECT json_group_object(CAST(key AS TEXT), json(_row)) "
-    "FROM (SELECT {key} AS key, _row FROM {table} WHERE _archived = 0 ORDER BY 1)"
+    "FROM (SELECT {key} AS key, _row FROM {table} WHERE _in_base = 0 ORDER BY 1)"
 )
 _UPDATE_STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
 _DELETE_CHANGE = "DELETE FROM _changes WHERE seq = ?"
@@ -51,29 +51,29 @@ def row_column_sql(metadata: MetaData) -> list[str]:
         for table in metadata.sorted_tables
         for column in (
             f'"_row" TEXT GENERATED ALWAYS AS ({_row_json(table)}) VIRTUAL',
-            '"_archived" INTEGER NOT NULL DEFAULT 0',
+            '"_in_base" INTEGER NOT NULL DEFAULT 0',
         )
     ]
 
 
-def archive_sql(metadata: MetaData) -> list[str]:
-    """Return the SQL that marks all rows as archived, and indexes those that are not."""
+def base_sql(metadata: MetaData) -> list[str]:
+    """Return the SQL that marks all rows as those of a base, and indexes the others."""
     return [
         statement
         for table in metadata.sorted_tables
         for statement in (
-            f"UPDATE {_quote(table)} SET _archived = 1",  # noqa: S608
-            f'CREATE INDEX "_own_{table.name}" ON {_quote(table)} ({_quote(_primary_key(table))}) WHERE _archived = 0',
+            f"UPDATE {_quote(table)} SET _in_base = 1",  # noqa: S608
+            f'CREATE INDEX "_own_{table.name}" ON {_quote(table)} ({_quote(_primary_key(table))}) WHERE _in_base = 0',
         )
     ]
 
 
-def trigger_sql(metadata: MetaData, *, has_archive: bool = False) -> list[str]:
+def trigger_sql(metadata: MetaData, *, has_base: bool = False) -> list[str]:
     """Return the SQL of the triggers that record inserts, updates and deletes of every content table.
 
-    With an archive, an update also takes the row out of the archive. No trigger fires itself.
+    With a base, an update also takes the row out of the base. No trigger fires itself.
     """
-    return [statement for table in metadata.sorted_tables for statement in _triggers_of(table, has_archive=has_archive)]
+    return [statement for table in metadata.sorted_tables for statement in _triggers_of(table, has_base=has_base)]
 
 
 def stamp_changes(db: Connection, after: int, stamp: ChangeStamp) -> list[Change]:
@@ -112,7 +112,7 @@ def _change(recorded: Sequence[Any], stamp: ChangeStamp) -> Change:
 
 
 def read_rows(db: Connection, metadata: MetaData) -> Rows:
-    """Return all content rows by table and key, in the format of changes, without archived rows."""
+    """Return all content rows by table and key, in the format of changes, without unchanged rows of a base."""
     driver = sqlite_connection(db)
     return {name: json.loads(driver.execute(query).fetchone()[0]) for name, query in _row_queries(metadata)}
 
@@ -163,9 +163,9 @@ def _is_excluded(column: Column[object]) -> bool:
     return isinstance(column.type, SimTime) or column.name == "version"
 
 
-def _triggers_of(table: Table, *, has_archive: bool) -> list[str]:
+def _triggers_of(table: Table, *, has_base: bool) -> list[str]:
     key = _quote(_primary_key(table))
-    unarchive = f" UPDATE {_quote(table)} SET _archived = 0 WHERE {key} = NEW.{key} AND _archived;"  # noqa: S608
+    leave_base = f" UPDATE {_quote(table)} SET _in_base = 0 WHERE {key} = NEW.{key} AND _in_base;"  # noqa: S608
     cases = (
         ("INSERT", f"NEW.{key}", "NULL", "NEW._row"),
         ("UPDATE", f"NEW.{key}", "OLD._row", "NEW._row"),
@@ -174,7 +174,7 @@ def _triggers_of(table: Table, *, has_archive: bool) -> list[str]:
     return [
         f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_quote(table)} BEGIN '  # noqa: S608
         f"INSERT INTO _changes (tbl, key, before, after) VALUES ('{table.name}', {row_key}, {before}, {after});"
-        f"{unarchive if has_archive and event == 'UPDATE' else ''} END"
+        f"{leave_base if has_base and event == 'UPDATE' else ''} END"
         for event, row_key, before, after in cases
     ]
 

@@ -124,6 +124,8 @@ def control_router(episodes: Episodes) -> APIRouter:
 def _add_sources(router: APIRouter, episodes: Episodes) -> None:
     @router.post("/load")
     async def load(body: LoadRequest) -> LoadReply:
+        if body.document is not None and body.document.get("is_base"):
+            return await episodes.sources.load_base(body.source, body.document)
         return episodes.sources.load(body.source, body.document)
 
     @router.post("/check")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from sqlalchemy.pool import NullPool
 
 from companyos_shared.failpoints import failpoint
 from companyos_shared.framework import tables
-from companyos_shared.framework.change_capture import archive_sql, row_column_sql, trigger_sql
+from companyos_shared.framework.change_capture import base_sql, row_column_sql, trigger_sql
 from companyos_shared.framework.durable_files import (
     TEMPORARY,
     belongs_to_running_process,
@@ -35,6 +36,9 @@ _WRITE_META = "INSERT OR REPLACE INTO _meta (key, value) VALUES (?, ?)"
 _PAGE_BYTES = 1024
 """Small pages keep files small: most tables are small, and every epoch that writes copies the whole file."""
 
+_CACHE_KIB = 256
+"""Page cache of a connection, in KiB. It holds the database of a small company; others rely on the system's cache."""
+
 
 class Database:
     """One engine per service; each connection belongs to one file."""
@@ -42,23 +46,24 @@ class Database:
     def __init__(self, metadata: MetaData) -> None:
         self.metadata = metadata
         self.schema = schema_version(metadata)
-        self._uri = ""
+        self._opening = threading.local()
+        """The URI that each thread opens."""
         self._blank: bytes | None = None
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
         """Open an existing file without creating a missing one. The caller closes the connection."""
-        self._uri = f"file:{quote(str(path))}?mode=rw"
+        self._opening.uri = f"file:{quote(str(path))}?mode=rw"
         return self._engine.connect()
 
     def connect_read_only(self, path: Path) -> Connection:
         """Open a file that no process writes, read-only and without a log. The caller closes the connection."""
-        self._uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
+        self._opening.uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
         return self._engine.connect()
 
     def _open(self) -> sqlite3.Connection:
         raw = sqlite3.connect(
-            self._uri,
+            self._opening.uri,
             uri=True,
             timeout=_BUSY_TIMEOUT_S,
             isolation_level=None,
@@ -67,6 +72,7 @@ class Database:
         )
         raw.execute("PRAGMA synchronous=OFF")
         raw.execute("PRAGMA wal_autocheckpoint=0")
+        raw.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         return raw
 
     def close(self, db: Connection, path: Path) -> None:
@@ -97,24 +103,24 @@ class Database:
         name: str,
         load_seed: Callable[[Connection], None],
         *,
-        archive: Path | None = None,
-        is_archive: bool = False,
+        base: Path | None = None,
+        is_base: bool = False,
     ) -> Path:
         """Create `<name>-<sha256>.db` with all tables, triggers and planted rows, and return its path.
 
-        The file begins as a copy of the archive, if there is one. It is created atomically.
+        The file begins as a copy of the base, if there is one. It is created atomically.
         """
         with _temporary_file(folder / name) as temporary:
             if self._blank is None:
                 self._blank = self._make_blank(temporary)
-            temporary.write_bytes(self._blank if archive is None else archive.read_bytes())
+            temporary.write_bytes(self._blank if base is None else base.read_bytes())
             with self.connect(temporary) as db:
                 begin(db)
                 load_seed(db)
-                if is_archive:
-                    _execute_all(db, archive_sql(self.metadata))
+                if is_base:
+                    _execute_all(db, base_sql(self.metadata))
                 else:
-                    _execute_all(db, trigger_sql(self.metadata, has_archive=archive is not None))
+                    _execute_all(db, trigger_sql(self.metadata, has_base=base is not None))
                 _checkpoint(db)
             path = folder / f"{name}-{checksum(temporary)}.db"
             os.replace(temporary, path)
@@ -255,5 +261,5 @@ def schema_version(metadata: MetaData) -> str:
         for known in (metadata, tables.metadata)
         for table in known.sorted_tables
     }
-    statements = (row_column_sql, trigger_sql, archive_sql)
+    statements = (row_column_sql, trigger_sql, base_sql)
     return digest([shape, *(sql(metadata) for sql in statements)])

@@ -28,8 +28,8 @@ class EpisodeConstantsCache:
 
     def __init__(self) -> None:
         self._cache: OrderedDict[str, EpisodeConstants] = OrderedDict()
-        self._archived: dict[str, Company] = {}
-        """The companies of archives by their source."""
+        self._base_companies: dict[str, Company] = {}
+        """The companies of bases by their source."""
 
     def read(self, db: Connection) -> EpisodeConstants:
         """Return the constants stored in a database; raises LookupError if they are missing."""
@@ -43,11 +43,11 @@ class EpisodeConstantsCache:
 
     def _read(self, db: Connection) -> EpisodeConstants:
         company = Company.model_validate_json(_read_required(db, "company"))
-        archive = read_meta(db, "archive")
-        if archive is not None:
-            if archive not in self._archived:
-                self._archived[archive] = Company.model_validate_json(_read_required(db, "archived_company"))
-            company = company.joined(self._archived[archive])
+        base = read_meta(db, "base")
+        if base is not None:
+            if base not in self._base_companies:
+                self._base_companies[base] = Company.model_validate_json(_read_required(db, "base_company"))
+            company = company.joined(self._base_companies[base])
         return EpisodeConstants(
             company,
             _read_required(db, "draw_seed"),

@@ -149,8 +149,8 @@ class UnknownSourceError(ServiceError):
     status, code, title = 404, "unknown-source", "Source not found"
 
 
-class UnknownArchiveError(ServiceError):
-    status, code, title = 404, "unknown-archive", "Archive not found"
+class UnknownBaseError(ServiceError):
+    status, code, title = 404, "unknown-base", "Base not found"
 
 
 class SourceMismatchError(ServiceError):

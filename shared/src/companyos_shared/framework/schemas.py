@@ -59,13 +59,13 @@ class SeedDocument(BaseModel):
     company: Company
     draw_seed: str = Field(min_length=1, description="Names the random streams of this service in this episode.")
     started_at: datetime = Field(description="Simulated time at which the episode starts.")
-    archive: str | None = Field(
+    base: str | None = Field(
         None,
         pattern=SOURCE_PATTERN,
-        description="Source of an archive, whose people and rows the episode has besides its own.",
+        description="Source of a base: people and rows that the episode has besides its own, shared by many episodes.",
     )
-    is_archive: bool = Field(
-        False, description="Whether this is an archive. Evidence and digests include its rows once they change."
+    is_base: bool = Field(
+        False, description="Whether this is a base. Evidence and digests include its rows once they change."
     )
 
 

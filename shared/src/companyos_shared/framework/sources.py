@@ -5,6 +5,7 @@ The file name of a source ends with the sha256 of its bytes, so that damage is d
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from contextlib import suppress
@@ -33,7 +34,7 @@ from companyos_shared.framework.errors import (
     InvalidSeedError,
     OutdatedSourceError,
     SourceMismatchError,
-    UnknownArchiveError,
+    UnknownBaseError,
     UnknownSourceError,
     invalid_reason,
 )
@@ -62,21 +63,32 @@ class Sources:
         self.snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
         self._template_paths: dict[str, Path] = {}
+        self._base_lock = asyncio.Lock()
         self.constants = EpisodeConstantsCache()
         self.template_pool = TemplatePool(database, self.constants)
 
     def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
         """Build the source if it is missing or damaged, and return its rows.
 
-        Raises as `ready` does, InvalidSeedError (422), or UnknownArchiveError (404).
+        Raises as `ready` does, InvalidSeedError (422), or UnknownBaseError (404).
         """
         try:
             return self._load_reply(source)
         except UnknownSourceError:
             if document is None:
                 raise
-        self._build(source, document)
+        self.ensure_headroom()
+        self._add_template(source, self._build(source, document))
         return self._load_reply(source)
+
+    async def load_base(self, source: str, document: dict[str, Any]) -> LoadReply:
+        """Build a base in a thread, as that takes seconds, if it is missing. Raises as `load` does."""
+        async with self._base_lock:
+            with suppress(UnknownSourceError):
+                return self._load_reply(source)
+            self.ensure_headroom()
+            self._add_template(source, await asyncio.to_thread(self._build, source, document))
+            return self._load_reply(source)
 
     def verified_path(self, source: str) -> Path:
         """Return the verified file of a source.
@@ -203,7 +215,12 @@ class Sources:
         if schema != self._database.schema:
             raise OutdatedSourceError
 
-    def _build(self, source: str, document: dict[str, Any]) -> None:
+    def _add_template(self, source: str, template: Path) -> None:
+        self._template_paths[source], self._verified[source] = template, _state(template.stat())
+        self._evict(keep=source)
+
+    def _build(self, source: str, document: dict[str, Any]) -> Path:
+        """Validate a document, build its template and return the path."""
         if self._service.source_of(document) != source:
             raise SourceMismatchError
         try:
@@ -212,36 +229,33 @@ class Sources:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             raise InvalidSeedError(f"{place or 'document'} {invalid_reason(first)}") from error
-        self.ensure_headroom()
-        archive = self._find_archive(seed.archive)
+        base = self._find_base(seed.base)
         try:
-            template = self._database.build(
+            return self._database.build(
                 self._templates,
                 source,
                 lambda db: self._load_seed(db, source, seed),
-                archive=archive,
-                is_archive=seed.is_archive,
+                base=base,
+                is_base=seed.is_base,
             )
         except IntegrityError as error:
-            raise InvalidSeedError("document has an id that the archive has as well") from error
-        self._template_paths[source], self._verified[source] = template, _state(template.stat())
-        self._evict(keep=source)
+            raise InvalidSeedError("document has an id that the base has as well") from error
 
-    def _find_archive(self, source: str | None) -> Path | None:
-        """Return the file of an archive, which counts as used from now on; raises UnknownArchiveError (404)."""
+    def _find_base(self, source: str | None) -> Path | None:
+        """Return the file of a base, which counts as used from now on; raises UnknownBaseError (404)."""
         if source is None:
             return None
         try:
             path = self.verified_path(source)
         except UnknownSourceError as error:
-            raise UnknownArchiveError from error
+            raise UnknownBaseError from error
         os.utime(path)
         self._verified[source] = _state(path.stat())
         return path
 
     def _load_seed(self, db: Connection, source: str, seed: SeedDocument) -> None:
-        if seed.is_archive:
-            write_meta(db, {"archive": source, "archived_company": seed.company.model_dump_json()})
+        if seed.is_base:
+            write_meta(db, {"base": source, "base_company": seed.company.model_dump_json()})
         write_meta(
             db,
             {

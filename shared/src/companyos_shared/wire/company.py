@@ -130,10 +130,10 @@ class Company(_Document):
     def _holidays(self) -> frozenset[date]:
         return frozenset(holiday.day for holiday in self.holidays)
 
-    def joined(self, archived: Company) -> Company:
-        """Return the company with the teams, people and absences of an archive besides its own."""
+    def joined(self, base: Company) -> Company:
+        """Return the company with the teams, people and absences of a base besides its own."""
         names = ("teams", "people", "absences")
-        return self.model_copy(update={name: getattr(self, name) + getattr(archived, name) for name in names})
+        return self.model_copy(update={name: getattr(self, name) + getattr(base, name) for name in names})
 
     def person(self, person_id: str) -> Person | None:
         """Return the person with that id, including former employees."""

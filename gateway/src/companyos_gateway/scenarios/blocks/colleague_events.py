@@ -141,7 +141,7 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
 def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     at = _draw_time(world, stream, HOLD_MINUTES)
     by = _plan_comment(world, stream, case.ticket_key, stream.choice(_texts()["on_hold"]), at).author_id
-    number = len(world.ticketdesk.transitions) + 1
+    number = world.last_number("transition") + len(world.ticketdesk.transitions) + 1
     data = {"id": f"transition-{number}", "ticket_key": case.ticket_key, "by": by, "to_status": "blocked"}
     _schedule(world, "transition", at, data)
     return PlannedEvent(case.ticket_key, {"at": format_time(at)})
@@ -187,7 +187,10 @@ def _plan_comment(
     colleagues = [one for one in _colleagues_present(world, at) if one != ticket.assignee_id]
     author_id = stream.choice(authors or colleagues)
     number = (
-        len(world.ticketdesk.comments) + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events) + 1
+        world.last_number("comment")
+        + len(world.ticketdesk.comments)
+        + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events)
+        + 1
     )
     named = [one.name for one in world.staff.active() if one.id not in (author_id, ticket.reporter_id, world.agent_id)]
     body = text.format(person=stream.choice(named), key=key, **slots)

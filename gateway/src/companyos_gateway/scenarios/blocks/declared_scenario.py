@@ -64,7 +64,7 @@ from companyos_gateway.scenarios.blocks.tools import USUAL_TOOLS
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.absences import shorten_absences
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, remove_requests
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.builder import BaseCompany, KeySlot, WorldBuilder
 from companyos_gateway.world.seed_documents.approvalflow import (
     ADMINISTERING_TEAMS,
     AcceptedValue,
@@ -96,6 +96,8 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     """
 
     name: str
+    base: BaseCompany | None = None
+    """The rest of the company, where it is a larger one."""
     team: ClassVar[str | None] = None
     """The team of the person whom the agent acts as; the scenario chooses the person itself where it is None."""
     always: ClassVar[tuple[Kind, ...]]
@@ -232,7 +234,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         """Generate a company, draw its chaos kinds, and add the task."""
         stream = Stream(self.name, seed)
         drawn = draw_chaos(stream, profile, overrides, applicable=self.applicable, always=self.always)
-        world = generate_world(stream.child("world"))
+        world = generate_world(stream.child("world"), self.base)
         if self.team is not None:
             set_agent(world, stream.child("agent"), self.team)
         begun = self.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))

@@ -21,7 +21,6 @@ from companyos_gateway.world.calendar import draw_office_moments
 from companyos_gateway.world.seed_documents.approvalflow import (
     DecisionRow,
     FieldValue,
-    NoteRow,
     ReactionRow,
     RequestRow,
     RequestStatus,
@@ -136,23 +135,6 @@ def add_escalation_approvers(
 def remove_pending_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
     """Take away what waits already of the requests that are meant."""
     remove_requests(world, lambda row: row.status == "pending" and is_selected(row))
-
-
-def number_requests(world: WorldBuilder, stream: Stream) -> None:
-    """Number requests in the order of their submission, so that a number says nothing but that."""
-    approvalflow = world.approvalflow
-    approvalflow.requests.sort(key=lambda row: (row.submitted_at, row.subject))
-    number = stream.integer(300, 900)
-    ids: dict[str, str] = {}
-    for row in approvalflow.requests:
-        number += stream.integer(1, 3)
-        ids[row.id] = f"APR-{number}"
-        row.id = ids[row.id]
-    attached_rows: list[DecisionRow | NoteRow] = [*approvalflow.decisions, *approvalflow.notes]
-    for attached in attached_rows:
-        new = ids[attached.request_id]
-        attached.id = f"{new}{attached.id.removeprefix(attached.request_id)}"
-        attached.request_id = new
 
 
 def _add_decision(world: WorldBuilder, stream: Stream, row: RequestRow, approver_reply: str) -> None:

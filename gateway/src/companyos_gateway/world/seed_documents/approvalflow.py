@@ -167,7 +167,3 @@ class ApprovalFlowDocument:
     def as_json(self) -> dict[str, Any]:
         """Return the document's own part, without the company."""
         return {name: rows_json(rows) for name, rows in self._lists().items()} | {"scheduled_events": []}
-
-    def row_count(self) -> int:
-        """Return how many rows the document plants."""
-        return sum(len(rows) for rows in self._lists().values())

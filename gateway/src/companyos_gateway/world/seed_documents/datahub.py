@@ -216,7 +216,3 @@ class DataHubDocument:
         """Return the document's own part, without the company."""
         tables = {name: rows_json(rows) for name, rows in self._lists().items()}
         return tables | {"scheduled_events": rows_json(self.scheduled_events)}
-
-    def row_count(self) -> int:
-        """Return how many rows the document plants."""
-        return sum(len(rows) for rows in self._lists().values())

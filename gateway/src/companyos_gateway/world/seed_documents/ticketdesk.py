@@ -132,8 +132,3 @@ class TicketDeskDocument:
             "transitions": rows_json(self.transitions),
             "scheduled_events": rows_json(self.scheduled_events),
         }
-
-    def row_count(self) -> int:
-        """Return how many rows the document plants."""
-        lists = (self.tickets, self.checklist_items, self.comments, self.answers, self.links, self.transitions)
-        return sum(len(rows) for rows in lists)

@@ -1,0 +1,209 @@
+"""The base of a larger company: its other offices, which all tasks of that size share.
+
+A base is drawn once for each size, as one seed document per service. Tasks of that size name its sources, and the
+services start their databases from copies of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from companyos.contract import WorldSize
+from companyos_gateway.world.absences import shorten_absences
+from companyos_gateway.world.approvals import draw_approvals, number_requests, remove_requests
+from companyos_gateway.world.backlog import draw_backlog, number_rows
+from companyos_gateway.world.builder import BaseCompany, WorldBuilder
+from companyos_gateway.world.calendar import holidays_around
+from companyos_gateway.world.ids import IdGenerator
+from companyos_gateway.world.people import EXECUTIVE, Staff, domain_of, draw_absences, draw_company_name, draw_staff
+from companyos_gateway.world.policies import draw_policies
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import draw_records
+from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, NoteRow
+from companyos_gateway.world.seed_documents.ticketdesk import ChecklistRow, CommentRow, TransitionRow
+from companyos_gateway.world.vendors import draw_vendors
+from companyos_shared.streams import Stream, digest
+from companyos_shared.wire.company import RoleHeld
+
+OFFICES: Mapping[WorldSize, int] = MappingProxyType({WorldSize.MEDIUM: 8, WorldSize.LARGE: 80})
+"""The number of offices besides the one that has the tasks, by size. An office has about 40 people."""
+
+STARTED_AT = datetime(2026, 9, 15, 9, 30, tzinfo=UTC)
+"""The time at which all tasks of larger companies start, so that they can share a base."""
+
+TICKETS_SCALE = 4
+"""An office has so many times the tickets of the small company: about 220."""
+
+VENDORS = (4, 6)
+"""The number of vendors of an office."""
+
+FIRST_POLICY = 201
+"""The number of the first policy of an office; those of the company are lower."""
+
+_HEADING = re.compile(r"^([0-9]+)\. ", re.MULTILINE)
+_SCOPE = "This policy applies to the {office} office only. All other offices follow the policies of the company."
+_SITE_TITLES = ("Site Director", "Site Controller", "Site Technology Manager")
+_SITE_MANAGEMENT = "Site Management"
+
+
+@cache
+def find_base_company(size: WorldSize) -> BaseCompany:
+    """Return the base of a size. Drawing the large one takes seconds."""
+    world = _draw_offices(Stream("base", size.value), OFFICES[size])
+    documents = {
+        service: {**document, "is_base": True} for service, document in world.documents(f"base-{size}").items()
+    }
+    ticketdesk = world.ticketdesk
+    return BaseCompany(
+        company_name=world.company_name,
+        started_at=world.started_at,
+        documents=documents,
+        sources={
+            service: digest({"service": service, "document": document}) for service, document in documents.items()
+        },
+        names=_names(world),
+        ids=world.ids.taken,
+        last_numbers={
+            "comment": len(ticketdesk.comments),
+            "transition": len(ticketdesk.transitions),
+            "link": len(ticketdesk.links),
+            "item": len(ticketdesk.checklist_items),
+            "request": max(int(row.id.removeprefix("APR-")) for row in world.approvalflow.requests),
+        },
+    )
+
+
+def base_document(service: str, source: str) -> Mapping[str, Any]:
+    """Return the document of a base's source; raises LookupError if no base has it."""
+    for base in map(find_base_company, OFFICES):
+        if base.sources.get(service) == source:
+            return base.documents[service]
+    raise LookupError(f"no base has the source {source} of {service}")
+
+
+def _names(world: WorldBuilder) -> frozenset[str]:
+    """Return the names of the people and vendors."""
+    return frozenset([one.name for one in world.staff.people] + [one.name for one in world.datahub.vendors])
+
+
+def _draw_offices(stream: Stream, count: int) -> WorldBuilder:
+    """Draw offices and return all of them as one company."""
+    ids, company_name = IdGenerator(stream.child("ids")), draw_company_name(stream.child("company"))
+    offices = list(pool("offices")["office"].items())[:count]
+    taken_names: set[str] = set()
+    worlds = []
+    for number, (office, code) in enumerate(offices):
+        world = _draw_office(stream.child(office), ids, company_name, taken_names)
+        taken_names |= _names(world)
+        _name_teams(world, office, code)
+        _limit_policies(world, office, number)
+        worlds.append(world)
+    return _merge(worlds, stream.child("numbers"))
+
+
+def _draw_office(stream: Stream, ids: IdGenerator, company_name: str, taken_names: Set[str]) -> WorldBuilder:
+    today = STARTED_AT.date()
+    staff = draw_staff(stream.child("staff"), ids, today=today, domain=domain_of(company_name), taken_names=taken_names)
+    world = WorldBuilder(
+        started_at=STARTED_AT,
+        company_name=company_name,
+        domain=domain_of(company_name),
+        agent_id=staff.people[0].id,
+        ids=ids,
+        staff=staff,
+        absences=draw_absences(stream.child("absences"), ids, staff),
+        holidays=holidays_around(today),
+        vendor_words=stream.child("words").shuffled(pool("vendors")["word"]),
+        taken_names=taken_names,
+    )
+    draw_vendors(world, stream.child("vendors"), VENDORS)
+    draw_records(world, stream.child("records"))
+    draw_policies(world, stream.child("policies"))
+    draw_approvals(world, stream.child("approvals"))
+    remove_requests(world, lambda request: request.status == "pending")
+    draw_backlog(world, stream.child("backlog"), TICKETS_SCALE)
+    shorten_absences(world)
+    return world
+
+
+def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
+    """Give the teams of an office names of their own, and end the roles: now they are held in the main office."""
+    staff, ticketdesk = world.staff, world.ticketdesk
+    names = {team.id: _SITE_MANAGEMENT if team.id == EXECUTIVE else team.name for team in staff.teams}
+    ids = {team: f"{name.lower().replace(' ', '-')}-{office.lower()}" for team, name in names.items()}
+    staff.teams = [
+        team.model_copy(update={"id": ids[team.id], "name": f"{names[team.id]} {office}"}) for team in staff.teams
+    ]
+    staff.people = [
+        one.model_copy(
+            update={"team_id": ids[one.team_id], "title": _title(one.title), "roles": tuple(map(_ended, one.roles))}
+        )
+        for one in staff.people
+    ]
+    ticketdesk.team_prefixes = {ids[team]: f"{prefix}{code}" for team, prefix in ticketdesk.team_prefixes.items()}
+    for ticket in ticketdesk.tickets:
+        ticket.key, ticket.team_id = _key(ticket.key, code), ids[ticket.team_id]
+    rows: list[ChecklistRow | CommentRow | TransitionRow]
+    rows = [*ticketdesk.checklist_items, *ticketdesk.comments, *ticketdesk.transitions]
+    for row in rows:
+        row.ticket_key = _key(row.ticket_key, code)
+    for link in ticketdesk.links:
+        link.from_key, link.to_key = _key(link.from_key, code), _key(link.to_key, code)
+
+
+def _ended(held: RoleHeld) -> RoleHeld:
+    """Return a role that ended on the day before the start, if it had not ended before."""
+    return held if held.last_day else held.model_copy(update={"last_day": STARTED_AT.date() - timedelta(days=1)})
+
+
+def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
+    """Turn the policies of an office into ones that apply there only, and leave what is the company's to the tasks."""
+    topics = {topic: place for place, topic in enumerate(dict.fromkeys(row.topic for row in world.datahub.policies))}
+    for row in world.datahub.policies:
+        row.policy_id = f"POL-{FIRST_POLICY + number * len(topics) + topics[row.topic]}"
+        row.id = f"{row.policy_id}-v{row.version}"
+        row.title = f"{row.title} ({office})"
+        sections = _HEADING.sub(lambda heading: f"{int(heading[1]) + 1}. ", row.body)
+        row.body = f"1. Scope\n{_SCOPE.format(office=office)}\n\n{sections}"
+    approvalflow = world.approvalflow
+    approvalflow.approval_types, approvalflow.delegations, approvalflow.traits = [], [], []
+    for request in approvalflow.requests:
+        request.id = f"{office}-{request.id}"
+    attached_rows: list[DecisionRow | NoteRow] = [*approvalflow.decisions, *approvalflow.notes]
+    for attached in attached_rows:
+        attached.id, attached.request_id = f"{office}-{attached.id}", f"{office}-{attached.request_id}"
+
+
+def _key(key: str, code: str) -> str:
+    prefix, _, number = key.partition("-")
+    return f"{prefix}{code}-{number}"
+
+
+def _title(title: str) -> str:
+    """Return the title that somebody has in an office besides the main one."""
+    return dict(zip(_EXECUTIVE_TITLES, _SITE_TITLES, strict=True)).get(title, title)
+
+
+_EXECUTIVE_TITLES = ("Chief Executive Officer", "Chief Financial Officer", "Chief Technology Officer")
+
+
+def _merge(worlds: list[WorldBuilder], stream: Stream) -> WorldBuilder:
+    """Return the offices as one company, with rows in the order of their numbers."""
+    first, *others = worlds
+    for other in others:
+        first.staff = Staff(first.today, first.staff.teams + other.staff.teams, first.staff.people + other.staff.people)
+        first.absences += other.absences
+        documents: Iterable[tuple[Any, Any]] = zip(first.row_documents(), other.row_documents(), strict=True)
+        for document, added in documents:
+            for table in fields(document):
+                rows, further = getattr(document, table.name), getattr(added, table.name)
+                rows.update(further) if isinstance(rows, dict) else rows.extend(further)
+    number_rows(first)
+    number_requests(first, stream)
+    return first

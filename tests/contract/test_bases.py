@@ -1,0 +1,98 @@
+"""Contract of bases: an episode has their rows, and its evidence has those of them that changed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from companyos_gateway.engine.toolbox import Tool
+from companyos_shared.framework.change_capture import content_digest
+from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.wire.control import EvidenceReply, Rows
+from tests.contract.calls import ids_of, wander
+
+CALLS = 120
+EMPTY = ("company", "draw_seed", "started_at")
+
+
+@pytest.fixture
+async def based(harness: ServiceHarness) -> AsyncIterator[ServiceHarness]:
+    """Provide an episode without rows of its own; its base has all rows of the demo seed."""
+    base = {**harness.document, "is_base": True}
+    source = harness.service.source_of(base)
+    reply = await harness.control("load", {"source": source, "document": base})
+    assert not any(reply.json()["rows"].values())
+    document = {name: harness.document[name] for name in EMPTY} | {"base": source}
+    seed = harness.service.seed.model_validate(document)
+    async with ServiceHarness(harness.service, seed, episode="based", folder=harness.folder) as made:
+        yield made
+
+
+async def _rows(harness: ServiceHarness) -> Rows:
+    return (await harness.evidence()).initial
+
+
+def _fold(evidence: EvidenceReply) -> Rows:
+    rows = {table: dict(of_table) for table, of_table in evidence.initial.items()}
+    for change in evidence.changes:
+        if change.after is None:
+            del rows[change.table][change.key]
+        else:
+            rows[change.table][change.key] = change.after
+    return rows
+
+
+async def test_an_episode_needs_its_base(harness: ServiceHarness) -> None:
+    document = {name: harness.document[name] for name in EMPTY} | {"base": "0" * 64}
+    answer = await harness.control("load", {"source": harness.service.source_of(document), "document": document})
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown-base")
+
+
+async def test_an_id_of_the_base_cannot_be_used_again(harness: ServiceHarness) -> None:
+    base = {**harness.document, "is_base": True}
+    source = harness.service.source_of(base)
+    await harness.control("load", {"source": source, "document": base})
+    document = {**harness.document, "base": source}
+    answer = await harness.control("load", {"source": harness.service.source_of(document), "document": document})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed")
+
+
+async def test_evidence_has_the_rows_of_the_base_that_changed(
+    harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
+) -> None:
+    every_row = await _rows(harness)
+    await wander(based, tools, CALLS, "base", ids_of(every_row))
+    evidence = await based.evidence()
+    changed = {(change.table, change.key) for change in evidence.changes if change.before is not None}
+    assert changed & {(table, key) for table, rows in every_row.items() for key in rows}
+    for table, rows in evidence.initial.items():
+        for key, row in rows.items():
+            assert (table, key) in changed
+            assert row == every_row[table][key]
+    assert content_digest(_fold(evidence)) == (await based.digest()).digest
+
+
+async def test_an_episode_with_a_base_acts_like_one_with_these_rows_of_its_own(
+    harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
+) -> None:
+    ids = ids_of(await _rows(harness))
+    assert await wander(based, tools, CALLS, "same", ids) == await wander(harness, tools, CALLS, "same", ids)
+    changes = [
+        [change.model_dump(exclude={"cause"}) for change in (await one.evidence()).changes] for one in (based, harness)
+    ]
+    assert changes[0] == changes[1]
+
+
+async def test_a_snapshot_and_a_restart_keep_the_base(
+    harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
+) -> None:
+    ids = ids_of(await _rows(harness))
+    await wander(based, tools, CALLS, "before", ids)
+    source, step, now = await based.snapshot(), based.step, based.now
+    based.restart()
+    await wander(based, tools, CALLS, "after", ids)
+    stayed = await based.digest()
+    based.source, based.epoch, based.step, based.now = source, 2, step, now
+    await wander(based, tools, CALLS, "after", ids)
+    assert await based.digest() == stayed

@@ -1,0 +1,115 @@
+"""Larger companies: other offices make finding harder, and nothing else changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from companyos.contract import WorldSize, split_world_size
+from companyos.policies import Call, TaskView
+from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios.shifts import find_scenario
+from companyos_gateway.world.base_company import STARTED_AT, find_base_company
+from companyos_players.registry import fair_player
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.plausibility import find_implausible
+
+OFFICE_TEAM = "procurement-aarhus"
+
+
+def _plan(name: str, seed: int) -> Instance:
+    scenario = find_scenario(catalogue(), name)
+    assert scenario is not None
+    return scenario.plan(seed, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("shift-week-large", ("shift-week", WorldSize.LARGE)),
+        ("vendor_onboarding-medium", ("vendor_onboarding", WorldSize.MEDIUM)),
+        ("vendor_onboarding", ("vendor_onboarding", WorldSize.SMALL)),
+        ("shift-week", ("shift-week", WorldSize.SMALL)),
+        ("-large", ("-large", WorldSize.SMALL)),
+    ],
+)
+def test_a_name_ends_with_the_size_of_the_company(name: str, expected: tuple[str, WorldSize]) -> None:
+    assert split_world_size(name) == expected
+
+
+@pytest.mark.parametrize("name", ["vendor_onboarding-huge", "vendor_onboarding-medium-medium", "-medium", "medium"])
+def test_any_other_name_is_unknown(name: str) -> None:
+    assert find_scenario(catalogue(), name) is None
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("scenario", [*sorted(catalogue()), "shift-day"])
+def test_the_fair_oracle_solves_every_scenario_in_a_larger_company(play_all: PlayAll, scenario: str) -> None:
+    name = f"{scenario}-{WorldSize.MEDIUM}"
+    specs = [EpisodeSpec(scenario=name, player=fair_player(name), seed=seed, chaos=seed) for seed in (1, 2)]
+    for episode in play_all(specs):
+        assert episode.result.success, episode.result.place
+        assert episode.instance.scenario == name
+
+
+def test_a_change_in_another_office_fails(play_all: PlayAll) -> None:
+    name, changed = f"license_renewal-{WorldSize.MEDIUM}", []
+
+    async def play(task: TaskView, call: Call) -> None:
+        found = await call("ticketdesk_list_tickets", {"team_id": OFFICE_TEAM, "status": "open"})
+        assert isinstance(found.result, dict)
+        changed.append(found.result["items"][0]["key"])
+        await call("ticketdesk_update_ticket", {"key": changed[0], "tags": ["urgent"]})
+        await fair_player(name)(task, call)
+
+    [episode] = play_all([EpisodeSpec(scenario=name, player=play, seed=1, chaos=0)])
+    failed = [
+        check for check in episode.instance.rubric.judge(episode.evidence, episode.finish).checks if not check.passed
+    ]
+    assert not episode.result.success
+    assert [check.mismatch.entity for check in failed if check.mismatch] == [f"ticketdesk.tickets[{changed[0]}]"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_task_shares_no_name_and_no_id_with_other_offices(seed: int) -> None:
+    base, instance = find_base_company(WorldSize.MEDIUM), _plan("vendor_onboarding-medium", seed)
+    assert instance.started_at == STARTED_AT
+    for service, document in instance.documents.items():
+        assert document["base"] == base.sources[service]
+        theirs = {row.get("key", row.get("id")) for rows in _lists(base.documents[service]) for row in rows}
+        assert theirs.isdisjoint(row.get("key", row.get("id")) for rows in _lists(document) for row in rows)
+        people = {person["name"] for person in document["company"]["people"]}
+        assert people.isdisjoint(base.names)
+
+
+def test_nobody_in_another_office_has_authority_or_an_open_request() -> None:
+    base, yesterday = find_base_company(WorldSize.MEDIUM), "2026-09-14"
+    people = base.documents["ticketdesk"]["company"]["people"]
+    assert 380 <= len(people) <= 480
+    assert all(held["last_day"] <= yesterday for person in people for held in person["roles"])
+    assert {row["status"] for row in base.documents["approvalflow"]["requests"]} == {
+        "approved",
+        "rejected",
+        "withdrawn",
+    }
+
+
+def test_other_offices_are_plausible() -> None:
+    base, instance = find_base_company(WorldSize.MEDIUM), _plan("vendor_onboarding", 1)
+    kept = ("approval_types", "sources")
+    documents = {
+        service: {
+            name: base.documents[service].get(name, value) if name not in kept else value
+            for name, value in document.items()
+        }
+        for service, document in instance.documents.items()
+    }
+    offices = replace(instance, documents=documents, started_at=base.started_at)
+    # Requests were decided by the limits that each office had.
+    assert [str(one) for one in find_implausible(offices) if one.rule != "approvers"] == []
+
+
+def _lists(document: object) -> list[list[dict[str, str]]]:
+    assert isinstance(document, dict)
+    return [value for name, value in document.items() if isinstance(value, list) and name != "scheduled_events"]
