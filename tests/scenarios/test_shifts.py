@@ -74,8 +74,7 @@ def _verdict(kept: RecordedEpisode) -> Verdict:
         ("day", 4, 1),
         ("week", 2, 0),
         ("week", 4, 45),  # an absence for one case would leave nobody to assign to another
-        pytest.param("month", 2, 14, marks=pytest.mark.matrix),  # two cases report fraud as a data issue
-        pytest.param("month", 4, 61, marks=pytest.mark.matrix),  # an approver is away from midnight on
+        ("customer_refund-vendor_bank_change", 2, 56),  # both cases report fraud as a data issue
         *(
             pytest.param(size, level, seed, marks=pytest.mark.matrix)
             for size in SIZES
@@ -91,7 +90,7 @@ def test_the_fair_player_solves_every_case(play_all: PlayAll, size: str, level: 
     verdict = _verdict(kept)
     assert [one.id for one in verdict.checks if not one.passed] == []
     assert verdict.cases == dict.fromkeys(verdict.cases, True)
-    assert len(verdict.cases) == SIZES[size]
+    assert len(verdict.cases) == SIZES.get(size, 2)
     assert kept.result.success
 
 
