@@ -205,7 +205,7 @@ def test_tasks_lists_the_splits_and_browses_one(tiny_url: str) -> None:
 def test_tasks_reads_one_task(tiny_url: str) -> None:
     read = RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--url", tiny_url]).stdout
     assert "Add up to the number of T-1." in read
-    assert 'env.reset(split="test", index=1)' in read
+    assert 'env.reset(task_id="test.tiny.2.01")' in read
     reported = json.loads(RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--json", "--url", tiny_url]).stdout)
     assert (reported["id"], reported["brief"]) == ("test.tiny.2.01", "Add up to the number of T-1.")
 

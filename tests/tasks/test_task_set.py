@@ -46,7 +46,7 @@ def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
     for split in Split:
         for index in range(TASKS.size(split)):
             position = TASKS.position(split, index)
-            assert (position.split, position.index(SCENARIOS, levels())) == (split, index)
+            assert position.split is split
             assert TASKS.find(position.id) == position
     assert len({position.id for position in _all_places()}) == sum(TASKS.size(split) for split in Split)
 
@@ -103,7 +103,8 @@ def test_a_fingerprint_tells_the_brief_and_the_rows_apart_but_no_hidden_seed() -
 
 def test_a_published_task_names_its_version_and_the_canary_and_nothing_that_helps() -> None:
     for position in itertools.islice(_sample(), 0, None, 3):
-        task_info, instance = TASKS.task(position), _planned(position)
+        name = f"{position.split}.{position.scenario}.{position.chaos}"
+        task_info, instance = TASKS.task(name, position.copy), _planned(position)
         assert set(TaskInfo.model_fields) == set(task_info.model_dump())
         assert (task_info.version, task_info.canary) == (TASKS.version, CANARY)
         text = task_info.model_copy(update={"brief": None, "canary": ""}).model_dump_json()
@@ -119,6 +120,38 @@ def test_the_canary_is_a_guid_and_stands_in_every_listed_task() -> None:
     assert re.fullmatch(r"companyos:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", CANARY)
     assert {task.canary for split in Split for task in TASKS.tasks(split)} == {CANARY}
     assert {split.canary for split in TASKS.splits()} == {CANARY}
+
+
+@pytest.mark.parametrize("name", ["shift-month", "shift-expense_report-vendor_onboarding", "vendor_onboarding-large"])
+def test_shifts_and_larger_companies_have_tasks_that_are_listed_by_name(name: str) -> None:
+    listed = TASKS.tasks(f"test.{name}")
+    assert len(listed) == TASKS.size(f"test.{name}") == COPIES[Split.TEST] * len(levels())
+    assert [task.index for task in listed] == list(range(len(listed)))
+    assert {task.scenario for task in listed} == {name}
+    for task in listed:
+        position = TASKS.position(f"test.{name}", task.index)
+        assert position == TASKS.find(task.id)
+        assert split_of_seed(TASKS.seed(position)) is Split.TEST
+    assert not {task.id for task in listed} & {task.id for task in TASKS.tasks("test")}
+
+
+def test_a_level_selects_tasks_of_a_name() -> None:
+    storm = TASKS.tasks("test.shift-month.4")
+    assert [task.id for task in storm] == [f"test.shift-month.4.{copy:02d}" for copy in range(COPIES[Split.TEST])]
+    assert {task.difficulty for task in storm} == {"storm"}
+
+
+def test_a_task_of_a_shift_is_the_shift_of_its_seed() -> None:
+    task, position = TASKS.task("validation.shift-day", 3), TASKS.position("validation.shift-day", 3)
+    assert task.brief == TASKS.instance(position).brief
+    assert TASKS.instance(position).scenario == "shift-day"
+
+
+def test_a_scenario_selects_its_tasks_of_a_split() -> None:
+    [name] = {task.scenario for task in TASKS.tasks("train.expense_report")}
+    assert name == "expense_report"
+    ids = {task.id for task in TASKS.tasks("train") if task.scenario == name}
+    assert {task.id for task in TASKS.tasks("train.expense_report")} == ids
 
 
 def test_slices_are_pythons() -> None:
@@ -137,7 +170,17 @@ def test_the_version_changes_with_what_is_in_the_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("split", "index", "field"), [("dev", 0, "split"), ("test", -1, "index"), ("test", 10**9, "index")]
+    ("split", "index", "field"),
+    [
+        ("dev", 0, "split"),
+        ("dev.shift-week", 0, "split"),
+        ("test.shift-decade", 0, "split"),
+        ("test.cooking", 0, "split"),
+        ("test.shift-week.9", 0, "split"),
+        ("test", -1, "index"),
+        ("test", 10**9, "index"),
+        ("test.shift-week.4", 8, "index"),
+    ],
 )
 def test_a_place_that_is_none_is_refused_with_its_name(split: str, index: int, field: str) -> None:
     with pytest.raises(TaskNotFoundError, match=f"^{field}: "):

@@ -80,7 +80,8 @@ def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
         for split in Split
     ]
     yield table(("split", "purpose", "tasks per scenario:", "tasks:"), rows)
-    yield paragraph(PROSE["scenarios"]["splits"])
+    splits = PROSE["scenarios"]["splits"].format(storm=COPIES[Split.TEST], last=levels()[-1])
+    yield from map(paragraph, splits.split("\n\n"))
 
 
 def _shifts(scenarios: Mapping[str, Scenario]) -> Iterator[str]:

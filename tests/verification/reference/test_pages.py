@@ -95,7 +95,7 @@ def test_every_tool_has_a_row_with_its_required_arguments(tools: list[ToolSpec])
 
 def test_links_inside_the_pages_lead_somewhere(tools: list[ToolSpec]) -> None:
     for page in (PAGE, tools_page(tools)):
-        headings = {heading.lower() for heading in _headings(page)}
+        headings = {heading.lower().replace(" ", "-") for heading in _headings(page)}
         assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings
     for link in re.findall(r"\]\((\.\./[^)]+)\)", PAGE):
         assert (ROOT / "docs" / link.partition("#")[0]).is_file(), link

@@ -64,10 +64,9 @@ def split_plans(
 
     async def read() -> list[TaskInfo]:
         async with server.trainer() as trainer:
-            return await trainer.tasks(split)
+            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
 
-    matching = filter_tasks(asyncio.run(read()), scenario, levels[0] if len(levels) == 1 else None)
-    selected = [task for task in matching if not levels or task.chaos in levels]
+    selected = filter_tasks(asyncio.run(read()), scenario, levels)
     selected = selected if count is None else balanced_sample(selected, count)
 
     def plans(policy: str) -> list[EpisodePlan]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -131,9 +132,9 @@ def _browse(
 
     async def read() -> list[TaskInfo]:
         async with server.trainer() as trainer:
-            return await trainer.tasks(split)
+            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
 
-    selected = filter_tasks(asyncio.run(read()), scenario, chaos)
+    selected = filter_tasks(asyncio.run(read()), scenario, () if chaos is None else (chaos,))
     if as_json:
         print_json([task.model_dump(mode="json", exclude={"brief"}) for task in selected[:count]])
         return
@@ -145,9 +146,9 @@ def _browse(
     )
 
 
-def filter_tasks(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:
-    """Return the tasks of a scenario and chaos level, if set; end the command if none match."""
-    selected = [task for task in listed if scenario in (None, task.scenario) and chaos in (None, task.chaos)]
+def filter_tasks(listed: list[TaskInfo], scenario: str | None, levels: Sequence[int]) -> list[TaskInfo]:
+    """Return the listed tasks at these chaos levels, all if there are none; end the command if no task matches."""
+    selected = [task for task in listed if not levels or task.chaos in levels]
     if not selected:
         fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
     return selected
@@ -171,20 +172,21 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
 
     async def read() -> TaskInfo:
         async with server.trainer() as trainer:
-            listed = await trainer.tasks(task_id.partition(".")[0])
+            name, _, _copy = task_id.rpartition(".")
+            listed = await trainer.tasks(name)
             match = next((task for task in listed if task.id == task_id), None)
             if match is None:
                 fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
-            return await trainer.task(match.split, match.index)
+            return await trainer.task(name, match.index)
 
     task = asyncio.run(read())
     if as_json:
         print_json(task.model_dump(mode="json"))
         return
     structure = ", a structure only in this split" if task.held_out else ""
-    OUT.print(f"[bold]{task.id}[/] [dim]{task.split} {task.index}: {task.scenario}, {task.difficulty}{structure}[/]\n")
+    OUT.print(f"[bold]{task.id}[/] [dim]{task.split}: {task.scenario}, {task.difficulty}{structure}[/]\n")
     OUT.print(Padding(sanitize(task.brief or ""), (0, 0, 0, 2)))
-    OUT.print(f'\n[dim]await env.reset(split="{task.split}", index={task.index})   task set {task.version}[/]')
+    OUT.print(f'\n[dim]await env.reset(task_id="{task.id}")   task set {task.version}[/]')
 
 
 def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_json: bool) -> None:

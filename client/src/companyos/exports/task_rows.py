@@ -55,11 +55,8 @@ async def read_tasks(
     listed = []
     async with CompanyOSEnv(base_url=url, token=token) as env:
         for split in splits:
-            matching = [
-                task
-                for task in await env.list_tasks(split)
-                if scenario in (None, task.scenario) and chaos in (None, task.chaos)
-            ]
+            listed_tasks = await env.list_tasks(split if scenario is None else f"{split}.{scenario}")
+            matching = [task for task in listed_tasks if chaos in (None, task.chaos)]
             listed += matching[:count]
     return listed
 

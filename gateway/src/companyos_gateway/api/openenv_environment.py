@@ -121,8 +121,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
     def get_task(self, split: str, index: int) -> dict[str, Any]:
         """Return one task with its brief; raises UnknownTaskError (400)."""
         with _task_errors():
-            task_set = self._task_set()
-            return task_set.task(task_set.position(split, index)).model_dump(mode="json")
+            return self._task_set().task(split, index).model_dump(mode="json")
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
         """Return a slice of the tasks, with Python's slice semantics, without briefs; raises UnknownTaskError (400)."""

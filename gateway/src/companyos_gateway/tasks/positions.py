@@ -17,7 +17,7 @@ COPIES: Mapping[Split, int] = MappingProxyType({Split.TRAIN: 40, Split.VALIDATIO
 SEEDS_PER_TASK = 1000
 """Among so many seeds one is found whose instance has the structure that the place asks for."""
 
-_ID = re.compile(r"\A(?P<split>[a-z]+)\.(?P<scenario>[a-z0-9_]+)\.(?P<chaos>[0-9])\.(?P<copy>[0-9]{2,6})")
+_ID = re.compile(r"\A(?P<split>[a-z]+)\.(?P<scenario>[a-z0-9_-]+)\.(?P<chaos>[0-9])\.(?P<copy>[0-9]{2,6})")
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,3 @@ class TaskPosition:
         """The seeds among which the task's own one is."""
         first = SEEDS[self.split].start + (self.chaos * COPIES[self.split] + self.copy) * SEEDS_PER_TASK
         return range(first, first + SEEDS_PER_TASK)
-
-    def index(self, scenarios: Sequence[str], levels: Sequence[int]) -> int:
-        """Return the number of the place in its block."""
-        turn = self.copy * len(levels) + levels.index(self.chaos)
-        return turn * len(scenarios) + scenarios.index(self.scenario)

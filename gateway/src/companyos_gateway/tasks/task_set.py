@@ -1,5 +1,7 @@
 """The tasks of all scenarios: listed by split and index, described without hidden facts, seeded.
 
+A split lists the tasks of all scenarios. Shifts and larger companies have tasks in every split as well, which are
+listed by name: the split `test.shift-week` has the weeks of the test split, `test.shift-week.4` those at level 4.
 The tasks of scenarios and levels that other packages add come after all of the published ones, whose indices stay as
 they are.
 """
@@ -13,6 +15,7 @@ from companyos.contract import Split, SplitInfo, TaskInfo
 from companyos_gateway.chaos import builtin_levels, levels, profile_for
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_gateway.scenarios.catalogue import builtin_names
+from companyos_gateway.scenarios.shifts import ShiftError, find_scenario
 from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
 from companyos_shared.streams import digest
 
@@ -67,19 +70,23 @@ class TaskSet:
 
     def size(self, split: str) -> int:
         """Return how many tasks a split has; raises TaskNotFoundError."""
-        return sum(block.size(_parse_split(split)) for block in self._blocks)
+        purpose, blocks = self._parse_split(split)
+        return sum(block.size(purpose) for block in blocks)
 
     def position(self, split: str, index: int) -> TaskPosition:
         """Return the place with that number; raises TaskNotFoundError."""
-        size = self.size(split)
-        if not 0 <= index < size:
-            raise TaskNotFoundError(f"index: {split} has the tasks 0 to {size - 1}, not {index}")
-        return self._position(Split(split), index)
+        purpose, blocks = self._parse_split(split)
+        remaining = index
+        for block in blocks if index >= 0 else ():
+            if remaining < block.size(purpose):
+                return TaskPosition.at(purpose, remaining, block.scenarios, block.levels)
+            remaining -= block.size(purpose)
+        raise TaskNotFoundError(f"index: {split} has the tasks 0 to {self.size(split) - 1}, not {index}")
 
     def find(self, task_id: str) -> TaskPosition:
         """Return the place of a task's id; raises TaskNotFoundError."""
         position = TaskPosition.parse_id(task_id)
-        if position is None or position.scenario not in self._scenarios:
+        if position is None or self._find_scenario(position.scenario) is None:
             raise TaskNotFoundError(f"task_id: no task is called {task_id!r}")
         return position
 
@@ -90,15 +97,16 @@ class TaskSet:
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
         """Return the tasks of a slice, as Python slices, without their briefs; raises TaskNotFoundError."""
         indices = range(self.size(split))[start:stop]
-        return [self._info(self._position(Split(split), index)) for index in indices]
+        return [self._info(self.position(split, index), index) for index in indices]
 
-    def task(self, position: TaskPosition) -> TaskInfo:
-        """Return one task with its brief, for which it is planned."""
-        return self._info(position).model_copy(update={"brief": self.instance(position).brief})
+    def task(self, split: str, index: int) -> TaskInfo:
+        """Return one task with its brief, for which it is planned; raises TaskNotFoundError."""
+        position = self.position(split, index)
+        return self._info(position, index).model_copy(update={"brief": self.instance(position).brief})
 
     def instance(self, position: TaskPosition) -> Instance:
         """Return the instance of a task."""
-        return self._scenarios[position.scenario].plan(self.seed(position), position.chaos)
+        return self._scenario(position.scenario).plan(self.seed(position), position.chaos)
 
     def seed(self, position: TaskPosition) -> int:
         """Return the seed of a task: the first of its seeds whose instance has the structure that is asked for."""
@@ -107,24 +115,34 @@ class TaskSet:
             seed = self._seeds[position] = self._find_seed(position)
         return seed
 
-    def _position(self, split: Split, index: int) -> TaskPosition:
-        """Return the place with that number, which the split has."""
-        for block in self._blocks:
-            if index < block.size(split):
-                return TaskPosition.at(split, index, block.scenarios, block.levels)
-            index -= block.size(split)
-        raise AssertionError
+    def _parse_split(self, name: str) -> tuple[Split, tuple[_Block, ...]]:
+        """Return the split of a name and the tasks that it selects; raises TaskNotFoundError."""
+        split, _, selection = name.partition(".")
+        if split not in set(Split):
+            raise TaskNotFoundError(f"split: there are {', '.join(Split)}, not {name!r}")
+        if not selection:
+            return Split(split), self._blocks
+        scenario, _, level = selection.partition(".")
+        if self._find_scenario(scenario) is None:
+            raise TaskNotFoundError(f"split: no scenario or shift is named {scenario!r}")
+        accepted = {str(one): one for one in levels()}
+        if level and level not in accepted:
+            raise TaskNotFoundError(f"split: there are the levels {', '.join(accepted)}, not {level!r}")
+        return Split(split), (_Block((scenario,), (accepted[level],) if level else levels()),)
 
-    def _index(self, position: TaskPosition) -> int:
-        start = 0
-        for block in self._blocks:
-            if position.scenario in block.scenarios and position.chaos in block.levels:
-                return start + position.index(block.scenarios, block.levels)
-            start += block.size(position.split)
-        raise AssertionError
+    def _find_scenario(self, name: str) -> Scenario | None:
+        try:
+            return find_scenario(self._scenarios, name)
+        except ShiftError:
+            return None
+
+    def _scenario(self, name: str) -> Scenario:
+        scenario = self._find_scenario(name)
+        assert scenario is not None
+        return scenario
 
     def _find_seed(self, position: TaskPosition) -> int:
-        scenario = self._scenarios[position.scenario]
+        scenario = self._scenario(position.scenario)
         if not scenario.held_out:
             return position.seeds.start
         for seed in position.seeds:
@@ -135,16 +153,16 @@ class TaskSet:
             f"{position.id}: none of its {len(position.seeds)} seeds has the structure that it wants"
         )
 
-    def _info(self, position: TaskPosition) -> TaskInfo:
+    def _info(self, position: TaskPosition, index: int) -> TaskInfo:
         return TaskInfo(
             id=position.id,
             split=position.split,
-            index=self._index(position),
+            index=index,
             difficulty=profile_for(position.chaos).name,
             group=position.scenario,
             scenario=position.scenario,
             chaos=position.chaos,
-            held_out=position.uses_held_out_variant and bool(self._scenarios[position.scenario].held_out),
+            held_out=position.uses_held_out_variant and bool(self._scenario(position.scenario).held_out),
             version=self.version,
             canary=CANARY,
         )
@@ -152,9 +170,3 @@ class TaskSet:
     def _version(self, block: _Block) -> str:
         held_out = {name: sorted(self._scenarios[name].held_out) for name in block.scenarios}
         return f"{TASK_SET_REVISION}.{len(held_out)}.{digest([held_out, dict(COPIES), block.levels])[:8]}"
-
-
-def _parse_split(split: str) -> Split:
-    if split not in set(Split):
-        raise TaskNotFoundError(f"split: there are {', '.join(Split)}, not {split!r}")
-    return Split(split)
