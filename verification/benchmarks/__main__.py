@@ -21,6 +21,7 @@ from rich.table import Table
 
 from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import Enterprise
+from verification.benchmarks.company_sizes import measure_large_company, measure_large_memory
 from verification.benchmarks.echo import running_echo
 from verification.benchmarks.enterprise import EnterpriseBenchmark
 from verification.benchmarks.judging import measure_judging
@@ -60,6 +61,10 @@ def _measure(scale: float) -> Measurements:
             uvloop.run(measure_long_episodes(enterprise.url, measurements, scale))
         with Enterprise(data_dir=idle) as enterprise:
             uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url="", data_dir=idle).run_memory())
+        with Enterprise(data_dir=folder / "large") as enterprise:
+            uvloop.run(measure_large_company(enterprise.url, measurements, scale))
+        with Enterprise(data_dir=folder / "large") as enterprise:
+            uvloop.run(measure_large_memory(enterprise, measurements))
         uvloop.run(measure_judging(measurements))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

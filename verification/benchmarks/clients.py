@@ -95,6 +95,13 @@ class GatewayClient(Protocol):
         ...
 
 
+async def timed_reset(client: GatewayClient, seed: int) -> float:
+    """Return the duration of a reset in seconds."""
+    began = time.perf_counter()
+    await client.reset(seed)
+    return time.perf_counter() - began
+
+
 def _reset_options(scenario: str, seed: int) -> dict[str, Any]:
     return {"scenario": scenario, "seed": seed, "chaos": 0}
 
@@ -129,10 +136,11 @@ class HttpClient:
     session: aiohttp.ClientSession
     url: str
     episode_id: str = ""
+    scenario: str = SCENARIO
 
     async def reset(self, seed: int) -> dict[str, Any]:
         """Begin an episode and remember its id."""
-        answer = await self._post("reset", _reset_options(SCENARIO, seed))
+        answer = await self._post("reset", _reset_options(self.scenario, seed))
         self.episode_id = answer["episode_id"]
         return answer
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import AsyncExitStack
 from statistics import median
 
 import aiohttp
 
-from verification.benchmarks.clients import KINDS, READ, WRITE, CompanyPlayer, WebSocketClient
+from verification.benchmarks.clients import KINDS, READ, WRITE, CompanyPlayer, WebSocketClient, timed_reset
 from verification.benchmarks.measurements import Measurements, p50_us
 
 SCENARIO = "shift-month"
@@ -32,8 +31,8 @@ async def measure_long_episodes(url: str, measurements: Measurements, scale: flo
             for _ in range(2)
         ]
         new_seeds = range(NEW_SEEDS, NEW_SEEDS + max(3, round(10 * scale)))
-        new = [await _timed_reset(young, seed) for seed in new_seeds]
-        seen = [await _timed_reset(young, NEW_SEEDS) for _ in range(max(3, round(200 * scale)))]
+        new = [await timed_reset(young.client, seed) for seed in new_seeds]
+        seen = [await timed_reset(young.client, NEW_SEEDS) for _ in range(max(3, round(200 * scale)))]
         await old.begin()
         await _take_steps(old, LATE)
         seconds: dict[tuple[int, str], list[float]] = {(length, kind): [] for length in (EARLY, LATE) for kind in KINDS}
@@ -49,13 +48,6 @@ async def measure_long_episodes(url: str, measurements: Measurements, scale: flo
         early, late = (p50_us(seconds[length, kind]) for length in (EARLY, LATE))
         measurements.add(f"{kind} of a shift after {EARLY} steps, p50", early, "us")
         measurements.add(f"{kind} of a shift after {LATE} steps, p50", late, "us", target=f"<= {1.3 * early:.0f} us")
-
-
-async def _timed_reset(player: CompanyPlayer, seed: int) -> float:
-    """Return the duration of a reset in seconds; the episode before it was not used."""
-    began = time.perf_counter()
-    await player.client.reset(seed)
-    return time.perf_counter() - began
 
 
 async def _take_steps(player: CompanyPlayer, count: int) -> None:

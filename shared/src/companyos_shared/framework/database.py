@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +37,7 @@ _WRITE_META = "INSERT OR REPLACE INTO _meta (key, value) VALUES (?, ?)"
 _PAGE_BYTES = 1024
 """Small pages keep files small: most tables are small, and every epoch that writes copies the whole file."""
 
+_COPY_BYTES = 1024 * 1024
 _CACHE_KIB = 256
 """Page cache of a connection, in KiB. It holds the database of a small company; others rely on the system's cache."""
 
@@ -113,7 +115,10 @@ class Database:
         with _temporary_file(folder / name) as temporary:
             if self._blank is None:
                 self._blank = self._make_blank(temporary)
-            temporary.write_bytes(self._blank if base is None else base.read_bytes())
+            if base is None:
+                temporary.write_bytes(self._blank)
+            else:
+                shutil.copyfile(base, temporary)
             with self.connect(temporary) as db:
                 begin(db)
                 load_seed(db)
@@ -145,7 +150,7 @@ class Database:
         try:
             os.makedirs(target.parent, exist_ok=True)
             with open(source, "rb", buffering=0) as source_file, open(temporary, "xb") as target_file:
-                target_file.write(source_file.read())
+                shutil.copyfileobj(source_file, target_file, _COPY_BYTES)
             failpoint("service.epoch.before")
             os.link(temporary, target)
         finally:
