@@ -19,6 +19,7 @@ from companyos_gateway.evaluation.evidence import RecordedCall
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.task import RubricFactory, ScenarioCase
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
+from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
@@ -53,9 +54,12 @@ _CUTS = 6
 
 SHIFTS = (
     "shift-access_request-quarter_close",
-    "shift-budget_transfer-expense_report-purchase_order-vendor_onboarding",
+    "shift-week",
 )
 """Shifts whose final states are judged, besides those of all scenarios."""
+
+_SEARCHED_SHIFTS = 24
+"""Seeds among which the instance of a shift is selected."""
 
 _WRONG_FINISH = FinishDeclaration(outcome=FinishOutcome.IMPOSSIBLE, summary="", reason_code=ReasonCode.DATA_UNAVAILABLE)
 
@@ -121,13 +125,21 @@ async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
     """Play shifts, and vary their final states."""
     tasks = []
     for name in SHIFTS:
+        seed = max(range(_SEARCHED_SHIFTS), key=lambda seed: len(_features(name, seed)))
         oracle_run = await record_episode(
-            engine, name, FAIR, fair_player(name), seed=0, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
+            engine, name, FAIR, fair_player(name), seed=seed, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
         )
         mutations = list(variants(oracle_run))
-        drawn = Stream("proof", "variants", name, 0).sample(mutations, min(_MANY_CASES, len(mutations)))
+        drawn = Stream("proof", "variants", name, seed).sample(mutations, min(_MANY_CASES, len(mutations)))
         tasks.append(_corpus_task(name, oracle_run, [*drawn, *SHIFT_VARIANTS]))
     return tasks
+
+
+def _features(name: str, seed: int) -> set[str]:
+    """Return what the instance of a shift asks for besides its cases."""
+    shift = find_scenario(catalogue(), name)
+    assert shift is not None
+    return set().union(*shift.plan(seed, MUTATION_LEVEL, NO_TRANSPORT_FAULTS).rubric.features.values())
 
 
 def random_traces() -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
@@ -60,16 +61,25 @@ def _complete_when_freeze_ends(final_state: FinalState) -> None:
         change["at"] = datetime.strptime(moment, "%d %B %Y, %H:%M").replace(tzinfo=UTC).isoformat()
 
 
-def _end_when_remarks_bind(final_state: FinalState) -> None:
-    """Let the agent resolve tickets at the moment at which comments under them bind, before any other step."""
-    for key, at in _remarks(final_state).items():
+def _end_when_first_remarks_bind(final_state: FinalState) -> None:
+    """Let the agent resolve tickets at the moment at which first comments under them bind, before any other step."""
+    _end_when_remarks_bind(final_state, reversed(_remarks(final_state)))
+
+
+def _end_when_last_remarks_bind(final_state: FinalState) -> None:
+    """Let the agent resolve tickets at the moment at which last comments under them bind, before any other step."""
+    _end_when_remarks_bind(final_state, _remarks(final_state))
+
+
+def _end_when_remarks_bind(final_state: FinalState, remarks: Iterable[tuple[str, str]]) -> None:
+    for key, at in dict(remarks).items():
         for change in _ends(final_state, key):
             change |= {"at": (datetime.fromisoformat(at) + REMARK_GRACE).isoformat(), "step": 1}
 
 
 def _leave_tickets_open(final_state: FinalState) -> None:
     """Let the agent not resolve the tickets with comments under them."""
-    ends = [change for key in _remarks(final_state) for change in _ends(final_state, key)]
+    ends = [change for key in dict(_remarks(final_state)) for change in _ends(final_state, key)]
     final_state.changes[TICKETDESK] = [one for one in final_state.changes[TICKETDESK] if one not in ends]
 
 
@@ -104,20 +114,26 @@ def _ends(final_state: FinalState, key: str | None = None) -> list[Row]:
     ]
 
 
-def _remarks(final_state: FinalState) -> dict[str, str]:
-    """Return the entry tickets that teams comment on, with the time."""
+def _remarks(final_state: FinalState) -> list[tuple[str, str]]:
+    """Return the entry tickets that teams comment on, with the times of the comments, in order."""
     events = final_state.instance.documents["ticketdesk"]["scheduled_events"]
     cases = final_state.instance.rubric.cases
-    return {
-        one["data"]["ticket_key"]: one["due_at"]
-        for one in events
-        if one["kind"] == "comment" and one["data"]["ticket_key"] in cases and TICKET_KEY.search(one["data"]["body"])
-    }
+    return sorted(
+        (
+            (one["data"]["ticket_key"], one["due_at"])
+            for one in events
+            if one["kind"] == "comment"
+            and one["data"]["ticket_key"] in cases
+            and TICKET_KEY.search(one["data"]["body"])
+        ),
+        key=lambda remark: remark[1],
+    )
 
 
 SHIFT_VARIANTS: tuple[Mutation, ...] = (
     _complete_when_freeze_ends,
-    _end_when_remarks_bind,
+    _end_when_first_remarks_bind,
+    _end_when_last_remarks_bind,
     _leave_tickets_open,
     _comment_with_the_end,
     _name_two_requests,
