@@ -10,7 +10,7 @@ from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework.change_capture import content_digest
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import EvidenceReply, Rows
-from tests.contract.calls import ids_of, wander
+from tests.contract.calls import carry, ids_of, wander
 
 CALLS = 120
 EMPTY = ("company", "draw_seed", "started_at")
@@ -18,12 +18,13 @@ EMPTY = ("company", "draw_seed", "started_at")
 
 @pytest.fixture
 async def based(harness: ServiceHarness) -> AsyncIterator[ServiceHarness]:
-    """Provide an episode without rows of its own; its base has all rows of the demo seed."""
+    """Provide an episode without people and rows of its own; its base has all of the demo seed."""
     base = {**harness.document, "is_base": True}
     source = harness.service.source_of(base)
     reply = await harness.control("load", {"source": source, "document": base})
     assert not any(reply.json()["rows"].values())
     document = {name: harness.document[name] for name in EMPTY} | {"base": source}
+    document["company"] = {**document["company"], "people": [], "teams": [], "absences": []}
     seed = harness.service.seed.model_validate(document)
     async with ServiceHarness(harness.service, seed, episode="based", folder=harness.folder) as made:
         yield made
@@ -96,3 +97,19 @@ async def test_a_snapshot_and_a_restart_keep_the_base(
     based.source, based.epoch, based.step, based.now = source, 2, step, now
     await wander(based, tools, CALLS, "after", ids)
     assert await based.digest() == stayed
+
+
+async def test_a_search_of_a_base_finds_what_a_search_of_these_rows_finds(
+    harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
+) -> None:
+    rows = (await _rows(harness)).values()
+    texts = [
+        value for of_table in rows for row in of_table.values() for value in row.values() if isinstance(value, str)
+    ]
+    words = sorted({word for text in texts for word in text.split()})
+    queries = [*words[::7], *(" ".join(words[at : at + 12])[:200] for at in range(0, len(words), 40))]
+    searches = [tool.operation for tool in tools if "query" in tool.input_schema["properties"] and tool.operation]
+    for operation in searches:
+        for query in queries:
+            wanted, found = [await carry(one, operation, {"query": query}) for one in (harness, based)]
+            assert found.json() == wanted.json(), (operation.operation_id, query)

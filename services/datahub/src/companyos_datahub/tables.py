@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
-from companyos_shared.framework import SimDate, SimTime
+from companyos_shared.framework import SEARCHED, SimDate, SimTime
 
 metadata = MetaData()
 
@@ -89,6 +89,7 @@ vendors = Table(
     Column("bank_iban", Text, nullable=False),
     Column("notes", Text, nullable=False),
     Column("version", Integer, nullable=False),
+    info={SEARCHED: ("id", "name", "legal_name", "tax_id", "category", "contact_name")},
 )
 
 bank_changes = Table(
@@ -135,6 +136,7 @@ records = Table(
     Index("records_by_kind", "kind", "state"),
     Index("records_by_vendor", "vendor_id"),
     Index("records_by_owner", "owner_id"),
+    info={SEARCHED: ("id", "title", "vendor_id", "fields")},
 )
 
 policies = Table(
@@ -150,6 +152,7 @@ policies = Table(
     Column("effective_from", SimDate, nullable=False),
     Column("effective_to", SimDate),
     UniqueConstraint("policy_id", "version"),
+    info={SEARCHED: ("id", "title", "topic", "body")},
 )
 
 data_issues = Table(

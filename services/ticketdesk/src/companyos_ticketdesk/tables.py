@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Index, Integer, MetaData, String, Table
 
-from companyos_shared.framework import SimTime
+from companyos_shared.framework import SEARCHED, SimTime
 
 metadata = MetaData()
 
@@ -33,6 +33,7 @@ tickets = Table(
     Index("tickets_by_created_at", "created_at", "key"),
     Index("tickets_by_status", "status"),
     Index("tickets_by_assignee", "assignee_id"),
+    info={SEARCHED: ("key", "title", "tags", "description")},
 )
 
 checklist_items = Table(

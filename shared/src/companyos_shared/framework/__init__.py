@@ -2,6 +2,7 @@
 
 from companyos_shared.framework.app import create_app
 from companyos_shared.framework.call import Call, CallDep
+from companyos_shared.framework.change_capture import SEARCHED
 from companyos_shared.framework.columns import SimDate, SimTime
 from companyos_shared.framework.errors import (
     IdempotencyKeyReusedError,
@@ -28,10 +29,11 @@ from companyos_shared.framework.schemas import (
 )
 from companyos_shared.framework.service import EventHandler, EventHandlers, Service
 from companyos_shared.framework.settings import ServiceSettings
-from companyos_shared.framework.text_search import QueryBlankError, Searchable, may_match, search
+from companyos_shared.framework.text_search import QueryBlankError, Searchable, candidates, search
 
 __all__ = [
     "ALL_ROWS",
+    "SEARCHED",
     "Call",
     "CallDep",
     "EventHandler",
@@ -60,10 +62,10 @@ __all__ = [
     "SimDate",
     "SimTime",
     "StaleVersionError",
+    "candidates",
     "check_version",
     "create_app",
     "error_responses",
-    "may_match",
     "page_params",
     "paginate",
     "paginate_sequence",

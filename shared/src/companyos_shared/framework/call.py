@@ -34,6 +34,8 @@ class Call:
     draw_seed: str
     actor: Actor = Actor.AGENT
     cause: str | None = None
+    has_base: bool = False
+    """Whether the episode has the rows of a base besides its own."""
     idempotency: tuple[str, str] | None = field(default=None, repr=False)
     shown: list[dict[str, Any]] = field(default_factory=list, repr=False)
     """What a page shows, by object."""

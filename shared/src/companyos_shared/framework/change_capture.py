@@ -22,6 +22,9 @@ from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Rows
 
+SEARCHED = "searched"
+"""In the info of a table: the columns whose texts are searched."""
+
 _RecordedRow = tuple[int, str, str, str | None, str | None]
 _BEFORE, _AFTER = 3, 4
 _SELECT_UNSTAMPED = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
@@ -57,14 +60,28 @@ def row_column_sql(metadata: MetaData) -> list[str]:
 
 
 def base_sql(metadata: MetaData) -> list[str]:
-    """Return the SQL that marks all rows as those of a base, and indexes the others."""
+    """Return the SQL that marks all rows as those of a base, indexes the others, and indexes the searched texts."""
+    statements = []
+    for table in metadata.sorted_tables:
+        name, key = _quote(table), _quote(_primary_key(table))
+        statements.append(f"UPDATE {name} SET _in_base = 1")  # noqa: S608
+        statements.append(f'CREATE INDEX "_own_{table.name}" ON {name} ({key}) WHERE _in_base = 0')
+        if SEARCHED in table.info:
+            statements += _index_texts(table)
+    return statements
+
+
+def search_table(table: Table) -> str:
+    """Return the name of the index of a table's texts in a base."""
+    return f"_search_{table.name}"
+
+
+def _index_texts(table: Table) -> list[str]:
+    index = search_table(table)
+    texts = " || ' ' || ".join(f"coalesce({_quote(table.columns[name])}, '')" for name in table.info[SEARCHED])
     return [
-        statement
-        for table in metadata.sorted_tables
-        for statement in (
-            f"UPDATE {_quote(table)} SET _in_base = 1",  # noqa: S608
-            f'CREATE INDEX "_own_{table.name}" ON {_quote(table)} ({_quote(_primary_key(table))}) WHERE _in_base = 0',
-        )
+        f"CREATE VIRTUAL TABLE {index} USING fts5(text, content='', tokenize='unicode61 remove_diacritics 2')",
+        f"INSERT INTO {index} (rowid, text) SELECT rowid, {texts} FROM {_quote(table)}",  # noqa: S608
     ]
 
 

@@ -21,6 +21,7 @@ class EpisodeConstants:
     company: Company
     draw_seed: str
     started_at: datetime
+    has_base: bool
 
 
 class EpisodeConstantsCache:
@@ -52,6 +53,7 @@ class EpisodeConstantsCache:
             company,
             _read_required(db, "draw_seed"),
             datetime.fromisoformat(_read_required(db, "started_at")),
+            has_base=base is not None,
         )
 
 

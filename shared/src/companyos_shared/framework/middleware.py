@@ -218,6 +218,7 @@ class ServiceMiddleware:
             draw_seed=session.constants.draw_seed,
             actor=context.actor,
             cause=op_id(context),
+            has_base=session.constants.has_base,
         )
 
 

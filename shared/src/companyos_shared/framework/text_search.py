@@ -1,23 +1,25 @@
-"""Text search: the database selects rows that may match, which are then ranked by words and their prefixes."""
+"""Text search over rows in memory: words and their prefixes, ranked. Of a base, an index selects the rows."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, String, and_, func, or_, true, type_coerce
+from sqlalchemy import ColumnElement, Table, TextClause, text, true
 
+from companyos_shared.framework.call import Call
+from companyos_shared.framework.change_capture import search_table
 from companyos_shared.framework.errors import ServiceError, shortened
 
 T = TypeVar("T")
 
 SHORTEST_WORD_CHARS = 2
+MOST_CANDIDATES = 500
+"""Rows of a base that are searched at most; the others match fewer or more frequent words."""
 
 _WORD = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*|[^\W_]+")
-_BEYOND_ASCII = "*[^\t-~]*"
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 
 
@@ -33,18 +35,18 @@ class Searchable(NamedTuple):
     text: str
 
 
-def may_match(query: str | None, *columns: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Return a condition on the searched columns that holds for every row that `search` finds, and for few others.
+def candidates(call: Call, table: Table, query: str | None) -> ColumnElement[bool] | TextClause:
+    """Return a condition on the rows of a table that are searched: all, but of a base only the likeliest to match.
 
-    It holds for all rows with characters other than ASCII, whose accents only `search` ignores.
-    Raises QueryBlankError (422).
+    A table with SEARCHED in its info has an index of the base's texts. Raises QueryBlankError (422).
     """
-    if query is None:
+    if query is None or not call.has_base:
         return true()
-    parts: list[ColumnElement[str]] = [func.coalesce(type_coerce(column, String), "") for column in columns]
-    text = reduce(lambda left, right: left + " " + right, parts)
-    words = [and_(*(text.contains(part, autoescape=True) for part in word.split())) for word in _query_words(query)]
-    return or_(*words, text.op("GLOB")(_BEYOND_ASCII), text.contains("\\u"))
+    name, index = table.name, search_table(table)
+    return text(
+        f"{name}.rowid IN (SELECT rowid FROM {name} WHERE _in_base = 0 UNION ALL SELECT * FROM "  # noqa: S608
+        f"(SELECT rowid FROM {index} WHERE {index} MATCH :words ORDER BY rank LIMIT {MOST_CANDIDATES}))"
+    ).bindparams(words=" OR ".join(f'"{word}"*' for word in _query_words(query)))
 
 
 def search(rows: Iterable[T], query: str | None, searchable: Callable[[T], Searchable]) -> list[T]:

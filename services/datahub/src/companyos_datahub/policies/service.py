@@ -10,12 +10,12 @@ from companyos_datahub.policies.model import PolicyVersion
 from companyos_datahub.policies.rules import PolicyNotFoundError, version_in_force
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
 from companyos_datahub.tables import policies
-from companyos_shared.framework import Call, Page, PageParams, Searchable, paginate_sequence, search
+from companyos_shared.framework import Call, Page, PageParams, Searchable, candidates, paginate_sequence, search
 
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
     """Return policy versions, including superseded ones, best match first, then by id."""
-    statement = select(policies).order_by(policies.c.id)
+    statement = select(policies).where(candidates(call, policies, query)).order_by(policies.c.id)
     if topic is not None:
         statement = statement.where(policies.c.topic == topic)
     found = paginate_sequence(search(call.db.execute(statement).all(), query, _searchable), page)

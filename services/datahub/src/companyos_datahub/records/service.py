@@ -24,8 +24,8 @@ from companyos_shared.framework import (
     Page,
     PageParams,
     Searchable,
+    candidates,
     check_version,
-    may_match,
     paginate_sequence,
     search,
 )
@@ -37,9 +37,10 @@ _RECORD_COLUMNS = ("amount_cents", "currency", "starts_on", "ends_on")
 def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[Found]:
     """Return records and vendors, best match first, then by id."""
     check_state_filter(filters.kind, filters.columns().get("state"))
-    rows = union_all(_records(), _vendors()).subquery()
-    searched = (rows.c.id, rows.c.title, rows.c.vendor_id, rows.c.fields, rows.c.text)
-    statement = select(rows).where(may_match(filters.query, *searched)).order_by(rows.c.id)
+    found_records = _records().where(candidates(call, records, filters.query))
+    found_vendors = _vendors().where(candidates(call, vendors, filters.query))
+    rows = union_all(found_records, found_vendors).subquery()
+    statement = select(rows).order_by(rows.c.id)
     for name, value in filters.columns().items():
         statement = statement.where(rows.c[name] == value)
     found = paginate_sequence(search(call.db.execute(statement).all(), filters.query, _searchable), page)

@@ -11,7 +11,7 @@ from companyos_shared.framework import (
     Page,
     PageParams,
     Searchable,
-    may_match,
+    candidates,
     paginate,
     paginate_sequence,
     search,
@@ -35,8 +35,7 @@ def list_tickets(call: Call, filters: Wanted, page: PageParams) -> Page[TicketRo
 
 def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
     """Return the tickets that contain any of the words, best match first, then by key."""
-    searched = (tickets.c.key, tickets.c.title, tickets.c.tags, tickets.c.description)
-    rows = call.db.execute(select(tickets).where(may_match(query, *searched)).order_by(tickets.c.key)).all()
+    rows = call.db.execute(select(tickets).where(candidates(call, tickets, query)).order_by(tickets.c.key)).all()
     return Page[TicketRow].model_validate(paginate_sequence(search(rows, query, _searchable), page))
 
 
