@@ -111,5 +111,5 @@ async def test_a_search_of_a_base_finds_what_a_search_of_these_rows_finds(
     searches = [tool.operation for tool in tools if "query" in tool.input_schema["properties"] and tool.operation]
     for operation in searches:
         for query in queries:
-            wanted, found = [await carry(one, operation, {"query": query}) for one in (harness, based)]
-            assert found.json() == wanted.json(), (operation.operation_id, query)
+            expected, found = [await carry(one, operation, {"query": query}) for one in (harness, based)]
+            assert found.json() == expected.json(), (operation.operation_id, query)

@@ -11,7 +11,7 @@ from companyos_datahub.demo import demo_company
 from companyos_datahub.metrics.schemas import EarlierValue
 from companyos_datahub.pages.chart import SIDE, WIDTH, chart_of
 from companyos_datahub.pages.month import month_of
-from companyos_datahub.pages.organisation import Node, reporting_lines
+from companyos_datahub.pages.organisation import MOST_PEOPLE, Node, reporting_lines
 from tests.datahub.builders import NOON
 
 TODAY = date(2026, 3, 2)
@@ -40,6 +40,17 @@ def test_everybody_employed_stands_once_in_the_reporting_lines() -> None:
     company = demo_company()
     placed = _ids(reporting_lines(company, TODAY))
     assert sorted(placed) == sorted(person.id for person in company.people if person.is_employed(TODAY))
+
+
+def test_the_chart_of_a_large_company_has_the_tree_of_the_caller() -> None:
+    company = demo_company()
+    others = [
+        company.people[0].model_copy(update={"id": f"E-{number}", "manager_id": None})
+        for number in range(5000, 5001 + MOST_PEOPLE)
+    ]
+    large = company.model_copy(update={"people": (*company.people, *others)})
+    whole, placed = set(_ids(reporting_lines(company, TODAY))), set(_ids(reporting_lines(large, TODAY)))
+    assert company.agent_id in placed <= whole
 
 
 def test_people_who_report_to_each_other_are_placed_all_the_same() -> None:

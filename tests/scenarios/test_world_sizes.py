@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from companyos.policies import Call, TaskView
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_gateway.world.base_company import STARTED_AT, find_base_company
+from companyos_gateway.world.pools import pool
 from companyos_players.registry import fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.plausibility import find_implausible
@@ -38,7 +40,10 @@ def test_a_name_ends_with_the_size_of_the_company(name: str, expected: tuple[str
     assert split_world_size(name) == expected
 
 
-@pytest.mark.parametrize("name", ["vendor_onboarding-huge", "vendor_onboarding-medium-medium", "-medium", "medium"])
+@pytest.mark.parametrize(
+    "name",
+    ["vendor_onboarding-huge", "vendor_onboarding-medium-medium", "vendor_onboarding-small", "-medium", "medium"],
+)
 def test_any_other_name_is_unknown(name: str) -> None:
     assert find_scenario(catalogue(), name) is None
 
@@ -84,15 +89,31 @@ def test_a_task_shares_no_name_and_no_id_with_other_offices(seed: int) -> None:
 
 
 def test_nobody_in_another_office_has_authority_or_an_open_request() -> None:
-    base, yesterday = find_base_company(WorldSize.MEDIUM), "2026-09-14"
+    base = find_base_company(WorldSize.MEDIUM)
     people = base.documents["ticketdesk"]["company"]["people"]
     assert 380 <= len(people) <= 480
-    assert all(held["last_day"] <= yesterday for person in people for held in person["roles"])
-    assert {row["status"] for row in base.documents["approvalflow"]["requests"]} == {
-        "approved",
-        "rejected",
-        "withdrawn",
-    }
+    assert not any(person["roles"] for person in people)
+    requests = base.documents["approvalflow"]["requests"]
+    assert {row["status"] for row in requests} == {"approved", "rejected", "withdrawn"}
+
+
+@pytest.mark.parametrize("scenario", ["audit_remediation", "vendor_onboarding"])
+def test_requests_of_all_offices_are_numbered_in_the_order_of_their_submission(scenario: str) -> None:
+    document = _plan(f"{scenario}-medium", 3).documents["approvalflow"]
+    offices = find_base_company(WorldSize.MEDIUM).documents["approvalflow"]["requests"]
+    rows = [(int(row["id"].removeprefix("APR-")), row["submitted_at"]) for row in document["requests"]]
+    for number, at in rows:
+        near = [row for row in offices if abs(int(row["id"].removeprefix("APR-")) - number) > 12]
+        assert all((int(row["id"].removeprefix("APR-")) < number) == (row["submitted_at"] <= at) for row in near)
+    days = [at[:10] for _, at in sorted(rows)]
+    assert days == sorted(days)
+
+
+def test_tickets_of_an_office_speak_of_that_office() -> None:
+    offices = set(pool("offices")["office"])
+    for ticket in find_base_company(WorldSize.MEDIUM).documents["ticketdesk"]["tickets"]:
+        places = re.findall(r"\bin (\w+)", f"{ticket['title']} {ticket['description']}")
+        assert {place.lower() for place in places if place in offices} <= {ticket["team_id"].rpartition("-")[2]}
 
 
 def test_other_offices_are_plausible() -> None:

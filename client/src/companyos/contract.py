@@ -164,7 +164,10 @@ def split_world_size(scenario: str) -> tuple[str, WorldSize]:
     A name without a size stands for the small company.
     """
     name, _, size = scenario.rpartition("-")
-    return (name, WorldSize(size)) if name and size in set(WorldSize) else (scenario, WorldSize.SMALL)
+    return (name, WorldSize(size)) if name and size in _NAMED_SIZES else (scenario, WorldSize.SMALL)
+
+
+_NAMED_SIZES = frozenset({WorldSize.MEDIUM, WorldSize.LARGE})
 
 
 class InjectedState(BaseModel):

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from companyos.contract import WorldSize, split_world_size
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.evaluation import Evidence, Standing
 from companyos_gateway.scenarios import Instance, Scenario
-from companyos_gateway.scenarios.shifts import find_scenario
+from companyos_gateway.scenarios.shifts import SizedScenario, find_scenario
 from companyos_gateway.world.base_company import find_base_company
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
@@ -92,10 +91,10 @@ class TaskCache:
         return await asyncio.shield(in_flight)
 
     async def _prepare(self, key: TaskKey) -> Task:
-        size = split_world_size(key.scenario)[1]
-        if size is not WorldSize.SMALL:
-            await asyncio.to_thread(find_base_company, size)  # drawing it the first time takes seconds
-        instance = self._plan(key)
+        scenario = self._find_scenario(key)
+        if isinstance(scenario, SizedScenario):
+            await asyncio.to_thread(find_base_company, scenario.size)  # drawing it the first time takes seconds
+        instance = _plan(scenario, key)
         services = list(self._service_clients.clients)
         sources = {service: source_id(instance, service) for service in services}
         missing = sorted(set(instance.documents) - set(services))
@@ -119,17 +118,24 @@ class TaskCache:
             self._tasks.popitem(last=False)
         return task
 
-    def _plan(self, key: TaskKey) -> Instance:
+    def _find_scenario(self, key: TaskKey) -> Scenario:
         try:
             scenario = find_scenario(self.scenarios, key.scenario)
-            if scenario is None:
-                raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
-            return scenario.plan(key.seed, key.chaos, dict(key.overrides))
         except ValueError as error:
             raise InvalidResetError(str(error)) from error
+        if scenario is None:
+            raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
+        return scenario
 
     async def _load(self, instance: Instance, service: str, source: str) -> LoadReply:
         context = CallContext(
             episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=instance.started_at
         )
         return await self._service_clients.load(service, context, lambda: seed_document(instance, service))
+
+
+def _plan(scenario: Scenario, key: TaskKey) -> Instance:
+    try:
+        return scenario.plan(key.seed, key.chaos, dict(key.overrides))
+    except ValueError as error:
+        raise InvalidResetError(str(error)) from error

@@ -113,10 +113,10 @@ def number_requests(world: WorldBuilder, stream: Stream) -> None:
     """Number requests in the order of their submission, so that a number says nothing but that."""
     approvalflow = world.approvalflow
     approvalflow.requests.sort(key=lambda row: (row.submitted_at, row.subject))
-    number = world.last_number("request") + stream.integer(*FIRST_NUMBERS)
+    number = stream.integer(*FIRST_NUMBERS) if world.base is None else 0
     ids: dict[str, str] = {}
     for row in approvalflow.requests:
-        number += stream.integer(1, 3)
+        number = _next_number(world, number, stream.integer(1, 3), row.submitted_at)
         ids[row.id] = f"APR-{number}"
         row.id = ids[row.id]
     attached_rows: list[DecisionRow | NoteRow] = [*approvalflow.decisions, *approvalflow.notes]
@@ -124,6 +124,11 @@ def number_requests(world: WorldBuilder, stream: Stream) -> None:
         new = ids[attached.request_id]
         attached.id = f"{new}{attached.id.removeprefix(attached.request_id)}"
         attached.request_id = new
+
+
+def _next_number(world: WorldBuilder, number: int, gap: int, at: datetime) -> int:
+    """Return the number of a request after another one: with a gap, or where it belongs among those of a base."""
+    return number + gap if world.base is None else world.base.number_request(at, number)
 
 
 def remove_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
@@ -158,11 +163,13 @@ def _threshold(stream: Stream, entry: dict[str, Any]) -> ThresholdRow:
 
 def _draw_requests(world: WorldBuilder, stream: Stream) -> None:
     records = {kind: [one for one in world.datahub.records if one.kind == kind] for kind in _RECORD_OF.values()}
-    number = world.last_number("request") + stream.integer(*FIRST_NUMBERS)
+    number = stream.integer(*FIRST_NUMBERS) if world.base is None else 0
     days = sorted((stream.integer(1, 45) for _ in range(stream.integer(*REQUESTS))), reverse=True)
     for days_ago in days:
-        number += stream.integer(1, 3)
-        slot = KeySlot(f"APR-{number}", draw_office_time(stream, working_days_from(world.today, -days_ago)))
+        gap = stream.integer(1, 3)
+        at = draw_office_time(stream, working_days_from(world.today, -days_ago))
+        number = _next_number(world, number, gap, at)
+        slot = KeySlot(f"APR-{number}", at)
         approval_type = stream.choice(world.approvalflow.approval_types)
         candidates = records[_RECORD_OF[approval_type.key]]
         filed = [record for record in candidates if record.created_at < slot.created_at]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +29,7 @@ from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, Not
 from companyos_gateway.world.seed_documents.ticketdesk import ChecklistRow, CommentRow, TransitionRow
 from companyos_gateway.world.vendors import draw_vendors
 from companyos_shared.streams import Stream, digest
-from companyos_shared.wire.company import RoleHeld
+from companyos_shared.wire.company import Person, Role
 
 OFFICES: Mapping[WorldSize, int] = MappingProxyType({WorldSize.MEDIUM: 8, WorldSize.LARGE: 80})
 """The number of offices besides the one that has the tasks, by size. An office has about 40 people."""
@@ -47,8 +47,14 @@ FIRST_POLICY = 201
 """The number of the first policy of an office; those of the company are lower."""
 
 _HEADING = re.compile(r"^([0-9]+)\. ", re.MULTILINE)
-_SCOPE = "This policy applies to the {office} office only. All other offices follow the policies of the company."
-_SITE_TITLES = ("Site Director", "Site Controller", "Site Technology Manager")
+_SCOPE = (
+    "This policy applies only to employees who work at the {office} office. There it replaces the company-wide policy."
+)
+_SITE_TITLES = {
+    "Chief Executive Officer": "Site Director",
+    "Chief Financial Officer": "Site Controller",
+    "Chief Technology Officer": "Site Technology Manager",
+}
 _SITE_MANAGEMENT = "Site Management"
 
 
@@ -74,8 +80,8 @@ def find_base_company(size: WorldSize) -> BaseCompany:
             "transition": len(ticketdesk.transitions),
             "link": len(ticketdesk.links),
             "item": len(ticketdesk.checklist_items),
-            "request": max(int(row.id.removeprefix("APR-")) for row in world.approvalflow.requests),
         },
+        requests=[(row.submitted_at, int(row.id.removeprefix("APR-"))) for row in world.approvalflow.requests],
     )
 
 
@@ -99,7 +105,7 @@ def _draw_offices(stream: Stream, count: int) -> WorldBuilder:
     taken_names: set[str] = set()
     worlds = []
     for number, (office, code) in enumerate(offices):
-        world = _draw_office(stream.child(office), ids, company_name, taken_names)
+        world = _draw_office(stream.child(office), office, ids, company_name, taken_names)
         taken_names |= _names(world)
         _name_teams(world, office, code)
         _limit_policies(world, office, number)
@@ -107,7 +113,9 @@ def _draw_offices(stream: Stream, count: int) -> WorldBuilder:
     return _merge(worlds, stream.child("numbers"))
 
 
-def _draw_office(stream: Stream, ids: IdGenerator, company_name: str, taken_names: Set[str]) -> WorldBuilder:
+def _draw_office(
+    stream: Stream, office: str, ids: IdGenerator, company_name: str, taken_names: Set[str]
+) -> WorldBuilder:
     today = STARTED_AT.date()
     staff = draw_staff(stream.child("staff"), ids, today=today, domain=domain_of(company_name), taken_names=taken_names)
     world = WorldBuilder(
@@ -121,6 +129,7 @@ def _draw_office(stream: Stream, ids: IdGenerator, company_name: str, taken_name
         holidays=holidays_around(today),
         vendor_words=stream.child("words").shuffled(pool("vendors")["word"]),
         taken_names=taken_names,
+        office=office,
     )
     draw_vendors(world, stream.child("vendors"), VENDORS)
     draw_records(world, stream.child("records"))
@@ -133,7 +142,7 @@ def _draw_office(stream: Stream, ids: IdGenerator, company_name: str, taken_name
 
 
 def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
-    """Give the teams of an office names of their own, and end the roles: now they are held in the main office."""
+    """Give the teams and leads of an office names of their own; nobody there has a role."""
     staff, ticketdesk = world.staff, world.ticketdesk
     names = {team.id: _SITE_MANAGEMENT if team.id == EXECUTIVE else team.name for team in staff.teams}
     ids = {team: f"{name.lower().replace(' ', '-')}-{office.lower()}" for team, name in names.items()}
@@ -141,9 +150,7 @@ def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
         team.model_copy(update={"id": ids[team.id], "name": f"{names[team.id]} {office}"}) for team in staff.teams
     ]
     staff.people = [
-        one.model_copy(
-            update={"team_id": ids[one.team_id], "title": _title(one.title), "roles": tuple(map(_ended, one.roles))}
-        )
+        one.model_copy(update={"team_id": ids[one.team_id], "title": _title(one, office), "roles": ()})
         for one in staff.people
     ]
     ticketdesk.team_prefixes = {ids[team]: f"{prefix}{code}" for team, prefix in ticketdesk.team_prefixes.items()}
@@ -155,11 +162,6 @@ def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
         row.ticket_key = _key(row.ticket_key, code)
     for link in ticketdesk.links:
         link.from_key, link.to_key = _key(link.from_key, code), _key(link.to_key, code)
-
-
-def _ended(held: RoleHeld) -> RoleHeld:
-    """Return a role that ended on the day before the start, if it had not ended before."""
-    return held if held.last_day else held.model_copy(update={"last_day": STARTED_AT.date() - timedelta(days=1)})
 
 
 def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
@@ -185,12 +187,10 @@ def _key(key: str, code: str) -> str:
     return f"{prefix}{code}-{number}"
 
 
-def _title(title: str) -> str:
-    """Return the title that somebody has in an office besides the main one."""
-    return dict(zip(_EXECUTIVE_TITLES, _SITE_TITLES, strict=True)).get(title, title)
-
-
-_EXECUTIVE_TITLES = ("Chief Executive Officer", "Chief Financial Officer", "Chief Technology Officer")
+def _title(person: Person, office: str) -> str:
+    """Return the title of somebody in an office: leads have it with the office."""
+    title = _SITE_TITLES.get(person.title, person.title)
+    return f"{title} {office}" if any(held.role is Role.TEAM_LEAD for held in person.roles) else title
 
 
 def _merge(worlds: list[WorldBuilder], stream: Stream) -> WorldBuilder:

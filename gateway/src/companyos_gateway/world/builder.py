@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Set
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -45,7 +46,18 @@ class BaseCompany:
     ids: Mapping[str, Set[int]]
     """The numbers of ids by prefix."""
     last_numbers: Mapping[str, int]
-    """The last number of each kind of row that is numbered: comment, transition, link, item and request."""
+    """The last number of each kind of row that is numbered: comment, transition, link and item."""
+    requests: Sequence[tuple[datetime, int]]
+    """When requests were submitted, and their numbers, which have gaps, in order."""
+
+    def number_request(self, at: datetime, after: int) -> int:
+        """Return a free number above another one for a request that was submitted at a time."""
+        earlier = bisect_right(self.requests, at, key=lambda request: request[0])
+        number = max(after, self.requests[earlier - 1][1] if earlier else 0) + 1
+        taken = {one for _, one in self.requests[max(0, earlier - 1) :]}
+        while number in taken:
+            number += 1
+        return number
 
 
 @dataclass(slots=True)
@@ -74,6 +86,8 @@ class WorldBuilder:
     """The policies of tasks; the others are the company's usual ones."""
     base: BaseCompany | None = None
     """The rest of the company, where it is a larger one."""
+    office: str | None = None
+    """The office that texts speak of; any if it is None."""
     taken_names: Collection[str] = ()
     """Names that no vendor gets."""
     kept_rows: set[str] = field(default_factory=set)
@@ -106,12 +120,14 @@ class WorldBuilder:
             words, names = pool("tickets")["slots"], [person.name for person in self.staff.active()]
             self._sources = {name: choose_from(items) for name, items in words.items()}
             self._sources |= {name: choose_from(items) for name, items in pool("data")["slots"].items()}
+            if self.office is not None:
+                self._sources["office"] = choose_from([self.office])
             self._sources |= {"person": choose_from(names), "number": draw_number, "day": draw_weekday}
             self._sources["vendor"] = choose_from([vendor.name for vendor in self.datahub.vendors])
         return self._sources
 
     def last_number(self, name: str) -> int:
-        """Return the last number of a kind of row (comment, transition, link, item, request) in the base, else 0."""
+        """Return the last number of a kind of row (comment, transition, link, item) in the base, else 0."""
         return 0 if self.base is None else self.base.last_numbers[name]
 
     def rename_in_texts(self, old: str, new: str) -> None:

@@ -64,6 +64,9 @@ class Sources:
         self._verified: dict[str, _FileState] = {}
         self._template_paths: dict[str, Path] = {}
         self._base_lock = asyncio.Lock()
+        self._bases: set[str] = set()
+        """The bases in use. They are few, and take seconds to build again."""
+
         self.constants = EpisodeConstantsCache()
         self.template_pool = TemplatePool(database, self.constants)
 
@@ -87,6 +90,7 @@ class Sources:
             with suppress(UnknownSourceError):
                 return self._load_reply(source)
             self.ensure_headroom()
+            self._bases.add(source)
             self._add_template(source, await asyncio.to_thread(self._build, source, document))
             return self._load_reply(source)
 
@@ -242,15 +246,14 @@ class Sources:
             raise InvalidSeedError("document has an id that the base has as well") from error
 
     def _find_base(self, source: str | None) -> Path | None:
-        """Return the file of a base, which counts as used from now on; raises UnknownBaseError (404)."""
+        """Return the file of a base, which is kept from now on; raises UnknownBaseError (404)."""
         if source is None:
             return None
         try:
             path = self.verified_path(source)
         except UnknownSourceError as error:
             raise UnknownBaseError from error
-        os.utime(path)
-        self._verified[source] = _state(path.stat())
+        self._bases.add(source)
         return path
 
     def _load_seed(self, db: Connection, source: str, seed: SeedDocument) -> None:
@@ -272,7 +275,7 @@ class Sources:
         self._service.load_seed(call, seed)
 
     def _evict(self, *, keep: str | None) -> None:
-        """Delete the oldest templates until the size limit and the reserve for live episodes are met."""
+        """Delete the oldest templates, but no bases, until the size limit and the reserve for live episodes are met."""
         files = []
         for path in self._templates.glob("*.db"):
             with suppress(FileNotFoundError):
@@ -282,7 +285,7 @@ class Sources:
             if total_bytes <= self._max_template_bytes and self._storage.has_headroom():
                 return
             source = path.stem.partition("-")[0]
-            if source != keep:
+            if source != keep and source not in self._bases:
                 self.discard_template(source)
                 total_bytes -= stat.st_size
 

@@ -8,6 +8,9 @@ from datetime import date
 
 from companyos_shared.wire.company import Company, Person, Team
 
+MOST_PEOPLE = 200
+"""People that an org chart shows at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -16,6 +19,10 @@ class Node:
     person: Person
     is_away: bool
     reports: tuple[Node, ...]
+
+    def has(self, person_id: str) -> bool:
+        """Return whether the person is in the tree."""
+        return self.person.id == person_id or any(node.has(person_id) for node in self.reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +34,10 @@ class TeamOf:
 
 
 def reporting_lines(company: Company, day: date) -> list[Node]:
-    """Return the people employed on a day as trees; people without an employed manager are roots."""
+    """Return the people employed on a day as trees; people without an employed manager are roots.
+
+    Of a company with more than MOST_PEOPLE people, return the tree of the caller.
+    """
     people = _employed(company, day)
     there = {person.id for person in people}
     below: dict[str | None, list[Person]] = {}
@@ -41,15 +51,23 @@ def reporting_lines(company: Company, day: date) -> list[Node]:
         return Node(person, company.is_out_of_office(person.id, day), tuple(reports))
 
     tops = [placing(person) for person in below.get(None, ())]
-    return tops + [placing(person) for person in people if person.id not in placed]
+    trees = tops + [placing(person) for person in people if person.id not in placed]
+    return [tree for tree in trees if tree.has(company.agent_id)] if is_large(company) else trees
+
+
+def is_large(company: Company) -> bool:
+    """Return whether the company has too many people for one page."""
+    return len(company.people) > MOST_PEOPLE
 
 
 def departments(company: Company, day: date) -> Mapping[str, list[TeamOf]]:
     """Return the teams of each department with their members on that day, by name."""
+    members: dict[str, list[Person]] = {}
+    for person in _employed(company, day):
+        members.setdefault(person.team_id, []).append(person)
     found: dict[str, list[TeamOf]] = {}
     for team in sorted(company.teams, key=lambda one: (one.department, one.name)):
-        members = [person for person in _employed(company, day) if person.team_id == team.id]
-        found.setdefault(team.department, []).append(TeamOf(team, tuple(members)))
+        found.setdefault(team.department, []).append(TeamOf(team, tuple(members.get(team.id, ()))))
     return found
 
 

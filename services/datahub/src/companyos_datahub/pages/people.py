@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.organisation import departments, reporting_lines
+from companyos_datahub.pages.organisation import departments, is_large, reporting_lines
 from companyos_datahub.people import service
 from companyos_shared.framework import PageCursor, PageText, PageView, page_params, parse_choice
 from companyos_shared.pages.rendering import label
@@ -43,7 +43,12 @@ def show_person(view: PageView, person_id: str) -> HTMLResponse:
 def show_organisation(view: PageView) -> HTMLResponse:
     """Show reporting lines and teams."""
     company, day = view.call.company, view.call.now.date()
-    return view.page("organisation.html", lines=reporting_lines(company, day), departments=departments(company, day))
+    return view.page(
+        "organisation.html",
+        lines=reporting_lines(company, day),
+        departments=departments(company, day),
+        is_large=is_large(company),
+    )
 
 
 @PAGES.page("/roles")

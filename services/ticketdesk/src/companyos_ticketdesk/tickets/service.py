@@ -20,6 +20,9 @@ from companyos_ticketdesk.tickets.rules import (
 )
 from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedChange, PlannedTicket, TicketChanges, TicketView
 
+MOST_NAMED_TEAMS = 20
+"""Teams that the error for an unknown team lists at most."""
+
 
 def load_ticket(call: Call, key: str) -> Ticket:
     """Return the ticket with that key; raises TicketNotFoundError (404)."""
@@ -101,5 +104,6 @@ def _prefix_of(call: Call, team_id: str) -> str:
     rows = call.db.execute(select(team_prefixes).order_by(team_prefixes.c.team_id))
     prefixes = {row.team_id: row.prefix for row in rows}
     if team_id not in prefixes:
-        raise TeamUnknownError(f'team_id must be one of {", ".join(prefixes)}; got "{team_id}"')
+        accepted = f"one of {', '.join(prefixes)}" if len(prefixes) <= MOST_NAMED_TEAMS else "the id of a team"
+        raise TeamUnknownError(f'team_id must be {accepted}; got "{team_id}"')
     return str(prefixes[team_id])
