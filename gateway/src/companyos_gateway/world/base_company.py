@@ -32,7 +32,7 @@ from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.company import Person, Role
 
 OFFICES: Mapping[WorldSize, int] = MappingProxyType({WorldSize.MEDIUM: 8, WorldSize.LARGE: 80})
-"""The number of offices besides the one that has the tasks, by size. An office has about 40 people."""
+"""The number of offices besides the one that has the tasks, by size. An office has about 55 people."""
 
 STARTED_AT = datetime(2026, 9, 15, 9, 30, tzinfo=UTC)
 """The time at which all tasks of larger companies start, so that they can share a base."""
@@ -109,6 +109,7 @@ def _draw_offices(stream: Stream, count: int) -> WorldBuilder:
         taken_names |= _names(world)
         _name_teams(world, office, code)
         _limit_policies(world, office, number)
+        _keep_requests(world, office)
         worlds.append(world)
     return _merge(worlds, stream.child("numbers"))
 
@@ -165,7 +166,7 @@ def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
 
 
 def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
-    """Turn the policies of an office into ones that apply there only, and leave what is the company's to the tasks."""
+    """Turn the policies of an office into ones that apply there only."""
     topics = {topic: place for place, topic in enumerate(dict.fromkeys(row.topic for row in world.datahub.policies))}
     for row in world.datahub.policies:
         row.policy_id = f"POL-{FIRST_POLICY + number * len(topics) + topics[row.topic]}"
@@ -173,6 +174,10 @@ def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
         row.title = f"{row.title} ({office})"
         sections = _HEADING.sub(lambda heading: f"{int(heading[1]) + 1}. ", row.body)
         row.body = f"1. Scope\n{_SCOPE.format(office=office)}\n\n{sections}"
+
+
+def _keep_requests(world: WorldBuilder, office: str) -> None:
+    """Keep the requests of an office, and nothing else of its approvals: types, limits and delegations are tasks'."""
     approvalflow = world.approvalflow
     approvalflow.approval_types, approvalflow.delegations, approvalflow.traits = [], [], []
     for request in approvalflow.requests:
