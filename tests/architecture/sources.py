@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -29,10 +29,13 @@ SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (
 
 @dataclass(frozen=True)
 class Source:
-    """One module: where it lies, and its tree."""
+    """One module: where it lies, and its tree, which is parsed when it is first asked for."""
 
     path: Path
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.path.read_text(), self.path.name)
 
     @property
     def place(self) -> str:
@@ -46,7 +49,12 @@ class Source:
 def sources(*folders: str) -> tuple[Source, ...]:
     """Return every module below the folders."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return tuple(Source(path, ast.parse(path.read_text(), path.name)) for path in paths)
+    return tuple(map(_source, paths))
+
+
+@cache
+def _source(path: Path) -> Source:
+    return Source(path)
 
 
 def service_folder(service: str) -> Path:

@@ -10,7 +10,7 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.scenarios.customer_refund.documents import Claim, RefusalGround
 
-SEEDS, LEVEL = range(80), 3
+SEEDS, LEVEL = range(40), 3
 SIGNS = {RefusalGround.ACCOUNT, RefusalGround.DELIVERY}
 
 
