@@ -79,7 +79,9 @@ def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_pat
         ["sh", "-c", command], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert outcome.returncode == 0, outcome.stderr
-    assert re.search(r"vendor_onboarding|shift-day|shift-week|^[0-9a-f]{24,32}\b|^[A-Z]+-\d+ ", outcome.stdout, re.MULTILINE)
+    assert re.search(
+        r"vendor_onboarding|shift-day|shift-week|^[0-9a-f]{24,32}\b|^[A-Z]+-\d+ ", outcome.stdout, re.MULTILINE
+    )
     if "--out" in line:
         folder = tmp_path / shlex.split(line)[shlex.split(line).index("--out") + 1]
         assert len((folder / "episodes.jsonl").read_text().splitlines()) == 2
