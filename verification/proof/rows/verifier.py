@@ -50,7 +50,7 @@ NAMED = "the primary failure is about what was changed, in >= 95 % of the invali
 _SEED_SPACING = 1_000
 """Distance between the start seeds of instance searches."""
 
-KILLED = "code mutants of rubrics and rewards: >= 95 % are detected by stored final states"
+KILLED = "code mutants of rubrics and rewards: >= 97 % are detected by stored final states"
 CODE = "code"
 EXPLAINED = "every surviving code mutant is explained"
 NOT_EXPLAINED = "not explained"
