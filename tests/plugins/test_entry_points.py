@@ -105,7 +105,7 @@ def test_the_tasks_of_an_added_level_follow_the_published_ones(install: Install)
     assert {task.chaos for task in added} == {6}
     assert {task.scenario for task in added} == set(scenarios)
     assert [task.index for task in added] == list(range(size, tasks.size("test")))
-    assert tasks.position("test", added[-1].index) == tasks.find(added[-1].id)
+    assert tasks.position("test", tasks.size("test") - 1) == tasks.find(added[-1].id)
     assert added[-1].difficulty == "squall"
     assert tasks.version.startswith(f"{published.version}+")
     with pytest.raises(TaskNotFoundError):

@@ -46,7 +46,7 @@ def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
     for split in Split:
         for index in range(TASKS.size(split)):
             position = TASKS.position(split, index)
-            assert position.split is split
+            assert (position.split, position.index(SCENARIOS, levels())) == (split, index)
             assert TASKS.find(position.id) == position
     assert len({position.id for position in _all_places()}) == sum(TASKS.size(split) for split in Split)
 
@@ -126,10 +126,9 @@ def test_the_canary_is_a_guid_and_stands_in_every_listed_task() -> None:
 def test_shifts_and_larger_companies_have_tasks_that_are_listed_by_name(name: str) -> None:
     listed = TASKS.tasks(f"test.{name}")
     assert len(listed) == TASKS.size(f"test.{name}") == COPIES[Split.TEST] * len(levels())
-    assert [task.index for task in listed] == list(range(len(listed)))
-    assert {task.scenario for task in listed} == {name}
-    for task in listed:
-        position = TASKS.position(f"test.{name}", task.index)
+    assert {(task.scenario, task.index) for task in listed} == {(name, None)}
+    for number, task in enumerate(listed):
+        position = TASKS.position(f"test.{name}", number)
         assert position == TASKS.find(task.id)
         assert split_of_seed(TASKS.seed(position)) is Split.TEST
     assert not {task.id for task in listed} & {task.id for task in TASKS.tasks("test")}
@@ -150,8 +149,8 @@ def test_a_task_of_a_shift_is_the_shift_of_its_seed() -> None:
 def test_a_scenario_selects_its_tasks_of_a_split() -> None:
     [name] = {task.scenario for task in TASKS.tasks("train.expense_report")}
     assert name == "expense_report"
-    ids = {task.id for task in TASKS.tasks("train") if task.scenario == name}
-    assert {task.id for task in TASKS.tasks("train.expense_report")} == ids
+    listed = {task.id: task.index for task in TASKS.tasks("train") if task.scenario == name}
+    assert {task.id: task.index for task in TASKS.tasks("train.expense_report")} == listed
 
 
 def test_slices_are_pythons() -> None:

@@ -36,7 +36,7 @@ class TaskInfo(BaseModel):
 
     id: str
     split: Split
-    index: int = Field(ge=0, description="Number in the list that was asked for.")
+    index: int | None = Field(ge=0, description="Number in the split; null for tasks that are only listed by name.")
     difficulty: str = Field(description="Name of the chaos level: calm, light, moderate, heavy, storm.")
     group: str = Field(description="Group of the task: its scenario.")
     scenario: str

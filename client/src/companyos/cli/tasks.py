@@ -163,7 +163,13 @@ def _table(listed: list[TaskInfo]) -> Table:
     table.add_column("structure")
     for task in listed:
         structure = "[magenta]only here[/]" if task.held_out else "[dim]as in train[/]"
-        table.add_row(str(task.index), task.id, task.scenario, f"{task.chaos} {task.difficulty}", structure)
+        table.add_row(
+            "" if task.index is None else str(task.index),
+            task.id,
+            task.scenario,
+            f"{task.chaos} {task.difficulty}",
+            structure,
+        )
     return table
 
 
@@ -174,10 +180,10 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
         async with server.trainer() as trainer:
             name, _, _copy = task_id.rpartition(".")
             listed = await trainer.tasks(name)
-            match = next((task for task in listed if task.id == task_id), None)
-            if match is None:
+            ids = [task.id for task in listed]
+            if task_id not in ids:
                 fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
-            return await trainer.task(name, match.index)
+            return await trainer.task(name, ids.index(task_id))
 
     task = asyncio.run(read())
     if as_json:

@@ -36,7 +36,6 @@ keywords = ["companyos", "tool-use", {scenario}]
 [metadata]
 id = {id}
 split = {split}
-index = {index}
 scenario = {scenario}
 group = {group}
 chaos = {chaos}
@@ -197,7 +196,6 @@ def _task_toml(row: TaskRow) -> str:
             "name": f"{ORGANISATION}/{row.id}",
             "id": row.id,
             "split": row.split.value,
-            "index": row.index,
             "scenario": row.scenario,
             "group": row.group,
             "chaos": row.chaos,

@@ -23,7 +23,7 @@ class TaskRow(BaseModel):
 
     id: str
     split: Split
-    index: int
+    index: int | None
     scenario: str
     group: str
     chaos: int

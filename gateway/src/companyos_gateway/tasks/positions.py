@@ -81,3 +81,8 @@ class TaskPosition:
         """The seeds among which the task's own one is."""
         first = SEEDS[self.split].start + (self.chaos * COPIES[self.split] + self.copy) * SEEDS_PER_TASK
         return range(first, first + SEEDS_PER_TASK)
+
+    def index(self, scenarios: Sequence[str], levels: Sequence[int]) -> int:
+        """Return the number of the place in its block."""
+        turn = self.copy * len(levels) + levels.index(self.chaos)
+        return turn * len(scenarios) + scenarios.index(self.scenario)

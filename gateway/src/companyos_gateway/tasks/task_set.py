@@ -97,12 +97,12 @@ class TaskSet:
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
         """Return the tasks of a slice, as Python slices, without their briefs; raises TaskNotFoundError."""
         indices = range(self.size(split))[start:stop]
-        return [self._info(self.position(split, index), index) for index in indices]
+        return [self._info(self.position(split, index)) for index in indices]
 
     def task(self, split: str, index: int) -> TaskInfo:
         """Return one task with its brief, for which it is planned; raises TaskNotFoundError."""
         position = self.position(split, index)
-        return self._info(position, index).model_copy(update={"brief": self.instance(position).brief})
+        return self._info(position).model_copy(update={"brief": self.instance(position).brief})
 
     def instance(self, position: TaskPosition) -> Instance:
         """Return the instance of a task."""
@@ -153,11 +153,20 @@ class TaskSet:
             f"{position.id}: none of its {len(position.seeds)} seeds has the structure that it wants"
         )
 
-    def _info(self, position: TaskPosition, index: int) -> TaskInfo:
+    def _index(self, position: TaskPosition) -> int | None:
+        """Return the number of a place in its split, None if the split does not list it."""
+        start = 0
+        for block in self._blocks:
+            if position.scenario in block.scenarios and position.chaos in block.levels:
+                return start + position.index(block.scenarios, block.levels)
+            start += block.size(position.split)
+        return None
+
+    def _info(self, position: TaskPosition) -> TaskInfo:
         return TaskInfo(
             id=position.id,
             split=position.split,
-            index=index,
+            index=self._index(position),
             difficulty=profile_for(position.chaos).name,
             group=position.scenario,
             scenario=position.scenario,
