@@ -6,7 +6,7 @@ from statistics import median
 
 import aiohttp
 
-from companyos.contract import WorldSize
+from companyos.contract import CompanySize
 from companyos.enterprise import Enterprise
 from verification.benchmarks.clients import (
     READ,
@@ -21,7 +21,7 @@ from verification.benchmarks.enterprise import TOUCH
 from verification.benchmarks.measurements import Measurements, p50_us
 from verification.process_stats import process_tree, resident_bytes
 
-LARGE = f"{SCENARIO}-{WorldSize.LARGE}"
+LARGE = f"{SCENARIO}-{CompanySize.LARGE}"
 SEEDS = range(300_000, 300_020)
 WARM_UP = 3
 """Episodes that are opened before the memory of the others is measured."""

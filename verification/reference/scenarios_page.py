@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from companyos.contract import Split, WorldSize
+from companyos.contract import CompanySize, Split
 from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
@@ -94,7 +94,7 @@ def _shifts(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
 
 
 def _company_sizes() -> Iterator[str]:
-    offices = find_base_company(WorldSize.MEDIUM)
+    offices = find_base_company(CompanySize.MEDIUM)
     company = offices.documents["ticketdesk"]["company"]
     counts = (
         len(company["people"]),
@@ -104,7 +104,7 @@ def _company_sizes() -> Iterator[str]:
     )
     yield paragraph(PROSE["scenarios"]["company_sizes"].format(team=company["teams"][0]["id"]))
     rows = [
-        (f"`{size}`", str(count), *(_rounded(one * count / OFFICES[WorldSize.MEDIUM]) for one in counts))
+        (f"`{size}`", str(count), *(_rounded(one * count / OFFICES[CompanySize.MEDIUM]) for one in counts))
         for size, count in OFFICES.items()
     ]
     yield table(("ending", "other offices:", "employees:", "tickets:", "records:", "requests:"), rows)

@@ -150,24 +150,24 @@ class ReasonCode(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-class WorldSize(StrEnum):
-    """Size of the company: about 50 people and 60 tickets, 490 and 2,000, or 4,300 and 19,000."""
+class CompanySize(StrEnum):
+    """Size of the company: about 50 people and 60 tickets, 490 and 2,000, or 4,400 and 19,000."""
 
     SMALL = "small"
     MEDIUM = "medium"
     LARGE = "large"
 
 
-def split_world_size(scenario: str) -> tuple[str, WorldSize]:
+def split_company_size(scenario: str) -> tuple[str, CompanySize]:
     """Return a scenario's name without the size at its end, and the size: `shift-week-large` is a week in a large one.
 
     A name without a size stands for the small company.
     """
     name, _, size = scenario.rpartition("-")
-    return (name, WorldSize(size)) if name and size in _NAMED_SIZES else (scenario, WorldSize.SMALL)
+    return (name, CompanySize(size)) if name and size in _NAMED_SIZES else (scenario, CompanySize.SMALL)
 
 
-_NAMED_SIZES = frozenset({WorldSize.MEDIUM, WorldSize.LARGE})
+_NAMED_SIZES = frozenset({CompanySize.MEDIUM, CompanySize.LARGE})
 
 
 class InjectedState(BaseModel):
@@ -186,7 +186,7 @@ class ResetOptions(BaseModel):
     scenario: str = Field(
         DEFAULT_SCENARIO,
         max_length=256,
-        description="A scenario, or a shift such as `shift-week`; `-medium` or `-large` set the size.",
+        description="A scenario, or a shift such as `shift-week`. `-medium` or `-large` at the end enlarges the company.",
     )
     seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn at random if missing; the state reports it.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")

@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from companyos.contract import split_world_size
+from companyos.contract import split_company_size
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_players.player import Player
 from companyos_players.tickets import TicketSkill
@@ -59,7 +59,7 @@ SHIFT_PREFIX = "shift-"
 
 def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:
     """Return the player of a scenario, or of a shift with the players of its cases, in a company of any size."""
-    name, _ = split_world_size(scenario)
+    name, _ = split_company_size(scenario)
     if not name.startswith(SHIFT_PREFIX):
         return find_player(name)
 

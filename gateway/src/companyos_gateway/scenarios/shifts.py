@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from companyos.contract import WorldSize, split_world_size
+from companyos.contract import CompanySize, split_company_size
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric, row_views
 from companyos_gateway.evaluation.cases import Refusal
@@ -107,11 +107,11 @@ def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | No
 
     Raises ShiftError for an invalid shift.
     """
-    short, size = (name, WorldSize.SMALL) if name in scenarios else split_world_size(name)
+    short, size = (name, CompanySize.SMALL) if name in scenarios else split_company_size(name)
     is_shift = short.startswith(PREFIX) and short not in scenarios
     found = _parse_shift(scenarios, short) if is_shift else scenarios.get(short)
-    if size is WorldSize.SMALL or not isinstance(found, (DeclaredScenario, Shift)):
-        return found if size is WorldSize.SMALL else None
+    if size is CompanySize.SMALL or not isinstance(found, (DeclaredScenario, Shift)):
+        return found if size is CompanySize.SMALL else None
     return SizedScenario(name, found.held_out, found, size)
 
 
@@ -122,7 +122,7 @@ class SizedScenario:
     name: str
     held_out: frozenset[str]
     scenario: _AnyScenario | Shift
-    size: WorldSize
+    size: CompanySize
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and level. Raises what the scenario raises."""

@@ -14,7 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from companyos.contract import WorldSize
+from companyos.contract import CompanySize
 from companyos_gateway.world.absences import shorten_absences
 from companyos_gateway.world.approvals import draw_approvals, number_requests, remove_requests
 from companyos_gateway.world.backlog import draw_backlog, number_rows
@@ -31,7 +31,7 @@ from companyos_gateway.world.vendors import draw_vendors
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.company import Person, Role
 
-OFFICES: Mapping[WorldSize, int] = MappingProxyType({WorldSize.MEDIUM: 8, WorldSize.LARGE: 80})
+OFFICES: Mapping[CompanySize, int] = MappingProxyType({CompanySize.MEDIUM: 8, CompanySize.LARGE: 80})
 """The number of offices besides the one that has the tasks, by size. An office has about 55 people."""
 
 STARTED_AT = datetime(2026, 9, 15, 9, 30, tzinfo=UTC)
@@ -59,7 +59,7 @@ _SITE_MANAGEMENT = "Site Management"
 
 
 @cache
-def find_base_company(size: WorldSize) -> BaseCompany:
+def find_base_company(size: CompanySize) -> BaseCompany:
     """Return the base of a size. Drawing the large one takes seconds."""
     world = _draw_offices(Stream("base", size.value), OFFICES[size])
     documents = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from companyos.contract import WorldSize, split_world_size
+from companyos.contract import CompanySize, split_company_size
 from companyos.policies import Call, TaskView
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.shifts import find_scenario
@@ -29,15 +29,15 @@ def _plan(name: str, seed: int) -> Instance:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("shift-week-large", ("shift-week", WorldSize.LARGE)),
-        ("vendor_onboarding-medium", ("vendor_onboarding", WorldSize.MEDIUM)),
-        ("vendor_onboarding", ("vendor_onboarding", WorldSize.SMALL)),
-        ("shift-week", ("shift-week", WorldSize.SMALL)),
-        ("-large", ("-large", WorldSize.SMALL)),
+        ("shift-week-large", ("shift-week", CompanySize.LARGE)),
+        ("vendor_onboarding-medium", ("vendor_onboarding", CompanySize.MEDIUM)),
+        ("vendor_onboarding", ("vendor_onboarding", CompanySize.SMALL)),
+        ("shift-week", ("shift-week", CompanySize.SMALL)),
+        ("-large", ("-large", CompanySize.SMALL)),
     ],
 )
-def test_a_name_ends_with_the_size_of_the_company(name: str, expected: tuple[str, WorldSize]) -> None:
-    assert split_world_size(name) == expected
+def test_a_name_ends_with_the_size_of_the_company(name: str, expected: tuple[str, CompanySize]) -> None:
+    assert split_company_size(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_any_other_name_is_unknown(name: str) -> None:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("scenario", [*sorted(catalogue()), "shift-day"])
 def test_the_fair_oracle_solves_every_scenario_in_a_larger_company(play_all: PlayAll, scenario: str) -> None:
-    name = f"{scenario}-{WorldSize.MEDIUM}"
+    name = f"{scenario}-{CompanySize.MEDIUM}"
     specs = [EpisodeSpec(scenario=name, player=fair_player(name), seed=seed, chaos=seed) for seed in (1, 2)]
     for episode in play_all(specs):
         assert episode.result.success, episode.result.place
@@ -59,7 +59,7 @@ def test_the_fair_oracle_solves_every_scenario_in_a_larger_company(play_all: Pla
 
 
 def test_a_change_in_another_office_fails(play_all: PlayAll) -> None:
-    name, changed = f"license_renewal-{WorldSize.MEDIUM}", []
+    name, changed = f"license_renewal-{CompanySize.MEDIUM}", []
 
     async def play(task: TaskView, call: Call) -> None:
         found = await call("ticketdesk_list_tickets", {"team_id": OFFICE_TEAM, "status": "open"})
@@ -78,7 +78,7 @@ def test_a_change_in_another_office_fails(play_all: PlayAll) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_task_shares_no_name_and_no_id_with_other_offices(seed: int) -> None:
-    base, instance = find_base_company(WorldSize.MEDIUM), _plan("vendor_onboarding-medium", seed)
+    base, instance = find_base_company(CompanySize.MEDIUM), _plan("vendor_onboarding-medium", seed)
     assert instance.started_at == STARTED_AT
     for service, document in instance.documents.items():
         assert document["base"] == base.sources[service]
@@ -89,7 +89,7 @@ def test_a_task_shares_no_name_and_no_id_with_other_offices(seed: int) -> None:
 
 
 def test_nobody_in_another_office_has_authority_or_an_open_request() -> None:
-    base = find_base_company(WorldSize.MEDIUM)
+    base = find_base_company(CompanySize.MEDIUM)
     people = base.documents["ticketdesk"]["company"]["people"]
     assert 380 <= len(people) <= 480
     assert not any(person["roles"] for person in people)
@@ -100,7 +100,7 @@ def test_nobody_in_another_office_has_authority_or_an_open_request() -> None:
 @pytest.mark.parametrize("scenario", ["audit_remediation", "vendor_onboarding"])
 def test_requests_of_all_offices_are_numbered_in_the_order_of_their_submission(scenario: str) -> None:
     document = _plan(f"{scenario}-medium", 3).documents["approvalflow"]
-    offices = find_base_company(WorldSize.MEDIUM).documents["approvalflow"]["requests"]
+    offices = find_base_company(CompanySize.MEDIUM).documents["approvalflow"]["requests"]
     rows = [(int(row["id"].removeprefix("APR-")), row["submitted_at"]) for row in document["requests"]]
     for number, at in rows:
         near = [row for row in offices if abs(int(row["id"].removeprefix("APR-")) - number) > 12]
@@ -111,13 +111,13 @@ def test_requests_of_all_offices_are_numbered_in_the_order_of_their_submission(s
 
 def test_tickets_of_an_office_speak_of_that_office() -> None:
     offices = set(pool("offices")["office"])
-    for ticket in find_base_company(WorldSize.MEDIUM).documents["ticketdesk"]["tickets"]:
+    for ticket in find_base_company(CompanySize.MEDIUM).documents["ticketdesk"]["tickets"]:
         places = re.findall(r"\bin (\w+)", f"{ticket['title']} {ticket['description']}")
         assert {place.lower() for place in places if place in offices} <= {ticket["team_id"].rpartition("-")[2]}
 
 
 def test_other_offices_are_plausible() -> None:
-    base, instance = find_base_company(WorldSize.MEDIUM), _plan("vendor_onboarding", 1)
+    base, instance = find_base_company(CompanySize.MEDIUM), _plan("vendor_onboarding", 1)
     kept = ("approval_types", "sources")
     documents = {
         service: {
