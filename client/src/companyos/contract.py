@@ -186,7 +186,7 @@ class ResetOptions(BaseModel):
     scenario: str = Field(
         DEFAULT_SCENARIO,
         max_length=256,
-        description="A scenario, or a shift such as `shift-week`. `-medium` or `-large` at the end enlarges the company.",
+        description="A scenario or a shift (`shift-week`); `-medium` or `-large` at its end enlarges the company.",
     )
     seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn at random if missing; the state reports it.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")
