@@ -35,7 +35,7 @@ from verification.proof import RecordedEpisode
 
 DAY, PAIR = "shift-day", "shift-expense_report-vendor_onboarding"
 
-COMPLETE = 2
+COMPLETE = 11
 """A seed whose day has every feature but those of larger shifts."""
 
 LARGER_SHIFT = EpisodeSpec(scenario="shift-week", player=fair_player("shift-week"), seed=17, chaos=2)
@@ -228,7 +228,7 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
     assert failed == [f"{other}:left_to_its_team", "nothing_else_changed"]
     assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
     comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]
-    (kept_by,) = {one["author_id"] for one in comments if re.search("keep|stays with us|itself|ourselves", one["body"])}
+    (kept_by,) = {one["author_id"] for one in comments if re.search("stays with|itself|ourselves", one["body"])}
     teams = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
     assert teams[kept_by] == _tickets(instance)[other]["team_id"]
 

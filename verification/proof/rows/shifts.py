@@ -27,8 +27,8 @@ ABLATION_SIZES = ("day", "week")
 _FOREIGN = 10_007
 """Distance of the seed whose trace is played in a shift of another one."""
 
-OVERLOAD, LEAST_OVERLOADED = ("week", 4), 5
-"""Size and level of the shifts that are too much for one case at a time, and the least number of them."""
+OVERLOAD, OVERLOADED_PER_SEED = ("week", 4), 10
+"""Size and level of the shifts that are too much for one case at a time, and how many are played per ablation seed."""
 
 
 class Shifts(Row):
@@ -50,7 +50,7 @@ class Shifts(Row):
                     players |= dict.fromkeys(ABLATIONS, scope.size.ablation_seeds)
                     players[ADVERSARIES] = scope.size.shift_adversary_seeds
                 if (size, level) == OVERLOAD:
-                    players[ONE_AT_A_TIME] = max(LEAST_OVERLOADED, scope.size.ablation_seeds)
+                    players[ONE_AT_A_TIME] = OVERLOADED_PER_SEED * scope.size.ablation_seeds
                 for player, seeds in players.items():
                     for seed in scope.seeds(seeds):
                         yield Job(row="J", part=f"{size}: {player}", scope=scope, seed=seed, level=level, weight=count)

@@ -67,8 +67,11 @@ STEP_SHARE = 0.8
 FREEZE_WORKING_DAYS = 5
 """Working days after the last handover during which no ticket of the queue may be resolved."""
 
-SPARE_WORKING_DAYS = 3
+SPARE_WORKING_DAYS = 2
 """Working days between the freeze and the due date of a ticket that has to wait for another one."""
+
+DUE_IN_WORKING_DAYS = (9, 11)
+"""Range of working days until a case is due, unless its scenario asks for an earlier day."""
 
 LEAST_DUE_WORKING_DAYS = 8
 """Least number of working days until a case is due: handovers take up to two, and then comes the freeze."""
@@ -356,7 +359,7 @@ class _Cases:
         _refill_keys(world, stream.child("keys"))
         before, absences = set(map(text_of, _rows(world))), list(world.absences)
         try:
-            task = scenario.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
+            task = scenario.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse, DUE_IN_WORKING_DAYS))
         except NoAuthorityError:
             return False
         now = {text_of(row): row for row in _rows(world)}

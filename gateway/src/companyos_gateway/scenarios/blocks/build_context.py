@@ -31,6 +31,8 @@ class BuildContext:
     stream: Stream
     kinds: frozenset[Kind]
     must_refuse: bool
+    latest_due_in: tuple[int, int] | None = None
+    """Range of working days until the ticket is due, where that of the scenario is later."""
 
     @property
     def today(self) -> date:

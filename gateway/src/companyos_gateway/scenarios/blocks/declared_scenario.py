@@ -482,7 +482,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             tags=self.tags,
             duplicate_tags=self.duplicate_tags,
             type=self.ticket_type,
-            due_in=self.due_in,
+            due_in=min(self.due_in, build.latest_due_in or self.due_in),
             statuses=self.ticket_statuses,
         )
 
