@@ -16,15 +16,9 @@ from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios.shift_cases import LEAST_DUE_WORKING_DAYS, eligible_scenarios
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature
-from companyos_gateway.scenarios.shifts import (
-    LEAST_DUE_WORKING_DAYS,
-    SIZES,
-    Shift,
-    ShiftError,
-    eligible_scenarios,
-    find_scenario,
-)
+from companyos_gateway.scenarios.shifts import SIZES, Shift, ShiftError, find_scenario
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import ONLY_IF, SCENARIOS_BY_TAGS, ShiftPlayer
@@ -41,6 +35,8 @@ COMPLETE = 11
 LARGER_SHIFT = EpisodeSpec(scenario="shift-week", player=fair_player("shift-week"), seed=17, chaos=2)
 OF_LARGER_SHIFTS = (Feature.SAME_ASSIGNEE, Feature.WITHDRAWAL, Feature.CONDITION, Feature.BEST_SELECTION)
 """Features of LARGER_SHIFT that the day does not have."""
+
+SAME_VENDOR = "shift-purchase_order-vendor_bank_change"
 
 UNRELATED = {"order": 0.0, "reported_approval": 0.0}
 """Overrides with which cases do not wait for each other."""
@@ -186,6 +182,8 @@ def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief(
 def _shift_with(feature: str) -> EpisodeSpec:
     """Return an episode of the fair player in a shift with a feature."""
     day = EpisodeSpec(scenario=DAY, player=fair_player(DAY), seed=COMPLETE, chaos=1)
+    if feature == Feature.BANK_CHANGE:
+        return EpisodeSpec(scenario=SAME_VENDOR, player=fair_player(SAME_VENDOR), seed=1, chaos=0)
     return LARGER_SHIFT if feature in OF_LARGER_SHIFTS else day
 
 
@@ -237,6 +235,7 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
     ("ability", "feature", "checks"),
     [
         ("ignores which ticket comes first", Feature.ORDER, ["predecessor_ended"]),
+        ("ignores a bank change", Feature.BANK_CHANGE, ["predecessor_ended"]),
         ("reports no approvals", Feature.REPORTED_APPROVAL, ["approval_reported"]),
         ("assigns anybody", Feature.SOLE_ASSIGNEE, ["assignee_may_work", "resolved_in_order"]),
         ("asks nobody", Feature.QUESTION, ["assignee_may_work", "resolved_in_order"]),
@@ -253,6 +252,14 @@ def test_a_case_whose_comment_is_ignored_fails_alone(
     assert [check for _, _, check in failed] == checks
     assert sum(verdict.cases.values()) == len(verdict.cases) - 1
     assert verdict.features[feature] == (1, 0)
+
+
+def test_an_invoice_and_a_change_of_bank_details_are_about_one_vendor() -> None:
+    records = _plan(SAME_VENDOR, 1).documents["datahub"]["records"]
+    (letter,) = (one for one in records if one["fields"].get("document_type") == "bank_change_request")
+    orders = {one["id"] for one in records if one["kind"] == "purchase_order"}
+    due = [one for one in records if one["fields"].get("purchase_order_id") in orders and one["state"] == "received"]
+    assert letter["vendor_id"] in {one["vendor_id"] for one in due if one["kind"] == "invoice"}
 
 
 def test_a_valid_selection_that_is_not_the_best_one_fails_its_case_alone(

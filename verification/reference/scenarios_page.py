@@ -11,8 +11,9 @@ from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS, MILESTONE_KINDS
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_MIN_LEVEL
+from companyos_gateway.scenarios.shift_cases import eligible_scenarios
 from companyos_gateway.scenarios.shift_features import DESCRIPTIONS, QUEUE_TAG
-from companyos_gateway.scenarios.shifts import MAX_STEPS, SIZES, STEP_SHARE, eligible_scenarios
+from companyos_gateway.scenarios.shifts import MAX_STEPS, SIZES, STEP_SHARE
 from companyos_gateway.tasks import COPIES, TaskSet
 from companyos_gateway.world.base_company import OFFICES, find_base_company
 from verification.reference.markdown import as_words, bullet, document, paragraph, table

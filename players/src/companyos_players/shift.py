@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from companyos.contract import split_company_size
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_players.player import Player
+from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketSkill
 from companyos_players.tool_client import ToolClient
 
@@ -312,6 +313,8 @@ class ShiftPlayer:
 
     async def follow_comments(self, case: _Case, to: str) -> None:
         """Do what comments under a ticket ask for before it ends: wait for another one, report its approval, assign."""
+        if to in FROZEN and SCENARIOS_BY_TAGS.get(sort_of(self._known[case.key])) == "purchase_order":
+            await self._await(case, await self.find_bank_change(case.key))
         for text in [row["body"] for row in await self.comments(case.key)]:
             if to in FROZEN:
                 await self._assign(case, text)
@@ -319,9 +322,7 @@ class ShiftPlayer:
             if not is_reported and not COMES_FIRST.search(text) and not ONLY_IF.search(text):
                 continue
             other = TICKET_KEY.findall(text)[0]
-            case.waits_for = other
-            await self.pause(case, 0)
-            case.waits_for = None
+            await self._await(case, other)
             ended = await self._client.call("ticketdesk_get_ticket", key=other)
             if ended["status"] == "cancelled" and ONLY_IF.search(text):
                 await cancel(case.key, "withdrawn", other, self.task, self.step)
@@ -331,6 +332,29 @@ class ShiftPlayer:
                 case.reported.add(other)
                 body = f"The approval for {other} is {reference}."
                 await self._client.create("ticketdesk_add_comment", key=case.key, body=body)
+
+    async def _await(self, case: _Case, key: str | None) -> None:
+        """Let other cases act until the ticket of one has ended."""
+        case.waits_for = key
+        if key is not None:
+            await self.pause(case, 0)
+        case.waits_for = None
+
+    async def find_bank_change(self, key: str) -> str | None:
+        """Return the open ticket about the bank details of the vendor whose invoice a ticket is about, if any."""
+        hub, ticket = RecordSkill(self._client), await self._client.call("ticketdesk_get_ticket", key=key)
+        request = await self._client.call("approvalflow_get_approval", request_id=ticket["approval_ref"])
+        vendor_id = (await hub.read(request["subject"]))["vendor_id"]
+        rows = await hub.find(kind="document", vendor_id=vendor_id)
+        letters = [one["id"] for one in rows if "bank_change_request" in (await hub.read(one["id"]))["fields"].values()]
+        if not letters:
+            return None
+        vendor = await self._client.call("datahub_get_vendor", vendor_id=vendor_id)
+        for row in await self._client.list_all("ticketdesk_list_tickets", tag="bank"):
+            text = (await self._client.call("ticketdesk_get_ticket", key=row["key"]))["description"]
+            if row["status"] not in ENDED and any(one in text for one in (*letters, vendor_id, vendor["name"])):
+                return str(row["key"])
+        return None
 
     async def _restore_priority(self, case: _Case) -> None:
         """Set the priority of the ticket of a case again if a colleague has changed it."""

@@ -189,6 +189,16 @@ class IgnoresOrder(OverlooksComments, OneAtATime):
     lacks, overlooked = "order", (COMES_FIRST,)
 
 
+class IgnoresBankChange(OneAtATime):
+    """Works one case at a time, and completes an invoice before a change of its vendor's bank details has ended."""
+
+    lacks = "bank_change"
+
+    async def find_bank_change(self, key: str) -> str | None:
+        """Find no ticket to wait for."""
+        return None
+
+
 class ResolvesEverything(ShiftPlayer):
     """Resolves every ticket of the queue without doing any work."""
 
@@ -253,6 +263,7 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
         "lets anybody withdraw": LetsAnybodyWithdraw,
         "ignores a condition": IgnoresCondition,
         "sets the priority once": SetsPriorityOnce,
+        "ignores a bank change": IgnoresBankChange,
         "makes a valid selection": TakesFirstSelection,
         ONE_AT_A_TIME: OneAtATime,
     }

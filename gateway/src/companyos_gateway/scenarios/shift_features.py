@@ -34,6 +34,7 @@ class Feature(StrEnum):
     CONDITION = "condition"
     CHANGED_PRIORITY = "changed_priority"
     BEST_SELECTION = "best_selection"
+    BANK_CHANGE = "bank_change"
 
 
 DESCRIPTIONS: Mapping[Feature, str] = {
@@ -61,6 +62,8 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "what the policy requires when the ticket is resolved. Needs `freeze`.",
     Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
     "valid, and the policy asks for the best one.",
+    Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "
+    "The policy on invoices says that the second has to end first; no comment does.",
 }
 """What each feature means to an agent."""
 

@@ -71,6 +71,14 @@ class Remarks:
     said_at: list[datetime] = field(default_factory=list)
 
 
+def add_bank_change(world: WorldBuilder, invoice: QueuedCase, change: QueuedCase, remarks: Remarks) -> None:
+    """Let the ticket of an invoice wait for the ticket that changes the bank details of its vendor."""
+    key = invoice.ticket.key
+    remarks.predecessors[key] = Remark(change.ticket.key, world.started_at)
+    if invoice.handed_over_at is None and change.handed_over_at and change.case.due_on >= invoice.case.due_on:
+        remarks.features[key].add(Feature.BANK_CHANGE)
+
+
 def add_relations(
     world: WorldBuilder,
     stream: Stream,
@@ -87,8 +95,9 @@ def add_relations(
         late = [one for one in late if one.ticket.key not in remarks.withdrawals]
     if Feature.CONDITION in features:
         _add_conditions(world, stream.child("condition"), first, late, due_from, remarks)
-        late = [one for one in late if one.ticket.key not in remarks.predecessors]
-    pairs = [(one, other) for one, other in product(first, late) if one.case.due_on >= due_from]
+    late = [one for one in late if one.ticket.key not in remarks.predecessors]
+    free = [one for one in first if one.case.due_on >= due_from and one.ticket.key not in remarks.predecessors]
+    pairs = list(product(free, late))
     if Feature.ORDER in features:
         _add_order(world, stream.child("order"), pairs, remarks)
     if Feature.REPORTED_APPROVAL in features:
@@ -137,7 +146,8 @@ def _add_conditions(
     """Let people need what they reported only if another ticket is completed: one that is, and one that is refused."""
     present = _present(world)
     possible = [one for one in late if one.is_resolved and one.case.due_on >= due_from]
-    free = [one for one in possible if one.ticket.key not in remarks.disputed and one.ticket.reporter_id in present]
+    taken = remarks.disputed | {one.key for one in remarks.predecessors.values()}
+    free = [one for one in possible if one.ticket.key not in taken and one.ticket.reporter_id in present]
     for is_refused in (True, False):
         found = [
             (one, other)

@@ -13,7 +13,7 @@ from companyos_gateway.world.backlog import add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY, PREFIXES
-from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketRow
 from companyos_shared.streams import Stream
 
@@ -33,6 +33,8 @@ class BuildContext:
     must_refuse: bool
     latest_due_in: tuple[int, int] | None = None
     """Range of working days until the ticket is due, where that of the scenario is later."""
+    vendor: VendorRow | None = None
+    """The vendor of another case, which the task has to be about if it is about a vendor."""
 
     @property
     def today(self) -> date:

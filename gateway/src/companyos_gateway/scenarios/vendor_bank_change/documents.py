@@ -15,6 +15,9 @@ OLD_DAYS = (90, 300)
 SOON_DAYS = (40, 50)
 """How many days ago one was after which another comes too soon: before the letter about the other."""
 
+OPEN_STATES = ("received", "approved")
+"""The states of open invoices."""
+
 AMOUNTS = {kit.Role.FINANCE_CONTROLLER: (60_000, 300_000), kit.Role.CFO: (2_000_000, 9_000_000)}
 """Amounts in cents of one open invoice, by the role that will decide about the change."""
 
@@ -84,8 +87,12 @@ def add_letter(build: kit.BuildContext) -> Letter:
     if ground is not None:
         variant = Variant.CALLED
     role = stream.choice(list(AMOUNTS))
-    vendor = kit.draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
-    kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
+    vendor = build.vendor or kit.draw_vendor(world, stream, status="active")
+    if ground is RefusalGround.SUSPENDED:
+        vendor.status = "suspended"
+    if build.vendor is None:
+        kit.draw_certificates(world, stream, vendor, expired=kit.Kind.EXPIRED_CERTIFICATE in build.kinds)
+    open_before = [one.amount_cents or 0 for one in world.datahub.records if _is_open_invoice(one, vendor)]
     last_change_days, former = _add_history(build.child("history"), vendor, variant, ground)
     document = _add_document(build.child("letter"), vendor, variant, ground, former)
     is_called = former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER)
@@ -102,8 +109,12 @@ def add_letter(build: kit.BuildContext) -> Letter:
         last_change_days=last_change_days,
         former=former,
         note=note,
-        open_cents=open_cents,
+        open_cents=(*open_before, *open_cents),
     )
+
+
+def _is_open_invoice(record: kit.RecordRow, vendor: kit.VendorRow) -> bool:
+    return (record.kind, record.vendor_id) == ("invoice", vendor.id) and record.state in OPEN_STATES
 
 
 def _add_history(
@@ -204,7 +215,7 @@ def confirmation(vendor: kit.VendorRow, day: date) -> dict[str, Any]:
 def _add_invoices(build: kit.BuildContext, role: kit.Role, vendor: kit.VendorRow) -> tuple[int, ...]:
     """Add open invoices of the vendor, and settled ones that do not count; return the amounts of the open ones."""
     stream = build.stream
-    open_states = [stream.choice(["received", "approved"]) for _ in range(stream.integer(2, 4))]
+    open_states = [stream.choice(OPEN_STATES) for _ in range(stream.integer(2, 4))]
     settled = stream.sample(["paid", "rejected", "on_hold", "paid"], stream.integer(1, 3))
     amounts = [kit.rounded_amount(stream, *AMOUNTS[role]) for _ in (*open_states, *settled)]
     for state, amount_cents in zip((*open_states, *settled), amounts, strict=True):
