@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from companyos.report import build_report
+from companyos.report.page import report_page
 from companyos.viewer import export_page
 from companyos.viewer.server import ViewerServer
 from companyos.viewer.stored_run import StoredRun
@@ -192,6 +194,21 @@ def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
         assert page.title() != "owned"
     page.goto(f"{url}#episode={NAME}&step=1")
     assert page.get_by_test_id("step").get_by_text(HOSTILE, exact=True).count() >= 3
+
+
+def test_a_report_leads_to_the_step_that_decided_an_episode_and_back(page: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write_episode(run)
+    for policy in ("noop", "random"):
+        write_episode(run, policy=policy, lines=LINES[:2], stored=evidence(changes=CHANGES[:0]))
+    stored, file = StoredRun(run), tmp_path / "report.html"
+    file.write_text(report_page(build_report({"run": stored.records}), {"run": stored}, judge))
+    page.goto(file.as_uri())
+    page.locator("#report").get_by_role("link", name="tiny-0-c1-noop, step 2").first.click()
+    expect(page.get_by_test_id("step")).to_contain_text("Step 2")
+    expect(page.locator("#report")).to_be_hidden()
+    page.go_back()
+    expect(page.locator("#report")).to_be_visible()
 
 
 def test_a_shift_shows_its_cases_over_time(page: Any, enterprise: str, tmp_path: Path) -> None:

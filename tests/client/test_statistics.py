@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companyos.cli.results import features_table, pass_hat_ks, scorecard_table
+from companyos.cli.results import features_table, scorecard_table
 from companyos.contract import EpisodeRecord, EpisodeVerdict, FeatureCount, Outcome, Scorecard
 from companyos.runner import summarise, wilson_interval
-from companyos.runner.statistics import steps_ratio
+from companyos.runner.statistics import pass_ks, steps_ratio
 
 
 def a_record(
@@ -151,4 +151,4 @@ def test_trials_that_agree_widen_the_interval_as_their_tasks_do() -> None:
 
 
 def test_more_trials_show_more_of_pass_k() -> None:
-    assert [pass_hat_ks(trials) for trials in (0, 1, 2, 3, 5, 8)] == [[], [], [2], [2, 3], [2, 4, 5], [2, 4, 8]]
+    assert [pass_ks(trials) for trials in (0, 1, 2, 3, 5, 8)] == [[], [], [2], [2, 3], [2, 4, 5], [2, 4, 8]]

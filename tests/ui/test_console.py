@@ -179,6 +179,9 @@ async def test_a_run_shows_its_report_and_every_episode_opens(open_browser: Open
         assert "100.0%" in figures
         assert "0 of 1" in figures
         assert browser.page.text.count("<polyline") == 4
+        reasons = browser.page.text.partition('data-testid="report"')[2].partition("</section>")[0]
+        assert "expected status: closed; found status: open" in reasons
+        assert "/results/first/episodes#episode=tiny-0-c1-noop&amp;step=2" in reasons
         await _open(browser, "/results/first?policy=noop")
         assert "1 of 1 episodes" in browser.page.text
         run = (await browser.client.get("/console/results/first/run")).json()

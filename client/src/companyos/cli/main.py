@@ -15,6 +15,7 @@ from companyos.cli.export import TasksCommand
 from companyos.cli.new import new_app
 from companyos.cli.play import play
 from companyos.cli.quarantine import quarantine_app
+from companyos.cli.report import report
 from companyos.cli.rescore import rescore
 from companyos.cli.snapshots import fork, restore, snapshot
 from companyos.cli.tasks import tasks
@@ -33,6 +34,7 @@ Start here:
   [cyan]companyos tasks[/]                 list scenarios and tasks
   [cyan]companyos tools[/]                 list the tools of an agent
   [cyan]companyos eval --policy random[/]  evaluate a policy
+  [cyan]companyos report RUN[/]            see how often it succeeds, and why it fails
   [cyan]companyos view RUN[/]              inspect stored episodes step by step
   [cyan]companyos snapshot[/]              save an episode, to restore or fork it
   [cyan]companyos new scenario NAME[/]     write a package with a scenario of your own
@@ -57,6 +59,7 @@ app.command("play", rich_help_panel=START)(play)
 app.command("tasks", cls=TasksCommand, rich_help_panel=START)(tasks)
 app.command("tools", rich_help_panel=START)(tools)
 app.command("eval", rich_help_panel=START)(evaluate)
+app.command("report", rich_help_panel=START)(report)
 app.command("rescore", rich_help_panel=START)(rescore)
 app.command("view", rich_help_panel=START)(view)
 app.command("episodes", rich_help_panel=LIVE)(episodes)

@@ -20,7 +20,9 @@ ORACLE = "oracle"
 
 def results_table(summaries: Sequence[Summary], title: str) -> Table:
     """Return a table with one row per policy: mean return, success with interval, steps, and pass^k with trials."""
-    passes = pass_hat_ks(max(summary.fewest_trials for summary in summaries))
+    from companyos.runner.statistics import pass_ks
+
+    passes = pass_ks(max(summary.fewest_trials for summary in summaries))
     table = plain_table(title)
     table.add_column("policy", style="bold")
     success = "pass@1" if passes else "success"
@@ -31,11 +33,6 @@ def results_table(summaries: Sequence[Summary], title: str) -> Table:
         passed = [summary.pass_hat(k) for k in passes]
         table.add_row(*result_cells(summary), *("-" if share is None else f"{share:.1%}" for share in passed))
     return table
-
-
-def pass_hat_ks(trials: int) -> list[int]:
-    """Return the values of k for a number of trials: powers of two, and the number itself."""
-    return sorted({k for k in (2, 4, 8, 16, trials) if 1 < k <= trials})
 
 
 def result_cells(summary: Summary) -> list[str]:
@@ -53,6 +50,7 @@ def result_cells(summary: Summary) -> list[str]:
 
 def scorecard_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table:
     """Return a table with one row per policy: what its episodes did besides succeeding or failing."""
+    from companyos.report.figures import scores_of
     from companyos.runner.statistics import steps_ratio
 
     table = plain_table("scorecard")
@@ -62,21 +60,18 @@ def scorecard_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table:
     for column in [*columns, *(["steps / oracle"] if oracle else [])]:
         table.add_column(column, justify="right")
     for policy, played in records.items():
-        cards = [record.scorecard for record in played if record.scorecard is not None]
-        if not cards:
-            continue
-        struck, recovered = (sum(counts) for counts in zip(*(card.count_faults() for card in cards), strict=True))
-        injected = [card.resisted_injection for card in cards if card.resisted_injection is not None]
-        table.add_row(
-            policy,
-            f"{sum(card.partial_credit for card in cards) / len(cards):.1%}",
-            f"{recovered} of {struck}",
-            f"{sum(injected)} of {len(injected)}",
-            str(sum(card.duplicates for card in cards)),
-            str(sum(card.collateral_changes for card in cards)),
-            str(sum(card.refused_approvers for card in cards)),
-            *([_format_ratio(steps_ratio(played, oracle))] if oracle else []),
-        )
+        scores = scores_of(played)
+        if scores is not None:
+            table.add_row(
+                policy,
+                f"{scores.partial_credit:.1%}",
+                f"{scores.faults_recovered} of {scores.faults_struck}",
+                f"{scores.injections_resisted} of {scores.injections}",
+                str(scores.duplicates),
+                str(scores.collateral_changes),
+                str(scores.refused_approvers),
+                *([_format_ratio(steps_ratio(played, oracle))] if oracle else []),
+            )
     return table
 
 

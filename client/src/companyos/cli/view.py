@@ -71,7 +71,7 @@ def view(
     preload_openenv()
     from companyos.viewer.stored_run import StoredRun
 
-    with report_errors(), _usage_errors():
+    with report_errors(), usage_errors():
         stored = StoredRun(run)
         selected = [
             _resolve_name(stored, requested) for requested in compare or ((episode,) if episode is not None else ())
@@ -79,15 +79,16 @@ def view(
         if in_terminal:
             from companyos.cli.episode_report import print_run
 
-            _report_faults(print_run(stored, selected, step, (installed_rescorer() if rescore else None)))
+            report_faults(print_run(stored, selected, step, (installed_rescorer() if rescore else None)))
         elif export is not None:
-            _report_faults(_export(stored, selected, (installed_rescorer() if rescore else None), export))
+            report_faults(_export(stored, selected, (installed_rescorer() if rescore else None), export))
         else:
             _serve(stored, _fragment(selected, step), rescore=rescore, port=port, browser=browser)
 
 
 @contextmanager
-def _usage_errors() -> Iterator[None]:
+def usage_errors() -> Iterator[None]:
+    """Turn a path or an episode that does not exist into a usage error."""
     from companyos.viewer.stored_run import NotARunError, UnknownEpisodeError
 
     try:
@@ -142,7 +143,7 @@ def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file
     return faults
 
 
-def _report_faults(faults: list[str]) -> None:
+def report_faults(faults: list[str]) -> None:
     """Print the files that could not be read; end with a usage error if there are any."""
     for fault in faults[:_FAULTS_SHOWN]:
         ERR.print(f"[yellow]not read:[/] {sanitize(fault)}", soft_wrap=True)

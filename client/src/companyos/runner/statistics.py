@@ -38,12 +38,21 @@ class Summary:
         """Return pass^k, the probability that k trials of a task all succeed; None if a task has fewer than k trials.
 
         It is the mean over tasks of C(c, k) / C(n, k), for c successes in n trials of a task, which is unbiased per
-        task
-        (tau-bench: Yao et al., 2024, arXiv:2406.12045).
+        task (tau-bench: Yao et al., 2024, arXiv:2406.12045).
         """
-        if any(played < k for _, played in self.trials) or not self.trials:
+        if self.fewest_trials < k:
             return None
         return sum(comb(successes, k) / comb(played, k) for successes, played in self.trials) / len(self.trials)
+
+    def pass_at(self, k: int) -> float | None:
+        """Return pass@k, the probability that one of k trials of a task succeeds; None if a task has fewer trials.
+
+        It is the mean over tasks of 1 - C(n - c, k) / C(n, k) (Chen et al., 2021, arXiv:2107.03374).
+        """
+        if self.fewest_trials < k:
+            return None
+        shares = [1 - comb(played - successes, k) / comb(played, k) for successes, played in self.trials]
+        return sum(shares) / len(shares)
 
     @property
     def fewest_trials(self) -> int:
@@ -54,6 +63,11 @@ class Summary:
     def success_rate(self) -> float:
         """Fraction of successful episodes, in [0, 1]."""
         return self.successes / self.episodes
+
+
+def pass_ks(trials: int) -> list[int]:
+    """Return the values of k in pass@k and pass^k for a number of trials: powers of two, and the number itself."""
+    return sorted({k for k in (2, 4, 8, 16, trials) if 1 < k <= trials})
 
 
 def wilson_interval(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:

@@ -56,8 +56,11 @@ def server_page(title: str, *, static: str, source: Mapping[str, Any], links: Se
     return _page(title, head, _data_block("viewer-source", source), scripts, links)
 
 
-def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
-    """Return the page as one file without network access; only its own scripts can run."""
+def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument], *, report: str = "") -> str:
+    """Return the page as one file without network access; only its own scripts can run.
+
+    `report` is HTML above the list of episodes.
+    """
     scripts, style = [static_file(name) for name in SCRIPTS], static_file(STYLE)
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_csp_hash, scripts))}; style-src {_csp_hash(style)}; img-src "
@@ -69,16 +72,20 @@ def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
     blocks += [
         _data_block("viewer-episode", episode.model_dump(mode="json"), name=episode.facts.name) for episode in episodes
     ]
-    return _page(run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts))
+    return _page(
+        run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts), report=report
+    )
 
 
-def _page(title: str, head: str, data: str, scripts: str, links: Sequence[tuple[str, str]] = ()) -> str:
+def _page(
+    title: str, head: str, data: str, scripts: str, links: Sequence[tuple[str, str]] = (), *, report: str = ""
+) -> str:
     nav_links = "".join(f'<a href="{escape(address)}">{escape(name)}</a>\n' for name, address in links)
     navigation = f'<nav class="site-nav" aria-label="Elsewhere">{nav_links}</nav>\n' if links else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n{navigation}"
+        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n{navigation}{report}"
         '<main id="viewer" tabindex="-1"><p class="quiet">Loading ...</p><noscript>This page needs JavaScript; '
         "<code>companyos view RUN --terminal</code> works without it.</noscript></main>\n"
         f"{data}{scripts}</body>\n</html>\n"

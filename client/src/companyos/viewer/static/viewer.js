@@ -111,6 +111,8 @@
   const show = async () => {
     const target = route();
     const key = JSON.stringify([target.episode, target.with]);
+    const report = document.getElementById("report");
+    if (report) report.hidden = location.hash.includes("episode=");
     if (target.episode === undefined) {
       leave();
       Viewer.runList(root, run);

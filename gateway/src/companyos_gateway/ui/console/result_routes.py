@@ -9,8 +9,12 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from markupsafe import Markup
 
 from companyos.contract import Outcome
+from companyos.report import build_report
+from companyos.report.figures import Example
+from companyos.report.page import report_html
 from companyos.runner.run_reader import name_of
 from companyos_gateway.page_paths import CONSOLE_RESULTS, CONSOLE_RUN
 from companyos_gateway.runtime import GatewayRuntime
@@ -92,11 +96,11 @@ def _run_summary(runs: StoredRuns, name: str) -> dict[str, Any]:
 async def _show_run(runtime: GatewayRuntime, request: Request, run: str) -> Response:
     """Show the report of a run; raises UnknownRunError (404)."""
     query = ListQuery(request, "policy", "outcome", "chaos", "scenario")
-    values = await asyncio.to_thread(_run_values, runtime.runs(), run, query)
+    values = await asyncio.to_thread(_run_values, runtime.runs(), run, _run_path(request, run), query)
     return render_page(request, "run.html", "results", run=run, outcomes=list(Outcome), name_of=name_of, **values)
 
 
-def _run_values(runs: StoredRuns, run: str, query: ListQuery) -> dict[str, Any]:
+def _run_values(runs: StoredRuns, run: str, run_path: str, query: ListQuery) -> dict[str, Any]:
     records = runs.records(run)
     matching = [
         record
@@ -105,7 +109,13 @@ def _run_values(runs: StoredRuns, run: str, query: ListQuery) -> dict[str, Any]:
             policy=record.policy, outcome=record.outcome.value, chaos=record.chaos, scenario=record.scenario
         )
     ]
+    path = f"{run_path}/episodes"
+
+    def address(one: Example) -> str:
+        return f"{path}#episode={quote(one.episode, safe='')}&step={one.step}"
+
     return {
+        "report": Markup(report_html(build_report({run: records}), address)) if records else "",  # noqa: S704
         "total": len(records),
         "rows": build_table_rows(records),
         "charts": build_charts(records),

@@ -1,0 +1,266 @@
+"""`companyos report`: its figures, its tables in the terminal, as Markdown, JSON and HTML, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from companyos import rescorers
+from companyos.cli.main import app
+from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict, FaultRecovery, InjectionInfo, Scorecard
+from companyos.report import Report, build_report
+from companyos.report.figures import sign_test, size_of, struck_kinds
+from companyos.report.tables import markdown_of, tables_of
+from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
+
+RUNNER = CliRunner()
+CARD = Scorecard(
+    goals=4,
+    goals_met=3,
+    faults={"stale_read": FaultRecovery(struck=2, recovered=1)},
+    duplicates=1,
+    resisted_injection=True,
+    collateral_changes=2,
+    refused_approvers=0,
+)
+
+
+def a_record(
+    *, scenario: str = "tiny", seed: int = 0, policy: str = "p", success: bool = False, **changed: Any
+) -> EpisodeRecord:
+    return EpisodeRecord.model_validate(
+        {
+            "scenario": scenario,
+            "seed": seed,
+            "chaos": 1,
+            "policy": policy,
+            "success": success,
+            "return": 10.0 if success else -5.0,
+            "steps": 9,
+            "outcome": "success" if success else "failed",
+            "digest": "d",
+            "verdict": a_verdict(None if success else "OPS-1:ticket_resolved"),
+            **changed,
+        }
+    )
+
+
+def a_verdict(primary: str | None, *, step: int | None = 7) -> EpisodeVerdict:
+    failed = CheckVerdict(
+        id=primary or "", passed=False, entity="desk.tickets[T-1]", expected="a", found="b", step=step
+    )
+    return EpisodeVerdict(
+        success=primary is None,
+        potential=0.0,
+        damage=(),
+        rejections=0,
+        checks=(failed,) if primary else (),
+        primary_failure=primary,
+        scorecard=CARD,
+    )
+
+
+def only(report: Report) -> Any:
+    (subject,) = report.subjects
+    return subject
+
+
+def test_failures_are_ranked_by_the_check_that_caused_them() -> None:
+    records = [
+        a_record(seed=0, verdict=a_verdict("priority_by_policy")),
+        a_record(seed=1, scenario="other"),
+        a_record(seed=2),
+        a_record(seed=3, success=True),
+    ]
+    first, second = only(build_report({"run": records})).failures
+    assert (first.reason, first.episodes, first.scenarios) == ("ticket_resolved", 2, {"other": 1, "tiny": 1})
+    assert (second.reason, second.episodes) == ("priority_by_policy", 1)
+    assert first.examples[0].episode == "other-1-c1-p"
+    assert first.examples[0].step == 7
+    assert "expected a; found b" in first.examples[0].why
+
+
+def test_what_was_never_done_is_decided_by_the_last_step() -> None:
+    (failure,) = only(build_report({"run": [a_record(verdict=a_verdict("ticket_resolved", step=None))]})).failures
+    assert failure.examples[0].step == 9
+
+
+def test_errors_are_reasons_of_their_own() -> None:
+    records = [
+        a_record(seed=0, trouble="ValueError: no", verdict=None),
+        a_record(seed=1, outcome="infra_error", trouble="gone"),
+        a_record(seed=2, outcome="out_of_steps", verdict=None),
+    ]
+    subject = only(build_report({"run": records}))
+    assert {one.reason: one.examples[0].why for one in subject.failures} == {
+        "policy_error": "ValueError: no",
+        "infra_error": "gone",
+        "out_of_steps": "out_of_steps",
+    }
+    assert (subject.policy_errors, subject.infra_errors) == (1, 1)
+
+
+def test_success_is_grouped_by_scenario_level_size_and_fault() -> None:
+    records = [
+        a_record(success=True),
+        a_record(seed=1, chaos=3, scenario="shift-week-large"),
+        a_record(seed=2, injections=[InjectionInfo(kind="blocked_ticket", mark="decisive", entity="T-1")]),
+    ]
+    groups = only(build_report({"run": records})).groups
+    found = {name: {one.group: (one.successes, one.episodes) for one in each} for name, each in groups.items()}
+    assert found["scenario"] == {"tiny": (1, 2), "shift-week": (0, 1)}
+    assert found["chaos level"] == {"1": (1, 2), "3": (0, 1)}
+    assert found["size"] == {"single task": (1, 2), "week, large company": (0, 1)}
+    assert found["fault or friction"] == {"stale_read": (1, 3), "blocked_ticket": (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "size"),
+    [
+        ("expense_report", "single task"),
+        ("shift-day", "day"),
+        ("shift-expense_report-purchase_order", "shift of named scenarios"),
+        ("expense_report-medium", "single task, medium company"),
+    ],
+)
+def test_the_size_of_an_episode_is_its_cases_and_its_company(scenario: str, size: str) -> None:
+    assert size_of(a_record(scenario=scenario)) == size
+
+
+def test_a_kind_that_only_had_a_rate_did_not_strike() -> None:
+    rate = InjectionInfo(kind="unavailable", mark="friction", entity="calls", detail={"rate": 0.1})
+    assert struck_kinds(a_record(injections=[rate])) == {"stale_read"}
+
+
+def test_trials_give_pass_at_k_and_pass_hat_k() -> None:
+    records = [a_record(seed=seed, trial=trial, success=(seed, trial) != (1, 2)) for seed in (0, 1) for trial in (1, 2)]
+    subject = only(build_report({"run": records}))
+    assert subject.trials == 2
+    assert subject.pass_at == {2: 1.0}
+    assert subject.pass_hat == {2: 0.5}
+    assert "pass^2" in {column for table in tables_of(build_report({"run": records})) for column in table.columns}
+
+
+def test_runs_are_compared_on_the_tasks_that_both_played() -> None:
+    first = [a_record(seed=seed, success=seed == 0) for seed in range(5)]
+    second = [a_record(seed=seed, success=seed > 0) for seed in range(1, 9)]
+    (compared,) = build_report({"a": first, "b": second}).comparisons
+    assert (compared.first, compared.second) == ("a", "b")
+    assert (compared.tasks, compared.only_first, compared.only_second) == (4, 0, 4)
+    assert compared.difference == 1.0
+    assert compared.p_value == pytest.approx(0.125)
+
+
+def test_runs_without_a_common_task_are_not_compared() -> None:
+    assert build_report({"a": [a_record(seed=0)], "b": [a_record(seed=1)]}).comparisons == ()
+
+
+def test_a_sign_test_of_no_difference_says_nothing() -> None:
+    assert sign_test(0, 0) == 1.0
+    assert sign_test(3, 3) == 1.0
+    assert sign_test(0, 10) == pytest.approx(2 / 1024)
+
+
+def test_subjects_are_named_by_what_differs() -> None:
+    def labels(**runs: list[EpisodeRecord]) -> list[str]:
+        return [one.label for one in build_report(runs).subjects]
+
+    assert labels(a=[a_record(policy="p"), a_record(policy="q")]) == ["p", "q"]
+    assert labels(a=[a_record()], b=[a_record()]) == ["a", "b"]
+    assert labels(a=[a_record(policy="p")], b=[a_record(policy="q")]) == ["a: p", "b: q"]
+
+
+def test_markdown_shows_the_text_of_a_run_as_it_is() -> None:
+    record = a_record(trouble="a | b\n<script> [x](y) `z`", verdict=None)
+    text = markdown_of(build_report({"run": [record]}), {"run": "runs/run"})
+    assert r"a \| b \<script> \[x](y) \`z\`" in text
+    assert "`companyos view runs/run --terminal --episode tiny-0-c1-p --step 9`" in text
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(rescorers, "load_rescorer", lambda: judge)
+    folder = tmp_path / "run"
+    write_episode(folder)
+    write_episode(folder, policy="noop", lines=LINES[:2], stored=evidence(changes=CHANGES[:0]))
+    return folder
+
+
+def report(*arguments: object) -> tuple[int, str]:
+    answer = RUNNER.invoke(app, ["report", *map(str, arguments)])
+    return answer.exit_code, answer.output
+
+
+def test_the_terminal_names_the_reason_and_the_command_that_shows_it(run: Path) -> None:
+    code, shown = report(run)
+    assert code == 0
+    assert "ticket_closed" in shown
+    assert "expected status: closed; found status: open" in shown
+    assert f"companyos view {run} --terminal --episode tiny-0-c1-noop --step 2" in shown
+    assert "Paired comparison" in shown
+
+
+def test_the_command_of_an_example_shows_its_step(run: Path) -> None:
+    command = next(line.split() for line in report(run)[1].splitlines() if "companyos view" in line)
+    answer = RUNNER.invoke(app, command[1:])
+    assert answer.exit_code == 0
+    assert "step 2" in answer.output
+
+
+def test_json_can_be_read_back(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    assert report(run, "--out", out)[0] == 0
+    read = Report.model_validate(json.loads(out.read_text()))
+    assert [one.total.successes for one in read.subjects] == [1, 0]
+
+
+def test_html_has_the_episodes_that_it_names_and_no_others(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert report(run, "--out", out)[0] == 0
+    page = out.read_text()
+    assert 'href="#episode=tiny-0-c1-noop&amp;step=2"' in page
+    assert page.count('class="viewer-episode"') == 1
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "run"
+    write_episode(other, policy="noop")
+    out = tmp_path / "report.json"
+    assert report(run, other, "--out", out)[0] == 0
+    read = Report.model_validate_json(out.read_text())
+    assert [(one.run, one.policy) for one in read.subjects] == [
+        (str(run), "oracle"),
+        (str(run), "noop"),
+        (str(other), "noop"),
+    ]
+
+
+def test_a_record_that_cannot_be_read_is_named_and_the_rest_is_reported(run: Path) -> None:
+    with (run / "episodes.jsonl").open("a") as lines:
+        lines.write("{}\n")
+    code, shown = report(run)
+    assert code == 2
+    assert "run/episodes.jsonl, line 3" in shown
+    assert "ticket_closed" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing"], "no such file or folder"),
+        (["--out", "report.pdf"], "--out must end in .html, .md, .json; got 'report.pdf'"),
+    ],
+)
+def test_what_cannot_be_reported_is_a_usage_error(run: Path, arguments: list[str], said: str) -> None:
+    code, shown = report(*([run] if arguments[0] == "--out" else []), *arguments)
+    assert code == 2
+    assert said in shown
+
+
+def test_a_run_without_episodes_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "episodes.jsonl").write_text("")
+    assert report(tmp_path) == (2, "error: the runs have no readable episodes\n")
