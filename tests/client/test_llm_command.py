@@ -39,6 +39,8 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body must be valid JSON:"),
         ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body must be a JSON object"),
         ([*ASKING, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be set"),
+        ([*ASKING, "--base-url", "http://h/v1", "--max-cost", "1"], "--max-cost needs --price-in and --price-out"),
+        ([*ASKING, "--base-url", "http://h/v1", "--episode-max-cost", "1"], "a limit of the cost requires prices"),
         (["eval", "--policy", "noop", "--resume"], "--resume and --overwrite need --out DIR"),
     ],
 )
@@ -100,6 +102,51 @@ def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tm
     records = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
     assert [record["seed"] for record in records] == [3, 4, 5]
     assert len(stub.received) > 3
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (["--max-tokens", "1"], "tokens"),
+        (["--max-cost", "0.000001", "--price-in", "2", "--price-out", "8"], "the run has cost 0.00 of at most 0.00"),
+        (["--time-limit", "0"], "of at most 0 seconds"),
+    ],
+)
+def test_a_run_stops_at_a_limit_and_goes_on_without_it(
+    tiny_url: str, tmp_path: Path, limit: list[str], message: str
+) -> None:
+    options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
+    prices = limit[2:]
+    with StubServer(ScriptedReplies(DONE)) as stub:
+        received = [*ASKING, "--base-url", stub.url, *options, "--out", str(tmp_path / "run"), *prices]
+        first = RUNNER.invoke(app, [*received, *limit[:2]])
+        same = RUNNER.invoke(app, [*received, *limit[:2], "--resume"])
+        again = RUNNER.invoke(app, [*received, "--resume"])
+    assert first.exit_code == 1, first.output
+    assert "stopped after 1 of 3 episodes; continue it with --resume" in first.stderr
+    assert message in first.stderr
+    assert same.exit_code == 1
+    assert again.exit_code == 0, again.output
+    records = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
+    assert [record["seed"] for record in records] == [3, 4, 5]
+    assert len(stub.received) == 3
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (["--episode-max-tokens", "1"], "of at most 1 tokens"),
+        (["--episode-max-cost", "0.000001", "--price-in", "2", "--price-out", "8"], "of at most 0.0000"),
+    ],
+)
+def test_an_episode_is_given_up_at_a_limit(tiny_url: str, tmp_path: Path, limit: list[str], message: str) -> None:
+    options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
+    with StubServer(ScriptedReplies(tool_call_message(("add", {"amount": 0})))) as stub:
+        answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options, *limit])
+    assert answer.exit_code == 0, answer.output
+    assert len(stub.received) == 1
+    (record,) = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
+    assert message in record["usage"]["stopped"]
 
 
 def test_going_on_as_another_model_is_a_misuse(tiny_url: str, tmp_path: Path) -> None:

@@ -249,16 +249,16 @@ def test_a_record_that_cannot_be_read_is_named_and_the_rest_is_reported(run: Pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["missing"], "no such file or folder"),
         (["--out", "report.pdf"], "--out must end in .html, .md, .json; got 'report.pdf'"),
     ],
 )
-def test_what_cannot_be_reported_is_a_usage_error(run: Path, arguments: list[str], said: str) -> None:
+def test_what_cannot_be_reported_is_a_usage_error(run: Path, arguments: list[str], message: str) -> None:
     code, shown = report(*([run] if arguments[0] == "--out" else []), *arguments)
     assert code == 2
-    assert said in shown
+    assert message in shown
 
 
 def test_a_run_without_episodes_is_a_usage_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 from dataclasses import replace
@@ -114,6 +115,20 @@ async def test_what_a_policy_raises_is_told_and_its_episode_counts(tiny_url: str
     assert played.record.outcome is Outcome.FAILED
     assert played.trouble is not None
     assert played.trouble.startswith(f"the policy raised {type(error).__name__}")
+
+
+async def test_a_policy_whose_time_is_up_gives_up_after_the_step_that_it_was_in(tiny_url: str) -> None:
+    class SlowEnv(CompanyOSEnv):
+        async def call_tool(self, name: str, /, **arguments: Any) -> Any:
+            result = await super().call_tool(name, **arguments)
+            await asyncio.sleep(0.2)
+            return result
+
+    async with SlowEnv(base_url=tiny_url) as env:
+        late = await play_episode(env, a_plan(), Scripted(ADD_1, ADD_1, ADD_1), time_limit_s=0.3)
+    assert late.trouble == "the policy took longer than 0.3 s"
+    assert late.record.outcome is Outcome.FAILED
+    assert [(step.step, step.tool) for step in late.steps] == [(1, "add"), (2, "add"), (3, "finish")]
 
 
 async def test_a_run_that_is_stopped_has_a_line_for_every_episode_that_was_played(

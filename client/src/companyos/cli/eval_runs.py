@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from companyos.contract import TaskInfo
     from companyos.runner import EpisodePlan, PlayedEpisode
     from companyos.runner.batch import PolicyFactory
+    from companyos.runner.limits import RunLimits
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def check_cluster(address: str | None, *, workers: int | None, url: str | None, 
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """The reason why a run ended early: Ctrl-C, or a failure of the policy."""
+    """The reason why a run ended early: Ctrl-C, a limit, or a failure of the policy."""
 
     code: int
     reason: str | None = None
@@ -146,13 +147,17 @@ def play_with_progress(
     make_policy: PolicyFactory | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    limits: RunLimits | None = None,
+    episode_time_s: float | None = None,
 ) -> tuple[list[PlayedEpisode], EarlyStop | None]:
     """Play the plans with a progress bar; return the played episodes and the reason for an early end, if any."""
     import asyncio
 
     from companyos.policies import PolicyUnavailableError, load_policy
     from companyos.runner import play_all
+    from companyos.runner.limits import RunLimitReachedError, RunLimits, RunMeter
 
+    meter = RunMeter(limits or RunLimits())
     played: list[PlayedEpisode] = []
     columns = (
         TextColumn("{task.description}"),
@@ -169,6 +174,9 @@ def play_with_progress(
             played.append(episode)
             successes = sum(each.record.success for each in played)
             progress.update(bar, advance=1, successes=successes, description=f"Playing {episode.plan.policy}")
+            meter.add(episode.record)
+            if len(played) < len(plans):
+                meter.check()
 
         make_policy = make_policy or load_policy
         try:
@@ -185,6 +193,7 @@ def play_with_progress(
                     make_policy=make_policy,
                     resume=resume,
                     overwrite=overwrite,
+                    episode_time_s=episode_time_s,
                 ), None
             playing = play_all(
                 player.url,
@@ -196,9 +205,10 @@ def play_with_progress(
                 make_policy=make_policy,
                 resume=resume,
                 overwrite=overwrite,
+                episode_time_s=episode_time_s,
             )
             return asyncio.run(playing), None
         except KeyboardInterrupt:
             return played, EarlyStop(INTERRUPTED)
-        except PolicyUnavailableError as reason:
+        except (PolicyUnavailableError, RunLimitReachedError) as reason:
             return played, EarlyStop(FAILED, str(reason))

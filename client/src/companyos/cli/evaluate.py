@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SEEDS = 10
 """Default number of seeds."""
 
+LIMITS = "Limits; --resume continues a run that reached one"
 _TROUBLES_SHOWN = 10
 
 
@@ -90,6 +91,38 @@ def evaluate(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of workers with --cluster. Default: one per CPU.")
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="Start no more episodes once the run has cost this. Needs prices.", rich_help_panel=LIMITS
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Start no more episodes once the run has used so many tokens.", rich_help_panel=LIMITS
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, metavar="SECONDS", help="Start no more episodes after so many seconds.", rich_help_panel=LIMITS
+        ),
+    ] = None,
+    episode_max_cost: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Give up an episode once it has cost this. Needs prices.", rich_help_panel=LIMITS),
+    ] = None,
+    episode_max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Give up an episode once it has used so many tokens.", rich_help_panel=LIMITS),
+    ] = None,
+    episode_time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="Give up an episode after so many seconds.", rich_help_panel=LIMITS
+        ),
+    ] = None,
     model_name: model_options.ModelOption = None,
     base_url: model_options.BaseUrlOption = None,
     temperature: model_options.TemperatureOption = None,
@@ -126,9 +159,10 @@ def evaluate(
       [cyan]companyos eval --policy llm --model qwen3 --base-url http://host:8080/v1[/]
 
     Policies are entry points of the group `companyos.policies`; without `--policy` they are listed. The exit status
-    is 1 if the environment or an endpoint failed in an episode, or stopped the run.
+    is 1 if the environment or an endpoint failed in an episode, or if the run stopped early.
     """
     from companyos.policies import policy_names
+    from companyos.runner.limits import RunLimits
 
     if not policy:
         fail(f"--policy is required; installed policies: {', '.join(policy_names())}", USAGE_ERROR)
@@ -147,12 +181,16 @@ def evaluate(
         context_limit=context_limit,
         price_in=price_in,
         price_out=price_out,
+        max_tokens=episode_max_tokens,
+        max_cost=episode_max_cost,
         timeout_s=request_timeout,
         retries=retries,
         extra_body=extra_body,
         dry_run=dry_run,
     )
     llm_options.check_policies(policy)
+    if max_cost is not None and price_in is None:
+        fail("--max-cost needs --price-in and --price-out", USAGE_ERROR)
     check_cluster(cluster, workers=workers, url=url, dry_run=dry_run)
     levels = tuple(sorted(set(chaos or ())))
     with (
@@ -178,6 +216,8 @@ def evaluate(
             make_policy=selection.make_policy,
             resume=resume,
             overwrite=overwrite,
+            limits=RunLimits(cost=max_cost, tokens=max_tokens, seconds=time_limit),
+            episode_time_s=episode_time_limit,
         )
         title = f"dry run: {title}" if dry_run else title
         _print_results(played, title, out)

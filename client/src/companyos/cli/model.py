@@ -40,6 +40,8 @@ class LlmOptions:
     context_limit: int | None
     price_in: float | None
     price_out: float | None
+    max_tokens: int | None
+    max_cost: float | None
     timeout_s: float
     retries: int
     extra_body: str | None
@@ -66,6 +68,8 @@ class LlmOptions:
                 context_limit=self.context_limit,
                 price_in=self.price_in,
                 price_out=self.price_out,
+                max_tokens=self.max_tokens,
+                max_cost=self.max_cost,
                 timeout_s=self.timeout_s,
                 retries=self.retries,
                 extra_body=_parse_json_object(self.extra_body),

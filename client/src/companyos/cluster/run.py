@@ -40,6 +40,7 @@ def play_on_cluster(
     make_policy: PolicyFactory = load_policy,
     resume: bool = False,
     overwrite: bool = False,
+    episode_time_s: float | None = None,
 ) -> list[PlayedEpisode]:
     """Play every plan on the cluster at an address (`auto` for this machine's) and return the episodes in plan order.
 
@@ -67,7 +68,12 @@ def play_on_cluster(
     try:
         with _cluster(address):
             for result in _stream_results(
-                remaining, make_policy, workers=workers, parallel=parallel, keeps_evidence=out is not None
+                remaining,
+                make_policy,
+                workers=workers,
+                parallel=parallel,
+                keeps_evidence=out is not None,
+                episode_time_s=episode_time_s,
             ):
                 number = result["number"]
                 if number in played:
@@ -93,6 +99,7 @@ def _stream_results(
     workers: int | None,
     parallel: int,
     keeps_evidence: bool,
+    episode_time_s: float | None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the result of each plan as it arrives."""
     import json
@@ -114,7 +121,7 @@ def _stream_results(
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max_workers, initial_size=max_workers),
         num_cpus=1,
         fn_constructor_args=(make_policy,),
-        fn_constructor_kwargs={"keeps_evidence": keeps_evidence},
+        fn_constructor_kwargs={"keeps_evidence": keeps_evidence, "episode_time_s": episode_time_s},
     )
     for row in results.iter_rows():
         result = json.loads(row[PLAYED])

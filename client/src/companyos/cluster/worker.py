@@ -72,8 +72,9 @@ class ClusterWorker:
     If its node is lost, Ray starts the actor elsewhere. The server ends with this process.
     """
 
-    def __init__(self, make_policy: PolicyFactory, *, keeps_evidence: bool) -> None:
+    def __init__(self, make_policy: PolicyFactory, *, keeps_evidence: bool, episode_time_s: float | None) -> None:
         self._make_policy = make_policy
+        self._episode_time_s = episode_time_s
         self._keeps_evidence = keeps_evidence
         self._node = socket.gethostname()
         self._enterprise: Enterprise | None = None
@@ -89,7 +90,8 @@ class ClusterWorker:
     async def _play(self, url: str, number: int, plan: EpisodePlan) -> str:
         async with CompanyOSEnv(base_url=url) as env, Trainer(url) as trainer:
             try:
-                played = await play_episode(env, plan, self._make_policy(plan.policy))
+                policy = self._make_policy(plan.policy)
+                played = await play_episode(env, plan, policy, time_limit_s=self._episode_time_s)
             except (PolicyUnavailableError, ResetRejectedError) as error:
                 return dump_rejection(number, error)
             if played.record.outcome is Outcome.INFRA_ERROR and self._has_ended():

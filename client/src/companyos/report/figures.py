@@ -67,7 +67,7 @@ class Failure(_Part):
 
 
 class Scores(_Part):
-    """What the episodes did besides succeeding or failing."""
+    """Counts of faults, injections and side effects."""
 
     partial_credit: float = Field(description="Mean share of the goals that were met.")
     faults_struck: int
@@ -80,7 +80,7 @@ class Scores(_Part):
 
 
 class Usage(_Part):
-    """What the calls of a model cost. The cost is null if an episode has none."""
+    """Calls of a model with their tokens. The cost is null if an episode has none."""
 
     model: str
     episodes: int

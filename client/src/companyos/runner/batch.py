@@ -33,12 +33,13 @@ async def play_all(
     make_policy: PolicyFactory = load_policy,
     resume: bool = False,
     overwrite: bool = False,
+    episode_time_s: float | None = None,
 ) -> list[PlayedEpisode]:
     """Play every plan and return the episodes in plan order; with `out` also write them to that folder.
 
     `token` is the trainer token, if the server requires one. With `resume`, finished episodes in `out` are skipped;
-    with
-    `overwrite`, the run in `out` is replaced.
+    with `overwrite`, the run in `out` is replaced. An episode is given up after `episode_time_s` wall-clock seconds.
+    What `on_played` raises ends the run: episodes that are being played are finished, and no other starts.
 
     Raises UnknownPolicyError, PolicyUnavailableError, RunMismatchError, RunExistsError, ResetRejectedError and
     ConnectionError before or at the start of an episode. Failures during an episode become its outcome `infra_error`.
@@ -48,10 +49,18 @@ async def play_all(
     folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
         batch = _Batch(
-            base_url, plans, trainer, token=token, folder=folder, on_played=on_played, make_policy=make_policy
+            base_url,
+            plans,
+            trainer,
+            token=token,
+            folder=folder,
+            on_played=on_played,
+            make_policy=make_policy,
+            episode_time_s=episode_time_s,
         )
-        workers = (batch.work() for _ in range(min(parallel, len(plans))))
         try:
+            batch.report_kept()
+            workers = (batch.work() for _ in range(min(parallel, len(plans))))
             results = await asyncio.gather(*workers, return_exceptions=True)
         finally:
             if folder is not None:
@@ -73,6 +82,7 @@ class _Batch:
         folder: RunFolder | None,
         on_played: EpisodeObserver | None,
         make_policy: PolicyFactory,
+        episode_time_s: float | None,
     ) -> None:
         self.played: dict[EpisodePlan, PlayedEpisode] = {}
         self._base_url = base_url
@@ -81,9 +91,13 @@ class _Batch:
         self._token = token
         self._folder = folder
         self._on_played = on_played
-        kept = folder.kept if folder is not None else {}
-        self._remaining = iter([plan for plan in plans if plan not in kept])
-        for plan, record in kept.items():
+        self._episode_time_s = episode_time_s
+        self._kept = folder.kept if folder is not None else {}
+        self._remaining = iter([plan for plan in plans if plan not in self._kept])
+
+    def report_kept(self) -> None:
+        """Report the episodes that were played before."""
+        for plan, record in self._kept.items():
             self._report(PlayedEpisode(plan=plan, record=record))
 
     async def work(self) -> None:
@@ -101,7 +115,8 @@ class _Batch:
         while (plan := next(self._remaining, None)) is not None:
             async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
                 while plan is not None:
-                    played = await play_episode(env, plan, self._make_policy(plan.policy))
+                    policy = self._make_policy(plan.policy)
+                    played = await play_episode(env, plan, policy, time_limit_s=self._episode_time_s)
                     await self._keep(played)
                     plan = None if played.episode_id is None else next(self._remaining, None)
 

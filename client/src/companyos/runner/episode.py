@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +22,7 @@ from companyos.contract import (
 )
 from companyos.policies import (
     Accountable,
+    Call,
     EpisodeOverError,
     InfrastructureError,
     Policy,
@@ -148,16 +150,17 @@ async def play_episode(
     *,
     on_start: StartObserver | None = None,
     on_step: StepObserver | None = None,
+    time_limit_s: float | None = None,
 ) -> PlayedEpisode:
     """Play one episode on a connected session. Raises ResetRejectedError and PolicyUnavailableError; later failures are
-    recorded.
+    recorded. After `time_limit_s` wall-clock seconds the policy is stopped and the episode given up.
     """
     log = _EpisodeLog()
     task = await _start(env, plan, log)
     if on_start is not None:
         on_start(task)
     try:
-        trouble, is_broken = await _play(env, policy, task, log, on_step), False
+        trouble, is_broken = await _play(env, policy, task, log, on_step, time_limit_s), False
     except EnvironmentFailureError as failure:
         trouble, is_broken = str(failure), True
     played = _make_episode(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
@@ -202,13 +205,25 @@ def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[
 
 
 async def _play(
-    env: CompanyOSEnv, policy: Policy, task: TaskView, log: _EpisodeLog, on_step: StepObserver | None
+    env: CompanyOSEnv,
+    policy: Policy,
+    task: TaskView,
+    log: _EpisodeLog,
+    on_step: StepObserver | None,
+    time_limit_s: float | None,
 ) -> str | None:
     """Let the policy play until it returns or the episode ends; return the error of the policy, if any."""
 
+    in_flight: asyncio.Task[StepView] | None = None
+
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        nonlocal in_flight
         if log.is_over:
             raise EpisodeOverError
+        in_flight = asyncio.create_task(take_step(tool, arguments))
+        return await asyncio.shield(in_flight)
+
+    async def take_step(tool: str, arguments: dict[str, Any]) -> StepView:
         result = await _call_tool(env, tool, arguments)
         log.add(result)
         line, view = _step(task.steps_left - result.observation.steps_left, arguments, result)
@@ -217,9 +232,19 @@ async def _play(
             on_step(line, view)
         return view
 
-    trouble = None
+    trouble = await _run_policy(policy, task, call, time_limit_s)
+    if in_flight is not None and not in_flight.done():
+        await in_flight  # the time limit struck during a step, whose answer belongs to it
+    if not log.is_over and not await _was_ended_elsewhere(env):
+        await call("finish", dict(GIVE_UP))
+    return trouble
+
+
+async def _run_policy(policy: Policy, task: TaskView, call: Call, time_limit_s: float | None) -> str | None:
+    """Let the policy play until it returns, the episode ends or its time is up; return the error of the policy."""
     try:
-        await policy.play(task, call)
+        async with asyncio.timeout(time_limit_s) as limit:
+            await policy.play(task, call)
     except EpisodeOverError:
         pass
     except (EnvironmentFailureError, PolicyUnavailableError):
@@ -227,10 +252,10 @@ async def _play(
     except InfrastructureError as failure:
         raise EnvironmentFailureError(str(failure)) from failure
     except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
-        trouble = f"the policy raised {type(error).__name__}: {error}"
-    if not log.is_over and not await _was_ended_elsewhere(env):
-        await call("finish", dict(GIVE_UP))
-    return trouble
+        if isinstance(error, TimeoutError) and limit.expired():
+            return f"the policy took longer than {time_limit_s:g} s"
+        return f"the policy raised {type(error).__name__}: {error}"
+    return None
 
 
 async def _was_ended_elsewhere(env: CompanyOSEnv) -> bool:

@@ -90,6 +90,9 @@ class _ChatLoop:
                 self._tracker.message(self._conversation.add_result(tool_call, step))
                 if step.done:
                     return
+            if (limit := self._tracker.limit_reached()) is not None:
+                self._tracker.stop(limit)
+                return
             if calls:
                 reminders = 0
             elif reminders == REMINDERS:

@@ -36,6 +36,10 @@ class LlmSettings:
     """Price per million prompt tokens."""
     price_out: float | None = None
     """Price per million completion tokens."""
+    max_tokens: int | None = None
+    """Tokens of an episode after which the policy gives up."""
+    max_cost: float | None = None
+    """Cost of an episode after which the policy gives up."""
     timeout_s: float = TIMEOUT_S
     retries: int = RETRIES
     extra_body: Mapping[str, Any] = field(default_factory=dict)
@@ -51,6 +55,8 @@ class LlmSettings:
             raise InvalidSettingsError("model must not be empty")
         if (self.price_in is None) != (self.price_out is None):
             raise InvalidSettingsError("the cost requires both prices, for prompt and completion tokens")
+        if self.max_cost is not None and self.price_in is None:
+            raise InvalidSettingsError("a limit of the cost requires prices")
         if reserved := sorted(_RESERVED_FIELDS & set(self.extra_body)):
             raise InvalidSettingsError(f"{', '.join(reserved)} cannot be set as additional request fields")
         if self.api_key is not None and not _KEY.fullmatch(self.api_key):
@@ -79,6 +85,8 @@ class LlmSettings:
             "context_limit": self.context_limit,
             "price_in": self.price_in,
             "price_out": self.price_out,
+            "max_tokens": self.max_tokens,
+            "max_cost": self.max_cost,
             "extra_body": dict(self.extra_body),
             "dry_run": self.is_dry_run,
         }

@@ -69,6 +69,16 @@ class UsageTracker:
         self.stopped = reason
         self.transcript.append({"kind": "stopped", "why": reason})
 
+    def limit_reached(self) -> str | None:
+        """Return which limit of an episode is reached; None if none is."""
+        limits, tokens = self._settings, self._prompt_tokens + self._completion_tokens
+        cost = limits.cost(self._prompt_tokens, self._completion_tokens)
+        if limits.max_tokens is not None and tokens >= limits.max_tokens:
+            return f"the episode has used {tokens:,} of at most {limits.max_tokens:,} tokens"
+        if limits.max_cost is not None and cost is not None and cost >= limits.max_cost:
+            return f"the episode has cost {cost:,.4f} of at most {limits.max_cost:,.4f}"
+        return None
+
     def usage(self, endpoint: Endpoint) -> AgentUsage:
         """Return the usage so far."""
         cost = self._settings.cost(self._prompt_tokens, self._completion_tokens)
