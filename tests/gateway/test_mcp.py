@@ -41,10 +41,35 @@ async def test_the_tools_are_openenv_s_word_for_word(gateway: NotesGateway, tool
     listed = (await gateway.http.get("/v1/tools", params={"episode_id": "mine"})).json()
     async with mcp_client(gateway.app, episode="mine") as client:
         answer = await client.list_tools_mcp()
-    assert [tool.model_dump(exclude_none=True) for tool in answer.tools] == [
+    described = {"name", "description", "inputSchema"}
+    assert [tool.model_dump(include=described) for tool in answer.tools] == [
         {"name": tool["name"], "description": tool["description"], "inputSchema": tool["input_schema"]}
         for tool in listed
     ]
+
+
+async def test_tools_say_what_they_do_to_the_data(gateway: NotesGateway) -> None:
+    async with mcp_client(gateway.app) as client:
+        listed = await client.list_tools()
+    hints = {tool.name: tool.annotations for tool in listed}
+    assert all(tool.outputSchema is not None and tool.outputSchema["required"] == ["result"] for tool in listed)
+    found = {
+        name: (one.readOnlyHint, one.destructiveHint, one.idempotentHint, one.openWorldHint)
+        for name, one in hints.items()
+        if one is not None
+    }
+    assert found["notes_get_note"] == (True, False, True, False)
+    assert found["notes_write_note"] == (False, False, False, False)
+    assert found["wait"] == found["finish"] == (False, False, False, False)
+
+
+async def test_the_server_announces_tools_and_nothing_else(gateway: NotesGateway) -> None:
+    async with mcp_client(gateway.app) as client:
+        initialized = client.initialize_result
+    assert initialized is not None
+    capabilities = initialized.capabilities
+    assert capabilities.tools is not None
+    assert (capabilities.prompts, capabilities.resources) == (None, None)
 
 
 async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(gateway: NotesGateway) -> None:

@@ -37,12 +37,41 @@ class ToolOnOtherServerError(InvalidActionError):
     status, code, title = 422, "tool-elsewhere", "Tool not available on this server"
 
 
+OUTPUT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "result": {"description": "The response of the service, or its error."},
+        "error": {"type": "object", "description": "Why the call is invalid, if it is."},
+        "now": {"type": "string", "format": "date-time", "description": "Simulated time."},
+        "steps_left": {"type": "integer"},
+        "done": {"type": "boolean", "description": "Whether the episode is over."},
+    },
+    "required": ["result"],
+}
+"""Schema of the structured content of every result."""
+
+_UNSUPPORTED = (
+    mcp.types.ListPromptsRequest,
+    mcp.types.GetPromptRequest,
+    mcp.types.ListResourcesRequest,
+    mcp.types.ListResourceTemplatesRequest,
+    mcp.types.ReadResourceRequest,
+)
+"""Requests that FastMCP would answer with empty lists; without them the server does not announce the capabilities."""
+
+
 class UnmodifiedTool(ServedTool):
     """A tool with the schema that OpenEnv clients receive."""
 
     def to_mcp_tool(self, **overrides: Any) -> mcp.types.Tool:
         """Return the tool without the metadata that FastMCP adds."""
-        return mcp.types.Tool(name=self.name, description=self.description, inputSchema=self.parameters)
+        return mcp.types.Tool(
+            name=self.name,
+            description=self.description,
+            inputSchema=self.parameters,
+            outputSchema=OUTPUT_SCHEMA,
+            annotations=self.annotations,
+        )
 
 
 class EpisodeTools(Middleware):
@@ -59,7 +88,12 @@ class EpisodeTools(Middleware):
         """List the tools of the episode, or all tools without an episode, filtered by service if there is one."""
         target = _target()
         return [
-            UnmodifiedTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
+            UnmodifiedTool(
+                name=tool.name,
+                description=tool.description,
+                parameters=tool.input_schema,
+                annotations=_annotations(tool),
+            )
             for tool in self._runtime.engine().tools(target.episode)
             if target.service in (None, _server_name(tool))
         ]
@@ -90,6 +124,8 @@ def make_app(runtime: GatewayRuntime) -> StarletteWithLifespan:
         dereference_schemas=False,
         strict_input_validation=False,
     )
+    for request in _UNSUPPORTED:
+        server._mcp_server.request_handlers.pop(request, None)  # FastMCP has no option for it
     return server.http_app(path="/", stateless_http=True, json_response=True, host_origin_protection=False)
 
 
@@ -116,6 +152,18 @@ async def _step(runtime: GatewayRuntime, target: McpTarget, name: str, arguments
 
 def _server_name(tool: Tool) -> str:
     return OWN_TOOLS if tool.operation is None else tool.operation.service
+
+
+def _annotations(tool: Tool) -> mcp.types.ToolAnnotations:
+    """Return the hints of a tool by the method and status of its operation. `wait` and `finish` change no records."""
+    operation = tool.operation
+    is_read = operation is not None and operation.is_read
+    return mcp.types.ToolAnnotations(
+        readOnlyHint=is_read,
+        destructiveHint=not is_read and operation is not None and not operation.creates,
+        idempotentHint=operation is not None and operation.is_idempotent,
+        openWorldHint=False,
+    )
 
 
 def _to_tool_result(observation: StepObservation, *, with_reward: bool) -> ToolResult:

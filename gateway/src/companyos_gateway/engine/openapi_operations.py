@@ -57,6 +57,8 @@ class Operation:
     path: str
     minutes: int
     has_body: bool
+    creates: bool
+    """Whether the operation only adds something, as its status 201 says."""
     arguments: Mapping[str, Argument] = field(repr=False)
     response_fields: frozenset[str] = field(default=frozenset(), repr=False)
     """The names of all fields that its answer may hold, at any depth."""
@@ -70,6 +72,11 @@ class Operation:
     def is_read(self) -> bool:
         """Return whether the operation is read-only."""
         return self.method == "GET"
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Return whether a repeated call has no further effect, as HTTP defines it for the method."""
+        return self.method != "POST"
 
     def entity(self, arguments: Mapping[str, Any]) -> str:
         """Return what the call is about: its path arguments, or nothing."""
@@ -134,6 +141,7 @@ def _operation(
         path=path,
         minutes=int(operation.get("x-minutes", DEFAULT_READ_MINUTES if method == "get" else DEFAULT_WRITE_MINUTES)),
         has_body=body is not None,
+        creates="201" in operation.get("responses", {}),
         arguments=arguments,
         response_fields=frozenset(_response_field_names(operation, document)),
     )
