@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from companyos import rescorers
 from companyos.cli.main import app
-from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
+from tests.client.stored_runs import CHANGES, LINES, a_line, evidence, judge, write_episode
 
 RUNNER = CliRunner()
 
@@ -54,6 +54,28 @@ def test_the_terminal_shows_an_episode_step_by_step(run: Path) -> None:
     assert "✓ ticket_closed" in reported
     assert "rescored: success" in reported
     assert "rescored" not in message(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
+
+
+def test_the_list_of_steps_names_what_each_call_was_about(run: Path) -> None:
+    assert "desk_close_ticket T-1 " in message(run, "--terminal", "--episode", "oracle")[1]
+
+
+def test_an_episode_says_how_the_agent_declared_its_end(tmp_path: Path) -> None:
+    finish = {"outcome": "impossible", "summary": "The ticket is locked."}
+    write_episode(tmp_path, stored=evidence(finish=finish))
+    assert "declared: impossible: The ticket is locked." in message(tmp_path, "--terminal")[1]
+
+
+def test_a_long_response_is_cut_unless_it_is_asked_for_in_full(tmp_path: Path) -> None:
+    rows = [{"row": number} for number in range(100)]
+    write_episode(tmp_path, lines=[a_line(1, result={"rows": rows, "text": "one\ntwo"})])
+    cut, full = (
+        message(tmp_path, "--terminal", "--episode", "tiny", "--step", 1, *more)[1] for more in ((), ("--full",))
+    )
+    assert "more lines; --full prints all" in cut
+    assert '"row": 99' not in cut
+    assert '"row": 99' in full
+    assert "one\n" in full
 
 
 def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:

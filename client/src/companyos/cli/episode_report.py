@@ -69,14 +69,22 @@ def format_outcome(outcome: str | None) -> str:
 
 
 _MAX_LINES = 40
-"""Maximum number of printed lines of a request or a response."""
+"""Maximum number of printed lines of a request or a response, unless all are asked for."""
+
+_ARGUMENT_CHARS, _ARGUMENTS_CHARS = 24, 60
+"""Maximum length of a value in the list of steps, and of all of them together."""
 
 _MAX_FAILED_CHECKS = 3
 _COLOURS = {"carried_out": "green", "problem": "red", "invalid_call": "red", "planned_fault": "yellow"}
 
 
-def print_run(run: StoredRun, names: list[str], step: int | None, rescorer: Rescorer | None) -> list[str]:
-    """Print a list, an episode, a step or a comparison; return the files that could not be read."""
+def print_run(
+    run: StoredRun, names: list[str], step: int | None, rescorer: Rescorer | None, *, full: bool = False
+) -> list[str]:
+    """Print a list, an episode, a step or a comparison; return the files that could not be read.
+
+    With `full`, requests and responses of a step are printed to the end.
+    """
     if not names and len(run.names) == 1:
         names = run.names
     if not names:
@@ -88,7 +96,7 @@ def print_run(run: StoredRun, names: list[str], step: int | None, rescorer: Resc
     elif step is None:
         _print_episode(documents[0])
     else:
-        _print_step(documents[0], step)
+        _print_step(documents[0], step, full=full)
     return [*run.faults, *(fault for document in documents for fault in document.faults)]
 
 
@@ -122,9 +130,12 @@ def _print_episode(episode: EpisodeDocument) -> None:
     if episode.brief is not None:
         OUT.print(Padding(sanitize(episode.brief), (0, 0, 1, 2), expand=False))
     _print_verdicts(episode)
+    if episode.finish is not None:
+        ended = f"{episode.finish.get('outcome')}: {episode.finish.get('summary') or 'no summary'}"
+        OUT.print(f"[dim]declared:[/] {sanitize(ended)}\n", soft_wrap=True)
     table = plain_table()
     for column, justify in (("#", "right"), ("simulated", "left"), ("tool", "left"), ("result", "left")):
-        table.add_column(column, justify=justify, no_wrap=column != "result")  # type: ignore[arg-type]
+        table.add_column(column, justify=justify, no_wrap=column in ("#", "simulated"))  # type: ignore[arg-type]
     for column in ("rows", "reward"):
         table.add_column(column, justify="right")
     for step in episode.steps:
@@ -132,7 +143,7 @@ def _print_episode(episode: EpisodeDocument) -> None:
         table.add_row(
             str(step.number),
             format_time(step.now),
-            sanitize(step.tool),
+            f"{sanitize(step.tool)} [dim]{sanitize(_format_arguments(step.arguments))}[/]",
             _format_step(step),
             rows,
             format_reward(step.reward, 2),
@@ -155,7 +166,15 @@ def _print_verdicts(episode: EpisodeDocument) -> None:
     OUT.print()
 
 
-def _print_step(episode: EpisodeDocument, number: int) -> None:
+def _format_arguments(arguments: object) -> str:
+    """Return the short values of a call, such as ids and states."""
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    plain = [str(value) for value in values if isinstance(value, str | int | float)]
+    shown = " ".join(value for value in plain if len(value) <= _ARGUMENT_CHARS)
+    return shown if len(shown) <= _ARGUMENTS_CHARS else f"{shown[:_ARGUMENTS_CHARS]} ..."
+
+
+def _print_step(episode: EpisodeDocument, number: int, *, full: bool) -> None:
     step = next((step for step in episode.steps if step.number == number), None)
     if step is None:
         last = episode.steps[-1].number if episode.steps else 0
@@ -169,7 +188,7 @@ def _print_step(episode: EpisodeDocument, number: int) -> None:
             OUT.print(Padding(sanitize(message.text) or "[dim]tool calls without text[/]", (0, 0, 0, 2), expand=False))
     for heading, value in (("request", step.arguments), ("response", step.error or step.result)):
         OUT.print(f"\n[bold]{heading}[/]")
-        for line in _json_lines(value):
+        for line in _json_lines(value, full=full):
             OUT.print(Padding(line, (0, 0, 0, 2), expand=False))
     OUT.print("\n[bold]database difference[/]")
     for change in step.changes:
@@ -239,10 +258,13 @@ def _format_step(step: Step) -> str:
     return " ".join([f"[{_COLOURS[step.kind]}]{status}{sanitize(str(words))}[/]{fault}", *turned])
 
 
-def _json_lines(value: object) -> Iterator[str]:
+def _json_lines(value: object, *, full: bool) -> Iterator[str]:
+    """Yield the lines of a value as JSON, with the line breaks of its texts."""
     import json
 
-    lines = json.dumps(value, indent=2, ensure_ascii=False).splitlines()
-    yield from (sanitize(line) for line in lines[:_MAX_LINES])
-    if len(lines) > _MAX_LINES:
-        yield f"[dim]... {len(lines) - _MAX_LINES} more lines[/]"
+    text = json.dumps(value, indent=2, ensure_ascii=False).replace("\\n", "\n    ")
+    lines = text.splitlines()
+    shown = lines if full else lines[:_MAX_LINES]
+    yield from map(sanitize, shown)
+    if len(lines) > len(shown):
+        yield f"[dim]... {len(lines) - len(shown)} more lines; --full prints all[/]"

@@ -37,6 +37,9 @@ def view(
         typer.Option(dir_okay=False, help="Write one self-contained HTML file and exit."),
     ] = None,
     in_terminal: Annotated[bool, typer.Option("--terminal", help="Print to the terminal and exit.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="With --terminal and --step, print long requests and responses to the end.")
+    ] = False,
     rescore: Annotated[
         bool, typer.Option("--rescore/--no-rescore", help="Rescore the stored evidence and show both verdicts.")
     ] = True,
@@ -79,7 +82,7 @@ def view(
         if in_terminal:
             from companyos.cli.episode_report import print_run
 
-            report_faults(print_run(stored, selected, step, (installed_rescorer() if rescore else None)))
+            report_faults(print_run(stored, selected, step, installed_rescorer() if rescore else None, full=full))
         elif export is not None:
             report_faults(_export(stored, selected, (installed_rescorer() if rescore else None), export))
         else:

@@ -27,12 +27,17 @@
   const turned = (step) => step.turned.map((one) =>
     Viewer.badge(`${one.passed ? "\u2713" : "\u2717"} ${Viewer.words(one.id)}`, one.passed ? "good" : "bad"));
 
+  // The short values of a call, such as ids and states.
+  const shortArguments = (step) =>
+    Object.values(step.arguments ?? {}).filter((value) => typeof value !== "object").map(String).filter((value) => value.length <= 24).join(" ").slice(0, 60);
+
   Viewer.timelineLine = (step, href, most) =>
     el("li", {},
       el("a", { href, id: `step-${step.number}`, "data-number": step.number, "data-testid": "timeline-step" },
         el("span", { class: "number" }, step.number),
         el("span", { class: "what" },
           Viewer.tool(step.tool),
+          el("bdi", { class: "quiet" }, shortArguments(step)),
           el("span", { class: "marks" }, Viewer.stepStatus(step),
             step.fault !== null && step.kind !== "planned_fault" ? Viewer.badge(`fault: ${Viewer.words(step.fault)}`, "odd") : null,
             step.changes.length ? el("span", { class: "quiet" }, Viewer.count(step.changes.length, "row")) : null,
