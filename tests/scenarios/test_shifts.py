@@ -244,7 +244,7 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
         ("sets the priority once", Feature.CHANGED_PRIORITY, ["priority_by_policy", "resolved_in_order"]),
     ],
 )
-def test_a_case_whose_comment_is_ignored_fails_alone(
+def test_a_case_of_which_a_demand_is_ignored_fails_alone(
     lacking: dict[str, RecordedEpisode], ability: str, feature: Feature, checks: list[str]
 ) -> None:
     verdict = _verdict(lacking[ability])
@@ -260,6 +260,24 @@ def test_an_invoice_and_a_change_of_bank_details_are_about_one_vendor() -> None:
     orders = {one["id"] for one in records if one["kind"] == "purchase_order"}
     due = [one for one in records if one["fields"].get("purchase_order_id") in orders and one["state"] == "received"]
     assert letter["vendor_id"] in {one["vendor_id"] for one in due if one["kind"] == "invoice"}
+
+
+@pytest.mark.parametrize("others", ["", "-expense_report-license_renewal"])
+def test_no_other_ticket_is_about_the_bank_details_of_a_shared_vendor(others: str) -> None:
+    shared = 0
+    for seed in range(20):
+        instance = _plan(SAME_VENDOR + others, seed, 2)
+        documents = instance.documents["datahub"]
+        letters = [one for one in documents["records"] if "bank_change_request" in one["fields"].values()]
+        orders = {one["vendor_id"] for one in documents["records"] if one["kind"] == "purchase_order"}
+        vendor_ids = {one["vendor_id"] for one in letters} & orders
+        shared += len(vendor_ids)
+        names = [one["name"] for one in documents["vendors"] if one["id"] in vendor_ids]
+        about = [*vendor_ids, *names, *(one["id"] for one in letters if one["vendor_id"] in vendor_ids)]
+        tickets = [one for one in _tickets(instance).values() if "bank" in one["tags"]]
+        keys = {one["key"] for one in tickets if any(word in one["description"] for word in about)}
+        assert keys <= {*instance.rubric.cases}
+    assert shared > 2
 
 
 def test_a_valid_selection_that_is_not_the_best_one_fails_its_case_alone(
@@ -297,9 +315,9 @@ class CancelsAtOnce(ShiftPlayer):
         is_late = arguments.get("to") == "cancelled" and key not in self._withdrawn and self.now < self.frozen_until
         return super().must_wait(key, arguments) or is_late
 
-    async def follow_comments(self, case: Any, to: str) -> None:
+    async def follow_demands(self, case: Any, to: str) -> None:
         if to != "cancelled":
-            await super().follow_comments(case, to)
+            await super().follow_demands(case, to)
 
     async def comments(self, key: str) -> list[dict[str, Any]]:
         return [{**row, "ticket_key": key} for row in await super().comments(key)]
@@ -418,7 +436,7 @@ def test_the_id_of_a_request_that_is_not_approved_yet_reports_no_approval(play_a
 class EndsEarlyAndAgain(ShiftPlayer):
     """Resolves tickets, reopens them, and ignores comments when it resolves them again."""
 
-    async def follow_comments(self, case: Any, to: str) -> None:
+    async def follow_demands(self, case: Any, to: str) -> None:
         for status in (to, "in_progress") if to == "resolved" else ():
             await self.step("ticketdesk_transition_ticket", {"key": case.key, "to": status})
 

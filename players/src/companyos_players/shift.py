@@ -294,7 +294,7 @@ class ShiftPlayer:
         if self.must_wait(case.key, arguments):
             await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
         if arguments.get("to") in ENDED and arguments["key"] == case.key:
-            await self.follow_comments(case, arguments["to"])
+            await self.follow_demands(case, arguments["to"])
         if arguments.get("to") in FROZEN and arguments["key"] == case.key:
             await self._restore_priority(case)
         if tool == UPDATE and arguments["key"] == case.key:
@@ -311,8 +311,8 @@ class ShiftPlayer:
             adapted["assignee_id"] = self._taker_ids.get(team_id, arguments["assignee_id"])
         return adapted
 
-    async def follow_comments(self, case: _Case, to: str) -> None:
-        """Do what comments under a ticket ask for before it ends: wait for another one, report its approval, assign."""
+    async def follow_demands(self, case: _Case, to: str) -> None:
+        """Do what comments and policy ask for before a ticket ends: wait for another, report its approval, assign."""
         if to in FROZEN and SCENARIOS_BY_TAGS.get(sort_of(self._known[case.key])) == "purchase_order":
             await self._await(case, await self.find_bank_change(case.key))
         for text in [row["body"] for row in await self.comments(case.key)]:
@@ -343,6 +343,8 @@ class ShiftPlayer:
     async def find_bank_change(self, key: str) -> str | None:
         """Return the open ticket about the bank details of the vendor whose invoice a ticket is about, if any."""
         hub, ticket = RecordSkill(self._client), await self._client.call("ticketdesk_get_ticket", key=key)
+        if ticket["approval_ref"] is None:
+            return None
         request = await self._client.call("approvalflow_get_approval", request_id=ticket["approval_ref"])
         vendor_id = (await hub.read(request["subject"]))["vendor_id"]
         rows = await hub.find(kind="document", vendor_id=vendor_id)

@@ -36,7 +36,7 @@ _ID = re.compile(r"(?<![A-Za-z])[A-Za-z]+-[0-9]+")
 
 @dataclass(frozen=True)
 class Remark:
-    """A comment under a case's ticket about another ticket, `key`. It has to be followed from `binding_from` on."""
+    """A demand of a comment or policy about another ticket, `key`. It has to be followed from `binding_from` on."""
 
     key: str
     binding_from: datetime

@@ -71,8 +71,8 @@ SHARED_KINDS = (Kind.APPROVER_OUT_OF_OFFICE,)
 SAME_VENDOR = ("purchase_order", "vendor_bank_change")
 """The scenarios of cases about one vendor. The policy of the first makes its ticket wait for that of the second."""
 
-_OF_VENDORS = frozenset({Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES})
-"""Kinds that strike the vendor of a case, which is not the vendor of another case then."""
+_CONFUSING = frozenset({Kind.DUPLICATE_TICKET, Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES})
+"""Kinds that do not strike the second of them: a further ticket or vendor would be in the way of the first."""
 
 _FREE_KEYS = 6
 """Free ticket keys of every team before a case is added."""
@@ -106,7 +106,7 @@ class Case:
     condition: Withdrawal | None = None
     """The comment because of which the ticket is not needed, as another one has to be refused."""
     features: frozenset[Feature] = frozenset()
-    """What comments ask for."""
+    """What comments and other cases ask for."""
 
     def judged(self, company: Company, is_frozen: bool) -> ShiftCase:
         """Return the case with its rubric."""
@@ -158,6 +158,8 @@ class ShiftCases:
         self._text = ""
         self._vendor: VendorRow | None = None
         """The vendor of the invoice that is to be paid."""
+        self._vendor_kinds: frozenset[Kind] = frozenset()
+        """Kinds that struck this vendor, and strike it again in the other case."""
         self._same_vendor = False
 
     def add(self, scenario: AnyScenario, stream: Stream, *, shares: bool) -> bool:
@@ -172,8 +174,9 @@ class ShiftCases:
         drawn = draw_chaos(stream, self._profile, self._overrides, applicable=scenario.applicable, always=always)
         _refill_keys(world, stream.child("keys"))
         before, absences = set(map(text_of, _rows(world))), list(world.absences)
+        kinds = drawn.kinds if vendor is None else (drawn.kinds - _CONFUSING) | self._vendor_kinds
         try:
-            build = BuildContext(world, stream, drawn.kinds, drawn.must_refuse, DUE_IN_WORKING_DAYS, vendor)
+            build = BuildContext(world, stream, kinds, drawn.must_refuse, DUE_IN_WORKING_DAYS, vendor)
             task = scenario.begin_task(build)
         except NoAuthorityError:
             return False
@@ -185,7 +188,6 @@ class ShiftCases:
         metrics = Counter((one.key, one.subject, one.source_id) for one in world.datahub.metrics)
         if (
             (subjects & self._subjects) - ({vendor.id, vendor.name} if vendor is not None else set())
-            or (vendor is not None and not _OF_VENDORS.isdisjoint(drawn.kinds))
             or not world.kept_rows <= now.keys()
             or any(one in text for one in self._exclusive_people)
             or any(one in self._text for one in task.exclusive_people)
@@ -203,10 +205,11 @@ class ShiftCases:
         self._needed_people |= task.needed_people
         self._exclusive_people |= task.exclusive_people
         self._text += text
-        self._begun.append((scenario, drawn.kinds, task))
+        self._begun.append((scenario, kinds, task))
         self._same_vendor = self._same_vendor or vendor is not None
-        if scenario.name == SAME_VENDOR[0] and not drawn.must_refuse and _OF_VENDORS.isdisjoint(drawn.kinds):
+        if scenario.name == SAME_VENDOR[0] and not drawn.must_refuse:
             self._vendor = next(row for row in added.values() if isinstance(row, VendorRow) and row.id in task.subjects)
+            self._vendor_kinds = kinds & {Kind.SIMILAR_NAMES}
         return True
 
     def finish(self, stream: Stream, features: Collection[Feature]) -> tuple[WorldBuilder, Queue]:

@@ -1,4 +1,7 @@
-"""Comments that relate tickets of a shift: which one comes first, whose approval is reported, what is withdrawn."""
+"""Relations of the tickets of a shift: which one comes first, whose approval is reported, what is withdrawn.
+
+Comments say so, and in one case a policy.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Withdrawal:
 
 @dataclass
 class Remarks:
-    """The demands that the comments make, by entry ticket."""
+    """The demands that comments and the policy on invoices make, by entry ticket."""
 
     predecessors: dict[str, Remark] = field(default_factory=dict)
     reported: dict[str, Remark] = field(default_factory=dict)
@@ -75,7 +78,8 @@ def add_bank_change(world: WorldBuilder, invoice: QueuedCase, change: QueuedCase
     """Let the ticket of an invoice wait for the ticket that changes the bank details of its vendor."""
     key = invoice.ticket.key
     remarks.predecessors[key] = Remark(change.ticket.key, world.started_at)
-    if invoice.handed_over_at is None and change.handed_over_at and change.case.due_on >= invoice.case.due_on:
+    is_later = change.handed_over_at is not None and change.case.due_on >= invoice.case.due_on
+    if invoice.handed_over_at is None and is_later and change.is_resolved:
         remarks.features[key].add(Feature.BANK_CHANGE)
 
 
@@ -113,8 +117,9 @@ def _add_withdrawal(
     """
     if len(late) < LEAST_RELATED:
         return
-    present = _present(world)
-    decisive = [one for one in late if one.is_resolved and one.ticket.reporter_id in present]
+    present, related = _present(world), {*remarks.predecessors, *_waited_for(remarks)}
+    free = [one for one in late if one.is_resolved and one.ticket.key not in related]
+    decisive = [one for one in free if one.ticket.reporter_id in present]
     if not decisive:
         return
     withdrawn, places = stream.choice(decisive), stream.shuffled(first)
@@ -146,7 +151,7 @@ def _add_conditions(
     """Let people need what they reported only if another ticket is completed: one that is, and one that is refused."""
     present = _present(world)
     possible = [one for one in late if one.is_resolved and one.case.due_on >= due_from]
-    taken = remarks.disputed | {one.key for one in remarks.predecessors.values()}
+    taken = remarks.disputed | _waited_for(remarks)
     free = [one for one in possible if one.ticket.key not in taken and one.ticket.reporter_id in present]
     for is_refused in (True, False):
         found = [
@@ -165,6 +170,11 @@ def _add_conditions(
         if is_refused:
             remarks.conditions[key] = Withdrawal(other_key, comment.id)
             remarks.features[key].add(Feature.CONDITION)
+
+
+def _waited_for(remarks: Remarks) -> set[str]:
+    """Return the tickets that others wait for."""
+    return {one.key for one in remarks.predecessors.values()}
 
 
 def _present(world: WorldBuilder) -> set[str]:

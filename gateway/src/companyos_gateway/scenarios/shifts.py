@@ -234,12 +234,9 @@ class Shift:
         if best and Feature.BEST_SELECTION in features:
             placed[stream.child("best").integer(0, self.count - 1)] = best
         if Feature.BANK_CHANGE in features and stream.child("vendor").chance(SAME_VENDOR_SHARE):
-            early, pair = (
-                count_early(self.count),
-                [[one for one in others if one.name == name] for name in SAME_VENDOR],
-            )
-            for half, scenarios in zip((range(early), range(early, self.count)), pair, strict=True):
+            early = count_early(self.count)
+            for name, half in zip(SAME_VENDOR, (range(early), range(early, self.count)), strict=True):
                 free = [position for position in half if position not in placed]
-                placed[stream.child("vendor", len(placed)).choice(free)] = scenarios
+                placed[stream.child("vendor", name).choice(free)] = [one for one in others if one.name == name]
             others = [one for one in others if one.name not in SAME_VENDOR]
         return others, placed
