@@ -18,6 +18,7 @@ from openenv.core.env_server.mcp_types import ToolErrorType
 
 from companyos_gateway.api.mcp_target import OWN_TOOLS, TARGET_SCOPE_KEY, McpTarget
 from companyos_gateway.api.openenv_environment import ENVIRONMENT_NAME
+from companyos_gateway.api.tools import McpTool, mcp_tool
 from companyos_gateway.engine.episode import VERSION
 from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, InternalError, InvalidActionError
 from companyos_gateway.engine.observations import StepObservation
@@ -37,19 +38,6 @@ class ToolOnOtherServerError(InvalidActionError):
     status, code, title = 422, "tool-elsewhere", "Tool not available on this server"
 
 
-OUTPUT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "result": {"description": "The response of the service, or its error."},
-        "error": {"type": "object", "description": "Why the call is invalid, if it is."},
-        "now": {"type": "string", "format": "date-time", "description": "Simulated time."},
-        "steps_left": {"type": "integer"},
-        "done": {"type": "boolean", "description": "Whether the episode is over."},
-    },
-    "required": ["result"],
-}
-"""Schema of the structured content of every result."""
-
 _UNSUPPORTED = (
     mcp.types.ListPromptsRequest,
     mcp.types.GetPromptRequest,
@@ -61,17 +49,13 @@ _UNSUPPORTED = (
 
 
 class UnmodifiedTool(ServedTool):
-    """A tool with the schema that OpenEnv clients receive."""
+    """A tool as `/v1/tools?format=mcp` lists it."""
+
+    listed: McpTool
 
     def to_mcp_tool(self, **overrides: Any) -> mcp.types.Tool:
         """Return the tool without the metadata that FastMCP adds."""
-        return mcp.types.Tool(
-            name=self.name,
-            description=self.description,
-            inputSchema=self.parameters,
-            outputSchema=OUTPUT_SCHEMA,
-            annotations=self.annotations,
-        )
+        return mcp.types.Tool.model_validate(self.listed.model_dump())
 
 
 class EpisodeTools(Middleware):
@@ -88,12 +72,7 @@ class EpisodeTools(Middleware):
         """List the tools of the episode, or all tools without an episode, filtered by service if there is one."""
         target = _target()
         return [
-            UnmodifiedTool(
-                name=tool.name,
-                description=tool.description,
-                parameters=tool.input_schema,
-                annotations=_annotations(tool),
-            )
+            UnmodifiedTool(name=tool.name, parameters=tool.input_schema, listed=mcp_tool(tool))
             for tool in self._runtime.engine().tools(target.episode)
             if target.service in (None, _server_name(tool))
         ]
@@ -152,18 +131,6 @@ async def _step(runtime: GatewayRuntime, target: McpTarget, name: str, arguments
 
 def _server_name(tool: Tool) -> str:
     return OWN_TOOLS if tool.operation is None else tool.operation.service
-
-
-def _annotations(tool: Tool) -> mcp.types.ToolAnnotations:
-    """Return the hints of a tool by the method and status of its operation. `wait` and `finish` change no records."""
-    operation = tool.operation
-    is_read = operation is not None and operation.is_read
-    return mcp.types.ToolAnnotations(
-        readOnlyHint=is_read,
-        destructiveHint=not is_read and operation is not None and not operation.creates,
-        idempotentHint=operation is not None and operation.is_idempotent,
-        openWorldHint=False,
-    )
 
 
 def _to_tool_result(observation: StepObservation, *, with_reward: bool) -> ToolResult:

@@ -45,6 +45,31 @@ class FunctionTool(BaseModel):
     function: FunctionSpec
 
 
+OUTPUT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "result": {"description": "The response of the service, or its error."},
+        "error": {"type": "object", "description": "Why the call is invalid, if it is."},
+        "now": {"type": "string", "format": "date-time", "description": "Simulated time."},
+        "steps_left": {"type": "integer"},
+        "done": {"type": "boolean", "description": "Whether the episode is over."},
+    },
+    "required": ["result"],
+}
+"""Schema of the structured content of every MCP result."""
+
+
+class McpAnnotations(BaseModel):
+    """The hints of an MCP tool, by the method and status of its operation. `wait` and `finish` change no records."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    readOnlyHint: bool  # noqa: N815 - the spelling of MCP
+    destructiveHint: bool = Field(description="Whether the tool changes or ends existing records.")  # noqa: N815
+    idempotentHint: bool  # noqa: N815
+    openWorldHint: bool = False  # noqa: N815
+
+
 class McpTool(BaseModel):
     """A tool in the format of MCP's `tools/list`."""
 
@@ -52,7 +77,9 @@ class McpTool(BaseModel):
 
     name: str
     description: str
-    inputSchema: dict[str, Any]  # noqa: N815 - the spelling of MCP
+    inputSchema: dict[str, Any]  # noqa: N815
+    outputSchema: dict[str, Any]  # noqa: N815
+    annotations: McpAnnotations
 
 
 ToolList = list[ToolSpec] | list[FunctionTool] | list[McpTool]
@@ -73,8 +100,22 @@ def _openai(tool: Tool) -> FunctionTool:
     )
 
 
-def _mcp(tool: Tool) -> McpTool:
-    return McpTool(name=tool.name, description=tool.description, inputSchema=tool.input_schema)
+def mcp_tool(tool: Tool) -> McpTool:
+    """Return a tool in the format of MCP."""
+    operation = tool.operation
+    is_read = operation is not None and operation.is_read
+    annotations = McpAnnotations(
+        readOnlyHint=is_read,
+        destructiveHint=not is_read and operation is not None and not operation.creates,
+        idempotentHint=operation is not None and operation.is_idempotent,
+    )
+    return McpTool(
+        name=tool.name,
+        description=tool.description,
+        inputSchema=tool.input_schema,
+        outputSchema=OUTPUT_SCHEMA,
+        annotations=annotations,
+    )
 
 
 def _transformers(tool: Tool) -> FunctionTool:
@@ -95,7 +136,7 @@ def _plain_argument(argument: dict[str, Any]) -> dict[str, Any]:
 _FORMATTERS: Mapping[ToolFormat, Callable[[Tool], BaseModel]] = {
     ToolFormat.ANTHROPIC: _anthropic,
     ToolFormat.OPENAI: _openai,
-    ToolFormat.MCP: _mcp,
+    ToolFormat.MCP: mcp_tool,
     ToolFormat.TRANSFORMERS: _transformers,
 }
 
