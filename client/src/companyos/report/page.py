@@ -53,7 +53,7 @@ def _table(table: Table, address: Address) -> str:
     )
     title = escape(table.title)
     return (
-        f'<h2>{title}</h2>\n<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n'
+        f'<h2>{title}</h2>\n<div class="scroll table-responsive" tabindex="0" role="region" aria-label="{title}">\n'
         '<table class="table card-table">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
     )
