@@ -68,7 +68,7 @@ def test_an_episode_says_how_the_agent_declared_its_end(tmp_path: Path) -> None:
 
 def test_a_long_response_is_cut_unless_it_is_asked_for_in_full(tmp_path: Path) -> None:
     rows = [{"row": number} for number in range(100)]
-    write_episode(tmp_path, lines=[a_line(1, result={"rows": rows, "text": "one\ntwo"})])
+    write_episode(tmp_path, lines=[a_line(1, result={"rows": rows, "text": "one\ntwo", "path": "C:\\new"})])
     cut, full = (
         message(tmp_path, "--terminal", "--episode", "tiny", "--step", 1, *more)[1] for more in ((), ("--full",))
     )
@@ -76,6 +76,7 @@ def test_a_long_response_is_cut_unless_it_is_asked_for_in_full(tmp_path: Path) -
     assert '"row": 99' not in cut
     assert '"row": 99' in full
     assert "one\n" in full
+    assert r"C:\\new" in full
 
 
 def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -75,6 +76,9 @@ _ARGUMENT_CHARS, _ARGUMENTS_CHARS = 24, 60
 """Maximum length of a value in the list of steps, and of all of them together."""
 
 _MAX_FAILED_CHECKS = 3
+_LINE_BREAK = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
+"""An escaped line break in JSON, after any escaped backslashes."""
+
 _COLOURS = {"carried_out": "green", "problem": "red", "invalid_call": "red", "planned_fault": "yellow"}
 
 
@@ -262,8 +266,8 @@ def _json_lines(value: object, *, full: bool) -> Iterator[str]:
     """Yield the lines of a value as JSON, with the line breaks of its texts."""
     import json
 
-    text = json.dumps(value, indent=2, ensure_ascii=False).replace("\\n", "\n    ")
-    lines = text.splitlines()
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    lines = _LINE_BREAK.sub(r"\1\n    ", text).splitlines()
     shown = lines if full else lines[:_MAX_LINES]
     yield from map(sanitize, shown)
     if len(lines) > len(shown):
