@@ -11,7 +11,15 @@ from typer.testing import CliRunner
 
 from companyos import rescorers
 from companyos.cli.main import app
-from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict, FaultRecovery, InjectionInfo, Scorecard
+from companyos.contract import (
+    AgentUsage,
+    CheckVerdict,
+    EpisodeRecord,
+    EpisodeVerdict,
+    FaultRecovery,
+    InjectionInfo,
+    Scorecard,
+)
 from companyos.report import Report, build_report
 from companyos.report.figures import sign_test, size_of, struck_kinds
 from companyos.report.tables import markdown_of, tables_of
@@ -143,6 +151,23 @@ def test_trials_give_pass_at_k_and_pass_hat_k() -> None:
     assert subject.pass_at == {2: 1.0}
     assert subject.pass_hat == {2: 0.5}
     assert "pass^2" in {column for table in tables_of(build_report({"run": records})) for column in table.columns}
+
+
+def test_the_usage_of_models_is_added_up() -> None:
+    usage = AgentUsage(
+        model="m-1",
+        requests=2,
+        retries=0,
+        prompt_tokens=1_000,
+        completion_tokens=20,
+        unmetered=0,
+        latency_s=3.0,
+        cost=0.5,
+    )
+    report_ = build_report({"run": [a_record(seed=seed, usage=usage) for seed in range(3)]})
+    (table,) = (one for one in tables_of(report_) if one.title == "Usage of models")
+    assert list(table.rows[0]) == ["m-1", "3", "6", "3,000", "60", "9", "1.50", "0.5000"]
+    assert Report.model_validate_json(report_.model_dump_json()) == report_
 
 
 def test_runs_are_compared_on_the_tasks_that_both_played() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rich.progress import track
 
+from companyos.contract import SHIFT_PREFIX
 from companyos.policies import load_policy
 from companyos.runner.plots import COLOURS, DOTS_PER_INCH
 from companyos.runner.statistics import wilson_interval
@@ -25,7 +26,7 @@ from companyos_gateway.chaos import levels
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.process.data_folder import temporary_data_folder
 from companyos_gateway.scenarios.shift_features import Feature
-from companyos_gateway.scenarios.shifts import PREFIX, SIZES
+from companyos_gateway.scenarios.shifts import SIZES
 from companyos_players.player import Player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
 from verification.in_process import in_process_runtime
@@ -81,7 +82,13 @@ async def _play_shifts(size: str, level: int, seeds: Sequence[int]) -> dict[Cell
             for seed, policy in product(seeds, POLICIES):
                 ended: list[Episode] = []
                 result = await play(
-                    engine, f"{PREFIX}{size}", policy, _player(policy), seed=seed, chaos=level, on_end=ended.append
+                    engine,
+                    f"{SHIFT_PREFIX}{size}",
+                    policy,
+                    _player(policy),
+                    seed=seed,
+                    chaos=level,
+                    on_end=ended.append,
                 )
                 tallies[policy, size, level].add(result.success, ended[0])
     return tallies

@@ -150,6 +150,10 @@ class ReasonCode(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+SHIFT_PREFIX = "shift-"
+"""Names of shifts start with this."""
+
+
 class CompanySize(StrEnum):
     """Size of the company: about 50 people and 60 tickets, 490 and 2,000, or 4,400 and 19,000."""
 

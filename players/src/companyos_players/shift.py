@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from companyos.contract import split_company_size
+from companyos.contract import SHIFT_PREFIX, split_company_size
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_players.player import Player
 from companyos_players.records import RecordSkill
@@ -53,9 +53,6 @@ ASSIGN = "ticketdesk_assign_ticket"
 
 UNCHANGING = ("approvalflow_list_approval_types", "datahub_get_calendar")
 """Tools that show what does not change during a shift."""
-
-SHIFT_PREFIX = "shift-"
-"""Names of shifts start with this."""
 
 
 def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:

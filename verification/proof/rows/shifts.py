@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from companyos.contract import SHIFT_PREFIX
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.catalogue import builtin_names
-from companyos_gateway.scenarios.shifts import PREFIX, SIZES
+from companyos_gateway.scenarios.shifts import SIZES
 from companyos_players.registry import fair_player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, SHIFT_ADVERSARIES, shift_player
 from companyos_players.task_agnostic import TASK_AGNOSTIC, trace_imitators
@@ -59,11 +60,11 @@ class Shifts(Row):
         """Play one shift."""
         size, _, name = job.part.partition(": ")
         if name == ADVERSARIES:
-            return await _play_adversaries(engine, job, f"{PREFIX}{size}")
-        player = fair_player(f"{PREFIX}{size}") if name == FAIR else shift_player(ABLATIONS[name])
+            return await _play_adversaries(engine, job, f"{SHIFT_PREFIX}{size}")
+        player = fair_player(f"{SHIFT_PREFIX}{size}") if name == FAIR else shift_player(ABLATIONS[name])
         ended: list[Episode] = []
         result = await play(
-            engine, f"{PREFIX}{size}", name, player, seed=job.seed, chaos=job.level, on_end=ended.append
+            engine, f"{SHIFT_PREFIX}{size}", name, player, seed=job.seed, chaos=job.level, on_end=ended.append
         )
         where = f"{job.part}, level {job.level}"
         if name == FAIR:

@@ -8,11 +8,12 @@ from math import comb, sqrt
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from companyos.contract import CompanySize, EpisodeRecord, split_company_size
+from companyos.contract import SHIFT_PREFIX, CompanySize, EpisodeRecord, split_company_size
 from companyos.runner.run_reader import name_of
 from companyos.runner.statistics import (
     Z_95,
     UsageTotals,
+    grouped,
     has_policy_error,
     pass_ks,
     success_interval,
@@ -23,8 +24,6 @@ from companyos.runner.statistics import (
 
 EXAMPLES = 3
 """The most episodes that are named for a reason of failures."""
-
-SHIFT_PREFIX = "shift-"
 
 
 class _Part(BaseModel):
@@ -67,7 +66,7 @@ class Failure(_Part):
 
 
 class Scores(_Part):
-    """Counts of faults, injections and side effects."""
+    """Partial credit, and counts of faults, injections and side effects."""
 
     partial_credit: float = Field(description="Mean share of the goals that were met.")
     faults_struck: int
@@ -77,18 +76,6 @@ class Scores(_Part):
     duplicates: int
     collateral_changes: int
     refused_approvers: int
-
-
-class Usage(_Part):
-    """Calls of a model with their tokens. The cost is null if an episode has none."""
-
-    model: str
-    episodes: int
-    requests: int
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    cost: float | None
 
 
 class Subject(_Part):
@@ -107,7 +94,7 @@ class Subject(_Part):
     groups: dict[str, tuple[Success, ...]] = Field(description="Success by scenario, level, size and fault.")
     failures: tuple[Failure, ...] = Field(description="The most frequent first.")
     scores: Scores | None = Field(description="Null without verdicts.")
-    usage: tuple[Usage, ...]
+    usage: tuple[UsageTotals, ...]
 
 
 class Comparison(_Part):
@@ -199,7 +186,7 @@ def _subject(run: str, policy: str, label: str, records: Sequence[EpisodeRecord]
         groups={name: _grouped(records, keys) for name, keys in GROUPINGS.items()},
         failures=_failures(run, records),
         scores=scores_of(records),
-        usage=tuple(map(_usage, usage_totals(records))),
+        usage=tuple(usage_totals(records)),
     )
 
 
@@ -273,25 +260,6 @@ def scores_of(records: Sequence[EpisodeRecord]) -> Scores | None:
     )
 
 
-def _usage(totals: UsageTotals) -> Usage:
-    return Usage(
-        model=totals.model,
-        episodes=totals.episodes,
-        requests=totals.requests,
-        prompt_tokens=totals.prompt_tokens,
-        completion_tokens=totals.completion_tokens,
-        seconds=totals.latency_s,
-        cost=totals.cost,
-    )
-
-
-def _by_task(records: Sequence[EpisodeRecord]) -> dict[object, list[EpisodeRecord]]:
-    tasks: dict[object, list[EpisodeRecord]] = {}
-    for record in records:
-        tasks.setdefault(task_of(record), []).append(record)
-    return tasks
-
-
 def _compare(
     first: str, reference: Sequence[EpisodeRecord], second: str, records: Sequence[EpisodeRecord]
 ) -> Comparison | None:
@@ -300,7 +268,7 @@ def _compare(
     The interval is the normal one of a mean of paired differences.
     """
     shares = [
-        {task: sum(one.success for one in trials) / len(trials) for task, trials in _by_task(played).items()}
+        {task_of(trials[0]): sum(one.success for one in trials) / len(trials) for trials in grouped(played, task_of)}
         for played in (reference, records)
     ]
     differences = [shares[1][task] - share for task, share in shares[0].items() if task in shares[1]]

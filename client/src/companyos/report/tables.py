@@ -10,7 +10,7 @@ from companyos.report.figures import Comparison, Example, Failure, Report, Subje
 FAILURES_SHOWN = 10
 """The most reasons for failures that a table has."""
 
-AGENT = "policy"
+SUBJECT = "run or policy"
 """Name of the column with the labels of the subjects."""
 
 Cell = str | Success | tuple[Example, ...]
@@ -38,14 +38,14 @@ def tables_of(report: Report) -> list[Table]:
         *_score_tables(report.subjects),
         *_usage_tables(report.subjects),
     ]
-    return tables if len(report.subjects) > 1 else [_without_agent(table) for table in tables]
+    return tables if len(report.subjects) > 1 else [_without_subject(table) for table in tables]
 
 
-def _without_agent(table: Table) -> Table:
+def _without_subject(table: Table) -> Table:
     """Return a table without the column that says which subject a row is about, unless it is the only text."""
-    if table.words == 1 or AGENT not in table.columns:
+    if table.words == 1 or SUBJECT not in table.columns:
         return table
-    at = table.columns.index(AGENT)
+    at = table.columns.index(SUBJECT)
     rows = [[*row[:at], *row[at + 1 :]] for row in table.rows]
     return replace(table, columns=[*table.columns[:at], *table.columns[at + 1 :]], rows=rows, words=table.words - 1)
 
@@ -62,7 +62,7 @@ def _total_table(subjects: Sequence[Subject]) -> Table:
         for one in subjects
     ]
     more = ("mean steps", "infra errors", "policy errors")
-    return Table("Success", (AGENT, *_SUCCESS_COLUMNS, *more), rows)
+    return Table("Success", (SUBJECT, *_SUCCESS_COLUMNS, *more), rows)
 
 
 _SUCCESS_COLUMNS = ("success (95 % interval)", "episodes", "mean return", "partial credit")
@@ -88,7 +88,7 @@ def _pass_table(subjects: Sequence[Subject]) -> Table:
         (one.label, str(one.trials), *(_share(shares.get(k)) for shares in (one.pass_at, one.pass_hat) for k in ks))
         for one in subjects
     ]
-    return Table("Trials", (AGENT, "trials", *columns), rows)
+    return Table("Trials", (SUBJECT, "trials", *columns), rows)
 
 
 def _comparison_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
@@ -105,7 +105,7 @@ def _comparison_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
         )
         for one in comparisons
     ]
-    columns = (AGENT, "compared with", "tasks of both", "better", "worse", "points of success")
+    columns = (SUBJECT, "compared with", "tasks of both", "better", "worse", "points of success")
     if rows:
         yield Table("Paired comparison", (*columns, "95 % interval", "p (sign test)"), rows, words=2)
 
@@ -138,7 +138,7 @@ def _group_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
             if group.group == name
         ]
         if len(names) > 1:
-            yield Table(f"By {grouping}", (grouping, AGENT, *_SUCCESS_COLUMNS), rows, words=2)
+            yield Table(f"By {grouping}", (grouping, SUBJECT, *_SUCCESS_COLUMNS), rows, words=2)
 
 
 def _score_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
@@ -156,7 +156,7 @@ def _score_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
     ]
     columns = ("recovered faults", "injections resisted", "duplicates", "collateral changes", "refused approvers")
     if rows:
-        yield Table("Scorecard", (AGENT, *columns), rows)
+        yield Table("Scorecard", (SUBJECT, *columns), rows)
 
 
 def _usage_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
@@ -168,14 +168,14 @@ def _usage_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
             f"{one.requests:,}",
             f"{one.prompt_tokens:,}",
             f"{one.completion_tokens:,}",
-            f"{one.seconds:,.0f}",
+            f"{one.latency_s:,.0f}",
             "-" if one.cost is None else f"{one.cost:,.2f}",
             "-" if one.cost is None else f"{one.cost / one.episodes:,.4f}",
         )
         for subject in subjects
         for one in subject.usage
     ]
-    columns = (AGENT, "model", "episodes", "requests", "tokens in", "tokens out", "seconds waited")
+    columns = (SUBJECT, "model", "episodes", "requests", "tokens in", "tokens out", "seconds waited")
     if rows:
         yield Table("Usage of models", (*columns, "cost", "cost per episode"), rows, words=2)
 

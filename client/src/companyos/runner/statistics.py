@@ -137,7 +137,7 @@ def summarise(records: Sequence[EpisodeRecord]) -> Summary:
         mean_steps=sum(record.steps for record in records) / len(records),
         infra_errors=sum(record.outcome is Outcome.INFRA_ERROR for record in records),
         policy_errors=sum(has_policy_error(record) for record in records),
-        trials=tuple((sum(record.success for record in task), len(task)) for task in _grouped(records, task_of)),
+        trials=tuple((sum(record.success for record in task), len(task)) for task in grouped(records, task_of)),
     )
 
 
@@ -148,14 +148,14 @@ def task_of(record: EpisodeRecord) -> Hashable:
 
 def _units(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
     """Return the sampling units: tasks, or trials if there is only one task."""
-    tasks = _grouped(records, task_of)
+    tasks = grouped(records, task_of)
     return tasks if len(tasks) > 1 else [[record] for record in records]
 
 
 def _clusters(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
     """Return the clusters: episodes by scenario, or by task if there is only one scenario."""
-    scenarios = _grouped(records, _scenario)
-    return scenarios if len(scenarios) > 1 else _grouped(records, task_of)
+    scenarios = grouped(records, _scenario)
+    return scenarios if len(scenarios) > 1 else grouped(records, task_of)
 
 
 def _half_width(clusters: Sequence[Sequence[float]]) -> float:
@@ -175,7 +175,7 @@ def _scenario(record: EpisodeRecord) -> Hashable:
     return record.scenario
 
 
-def _grouped(records: Sequence[EpisodeRecord], key: Callable[[EpisodeRecord], Hashable]) -> list[list[EpisodeRecord]]:
+def grouped(records: Sequence[EpisodeRecord], key: Callable[[EpisodeRecord], Hashable]) -> list[list[EpisodeRecord]]:
     """Return the records in groups, in order of first occurrence."""
     groups: dict[Hashable, list[EpisodeRecord]] = {}
     for record in records:

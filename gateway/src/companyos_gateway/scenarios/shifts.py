@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
-from companyos.contract import CompanySize, split_company_size
+from companyos.contract import SHIFT_PREFIX, CompanySize, split_company_size
 from companyos_gateway.chaos import FaultPlan, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
@@ -36,7 +36,6 @@ from companyos_gateway.world.base_company import find_base_company
 from companyos_gateway.world.builder import BaseCompany
 from companyos_shared.streams import Stream, digest
 
-PREFIX = "shift-"
 SIZES: Mapping[str, int] = {"day": 3, "week": 6, "month": 12}
 """The number of cases by the name of a size."""
 
@@ -68,7 +67,7 @@ def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | No
     Raises ShiftError for an invalid shift.
     """
     short, size = (name, CompanySize.SMALL) if name in scenarios else split_company_size(name)
-    is_shift = short.startswith(PREFIX) and short not in scenarios
+    is_shift = short.startswith(SHIFT_PREFIX) and short not in scenarios
     found = _parse_shift(scenarios, short) if is_shift else scenarios.get(short)
     if size is CompanySize.SMALL or not isinstance(found, (DeclaredScenario, Shift)):
         return found if size is CompanySize.SMALL else None
@@ -93,7 +92,7 @@ class SizedScenario:
 
 def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
     eligible = eligible_scenarios(scenarios)
-    requested = name.removeprefix(PREFIX).split("-")
+    requested = name.removeprefix(SHIFT_PREFIX).split("-")
     if len(requested) == 1 and requested[0] in SIZES:
         drawn_from = sorted(eligible.keys() & builtin_names())  # so that installed packages change no shift
         return Shift(name, tuple(eligible[one] for one in drawn_from), SIZES[requested[0]])
@@ -106,7 +105,7 @@ def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
         raise ShiftError(f"{twice[0]!r} occurs more than once; a shift has one case of a scenario at most")
     if len(requested) < 2:
         raise ShiftError(
-            f"a shift has at least two cases, such as {PREFIX}{requested[0]}-{min({*eligible} - {*requested})}"
+            f"a shift has at least two cases, such as {SHIFT_PREFIX}{requested[0]}-{min({*eligible} - {*requested})}"
         )
     return Shift(name, tuple(eligible[one] for one in requested), len(requested))
 
