@@ -62,8 +62,19 @@ def test_the_list_of_steps_names_what_each_call_was_about(run: Path) -> None:
 
 def test_an_episode_says_how_the_agent_declared_its_end(tmp_path: Path) -> None:
     finish = {"outcome": "impossible", "summary": "The ticket is locked."}
-    write_episode(tmp_path, stored=evidence(finish=finish))
-    assert "declared: impossible: The ticket is locked." in message(tmp_path, "--terminal")[1]
+    write_episode(tmp_path / "solved", stored=evidence(finish=finish))
+    assert "declared: impossible: The ticket is locked." in message(tmp_path / "solved", "--terminal")[1]
+
+
+def test_a_failed_episode_says_why_before_its_steps(tmp_path: Path) -> None:
+    write_episode(tmp_path, stored=evidence(changes=CHANGES[:2]))
+    shown, _, steps = message(tmp_path, "--terminal")[1].partition("simulated")
+    assert "The task was closed by step 6, desk_close_ticket." in shown
+    assert "ticket_closed desk.tickets[T-1]" in shown
+    assert "status: closed" in shown
+    assert "T-1 never shown" in shown
+    assert "3 desk_close_ticket T-1 409 ticket-locked" in shown
+    assert "tool_not_found" in steps
 
 
 def test_a_long_response_is_cut_unless_it_is_asked_for_in_full(tmp_path: Path) -> None:

@@ -178,13 +178,19 @@ class CheckVerdict(BaseModel):
     caused_by: tuple[str, ...] = Field((), description="Ids of the failed checks of which this is a consequence.")
 
     @property
+    def known(self) -> str | None:
+        """When the agent was last shown something new of what it had to know; None without such an entity."""
+        if not self.source:
+            return None
+        return f"{self.source} {'never shown' if self.known_at is None else f'shown at step {self.known_at}'}"
+
+    @property
     def reason(self) -> str | None:
         """Why the check failed, as one line; None if it passed."""
         if self.passed or self.entity is None:
             return None
-        known = f"shown at step {self.known_at}" if self.known_at is not None else "never shown"
         notes = [f"step {self.step}"] if self.step is not None else []
-        notes += [f"{self.source} {known}"] if self.source else []
+        notes += [self.known] if self.known is not None else []
         more = f" and {len(self.caused_by) - _MAX_CAUSES} more" if len(self.caused_by) > _MAX_CAUSES else ""
         notes += [f"because of {', '.join(self.caused_by[:_MAX_CAUSES])}{more}"] if self.caused_by else []
         noted = f" ({'; '.join(notes)})" if notes else ""

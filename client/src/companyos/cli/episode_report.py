@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from companyos.contract import RowDiff
 if TYPE_CHECKING:
     from companyos.contract import CheckVerdict, EpisodeVerdict
     from companyos.rescorers import Rescorer
-    from companyos.viewer.document import EpisodeDocument, RowChange, Step
+    from companyos.viewer.document import EpisodeDocument, Explanation, RowChange, Step
     from companyos.viewer.stored_run import StoredRun
 
 
@@ -134,7 +134,7 @@ def _print_episode(episode: EpisodeDocument) -> None:
     if episode.brief is not None:
         OUT.print(Padding(sanitize(episode.brief), (0, 0, 1, 2), expand=False))
     _print_verdicts(episode)
-    if episode.finish is not None:
+    if episode.finish is not None and episode.why is None:
         ended = f"{episode.finish.get('outcome')}: {episode.finish.get('summary') or 'no summary'}"
         OUT.print(f"[dim]declared:[/] {sanitize(ended)}\n", soft_wrap=True)
     table = plain_table()
@@ -161,13 +161,50 @@ def _print_verdicts(episode: EpisodeDocument) -> None:
     now = episode.judged.verdict if episode.judged is not None else None
     if episode.judged is not None and episode.judged.fault is not None:
         OUT.print(f"[yellow]not rescored:[/] {sanitize(episode.judged.fault)}")
-    for name, verdict in (("recorded", then), ("rescored", now)):
+    is_same = then is not None and now is not None and then.agrees_with(now)
+    verdicts = [("recorded and rescored", now)] if is_same else [("recorded", then), ("rescored", now)]
+    for name, verdict in verdicts:
         if verdict is not None:
             OUT.print(f"[dim]{name}:[/] {format_verdict(verdict)}")
-    checks = {check.id: check for verdict in (then, now) if verdict is not None for check in verdict.checks}
-    failed = {name for verdict in (then, now) if verdict is not None for name in verdict.failed}
-    print_checks(check for name, check in checks.items() if name in failed)
+    latest = now or then
+    if latest is not None and episode.why is not None:
+        _print_explanation(episode.why, latest, episode.steps)
     OUT.print()
+
+
+def _print_explanation(why: Explanation, verdict: EpisodeVerdict, steps: Sequence[Step]) -> None:
+    """Print how an episode ended, and of each cause what was expected and found, and the steps that are about it."""
+    checks = {check.id: check for check in verdict.checks}
+    calls = {step.number: step for step in steps}
+    OUT.print(f"\n[bold]Why it failed[/]\n  {sanitize(why.ended)}", soft_wrap=True)
+    for cause in why.causes:
+        check = checks[cause.check]
+        OUT.print(f"\n  [red]✘ {sanitize(check.id)}[/] [dim]{sanitize(check.entity or '')}[/]", soft_wrap=True)
+        table = plain_table()
+        table.show_header = False
+        table.add_row("expected", sanitize(check.expected or ""))
+        table.add_row("found", sanitize(check.found or ""))
+        if check.known is not None:
+            table.add_row("known", sanitize(check.known))
+        if cause.steps:
+            earlier = [f"[dim]{cause.more} earlier[/]"] if cause.more else []
+            table.add_row("steps", "\n".join([*earlier, *(_format_call(calls, number) for number in cause.steps)]))
+        OUT.print(Padding(table, (0, 0, 0, _REASON_INDENT - 2)))
+    OUT.print()
+    if why.consequences:
+        OUT.print(Padding(f"consequences: [dim]{sanitize(', '.join(why.consequences))}[/]", (0, 0, 0, 2), expand=False))
+    for number in why.policies:
+        OUT.print(Padding(f"policy read at step {_format_call(calls, number)}", (0, 0, 0, 2), expand=False))
+
+
+def _format_call(calls: Mapping[int, Step], number: int) -> str:
+    """Return a step as one line; its number alone if the trajectory lacks it."""
+    step = calls.get(number)
+    if step is None:
+        return str(number)
+    return (
+        f"{number} {sanitize(step.tool)} [dim]{sanitize(_format_arguments(step.arguments))}[/] {_format_result(step)}"
+    )
 
 
 def _format_arguments(arguments: object) -> str:
@@ -252,14 +289,18 @@ def _format_cell(step: Step | None) -> str:
 
 def _format_step(step: Step) -> str:
     """Return the result of a step and the checks whose result it changed."""
-    words = step.problem or (step.error or {}).get("error_type") or step.kind.replace("_", " ")
-    status = f"{step.status} " if step.status is not None else ""
-    fault = f" [yellow]injected: {sanitize(step.fault.replace('_', ' '))}[/]" if step.fault is not None else ""
     turned = [
         f"[green]✓ {sanitize(check.id)}[/]" if check.passed else f"[red]✗ {sanitize(check.id)}[/]"
         for check in step.turned
     ]
-    return " ".join([f"[{_COLOURS[step.kind]}]{status}{sanitize(str(words))}[/]{fault}", *turned])
+    return " ".join([_format_result(step), *turned])
+
+
+def _format_result(step: Step) -> str:
+    words = step.problem or (step.error or {}).get("error_type") or step.kind.replace("_", " ")
+    status = f"{step.status} " if step.status is not None else ""
+    fault = f" [yellow]injected: {sanitize(step.fault.replace('_', ' '))}[/]" if step.fault is not None else ""
+    return f"[{_COLOURS[step.kind]}]{status}{sanitize(str(words))}[/]{fault}"
 
 
 def _json_lines(value: object, *, full: bool) -> Iterator[str]:

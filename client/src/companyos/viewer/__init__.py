@@ -15,6 +15,7 @@ from companyos.viewer.document import (
     Turned,
 )
 from companyos.viewer.document_builder import episode_document
+from companyos.viewer.explanation import with_explanation
 from companyos.viewer.page import SCRIPTS, SERVER_POLICY, STYLE, export_page, server_page, static_file
 from companyos.viewer.step_verdicts import rescore_steps, with_judged
 from companyos.viewer.trajectories import Trajectory, TrajectoryLine
@@ -38,5 +39,6 @@ __all__ = [
     "rescore_steps",
     "server_page",
     "static_file",
+    "with_explanation",
     "with_judged",
 ]

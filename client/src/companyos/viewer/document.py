@@ -153,6 +153,26 @@ class Message(_Part):
     seconds: float | None = None
 
 
+class Cause(_Part):
+    """A failed check that is not a consequence of another one, and the steps that are about it."""
+
+    check: str
+    steps: list[int] = Field(
+        description="The step that decided it, and steps that changed its row or the column in question, or else "
+        "rejected calls that name the row; the last ones if there are many."
+    )
+    more: int = Field(0, ge=0, description="Number of earlier steps that are left out.")
+
+
+class Explanation(_Part):
+    """Why an episode failed."""
+
+    ended: str = Field(description="How the episode ended.")
+    causes: list[Cause] = Field(description="The primary failure first.")
+    consequences: list[str] = Field(description="Failed checks that follow from the causes.")
+    policies: list[int] = Field(description="Steps that showed the agent a policy.")
+
+
 class EpisodeDocument(_Part):
     """All data that the viewer shows of one episode."""
 
@@ -166,6 +186,7 @@ class EpisodeDocument(_Part):
     steps: list[Step]
     verdict: EpisodeVerdict | None = Field(None, description="Recorded verdict of the rubric.")
     judged: Judged | None = Field(None, description="Verdict of rescoring; null without rescoring.")
+    why: Explanation | None = Field(None, description="Null while the episode is live, and after a success.")
     injections: list[InjectionInfo] = Field(default_factory=list)
     finish: dict[str, Any] | None = Field(None, description="Declaration of the agent.")
     usage: AgentUsage | None = None

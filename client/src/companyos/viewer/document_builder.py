@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from companyos.contract import EpisodeRecord
 from companyos.rescorers import InvalidEvidenceError
 from companyos.viewer.document import ColumnChange, EpisodeDocument, EpisodeFacts, RowChange, Step, StepKind
+from companyos.viewer.explanation import with_explanation
 from companyos.viewer.trajectories import Trajectory, TrajectoryLine
 
 _LABELS = ("title", "name", "text", "body")
@@ -127,7 +128,7 @@ def episode_document(
     audits, changes = _validate(_AUDITS, stored, "audits"), _validate(_CHANGES, stored, "changes")
     services = sorted({*stored.get("initial", ()), *audits, *changes})
     try:
-        return EpisodeDocument(
+        document = EpisodeDocument(
             facts=facts,
             company=stored.get("company"),
             acting_as=stored.get("acting_as"),
@@ -143,6 +144,7 @@ def episode_document(
         )
     except ValidationError as error:
         raise InvalidEvidenceError(_first_error(error)) from error
+    return with_explanation(document)
 
 
 def _steps(

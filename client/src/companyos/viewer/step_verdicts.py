@@ -13,6 +13,7 @@ from typing import Any
 from companyos.contract import EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError, Rescorer
 from companyos.viewer.document import EpisodeDocument, Judged, JudgedStep, RewardPart, Step, Turned
+from companyos.viewer.explanation import with_explanation
 
 _DIGITS = 6
 
@@ -45,7 +46,8 @@ def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:
         else step
         for step in document.steps
     ]
-    return document.model_copy(update={"judged": judged.model_copy(update={"steps": []}), "steps": steps})
+    judged = judged.model_copy(update={"steps": []})
+    return with_explanation(document.model_copy(update={"judged": judged, "steps": steps}))
 
 
 def _verdicts(

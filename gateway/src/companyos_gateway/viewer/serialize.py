@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from companyos.contract import RewardScale, Shaping
-from companyos.viewer import EpisodeDocument, RewardPart, Step, Trajectory, TrajectoryLine, Turned, episode_document
+from companyos.viewer import (
+    EpisodeDocument,
+    RewardPart,
+    Step,
+    Trajectory,
+    TrajectoryLine,
+    Turned,
+    episode_document,
+    with_explanation,
+)
 from companyos_gateway.engine.journal import CompletedStep, Entry
 from companyos_gateway.engine.progress import Progress, replay
 from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, REWARD_BOUND, LedgerBalance
@@ -76,7 +85,7 @@ def serialize_episode(source: EpisodeSource, task: Task, name: str) -> EpisodeDo
     with JournalTail(source.journal) as journal:
         steps = list(StepSerializer(source, task).steps(journal.read_new_entries()))
     missing_steps = source.step - (steps[-1].number if steps else 0)
-    return EpisodeDocument(
+    document = EpisodeDocument(
         facts=source.facts(name),
         company=source.company,
         acting_as=source.acting_as,
@@ -89,6 +98,7 @@ def serialize_episode(source: EpisodeSource, task: Task, name: str) -> EpisodeDo
         finish=None if source.finish is None else source.finish.model_dump(mode="json"),
         faults=[f"The journal was deleted: {missing_steps} steps cannot be shown."] if missing_steps > 0 else [],
     )
+    return with_explanation(document)
 
 
 def _trajectory_line(completed: CompletedStep, milliseconds: float | None) -> TrajectoryLine:

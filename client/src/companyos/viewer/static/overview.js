@@ -80,6 +80,26 @@
       scorecard((episode.judged?.verdict ?? episode.verdict)?.scorecard),
       episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));
 
+  // How the episode ended, and of each cause what was expected and found, with links to the steps that are about it.
+  const why = (episode, link) => {
+    if (!episode.why) return null;
+    const found = new Map((episode.judged?.verdict ?? episode.verdict).checks.map((check) => [check.id, check]));
+    const calls = new Map(episode.steps.map((step) => [step.number, step]));
+    const call = (number) => el("li", {}, el("a", { href: link(number) }, `step ${number}`), " ", calls.has(number)
+      ? [Viewer.tool(calls.get(number).tool), calls.get(number).problem ? ` ${calls.get(number).problem}` : ""] : null);
+    const causes = episode.why.causes.map((cause, at) => {
+      const check = found.get(cause.check);
+      return el("section", { "aria-label": Viewer.words(cause.check) },
+        el("h3", {}, at === 0 ? "Root cause: " : "Also: ", el("bdi", {}, Viewer.words(cause.check))),
+        el("p", {}, el("bdi", {}, check?.entity ?? ""), ": expected ", el("b", {}, el("bdi", {}, check?.expected ?? "")), "; found ", el("b", {}, el("bdi", {}, check?.found ?? ""))),
+        cause.steps.length ? el("ul", {}, cause.more ? el("li", { class: "quiet" }, `${cause.more} earlier`) : null, cause.steps.map(call)) : null);
+    });
+    return el("section", { class: "faults", "aria-label": "Why it failed", "data-testid": "why" }, el("h2", {}, "Why it failed"),
+      el("p", {}, episode.why.ended), causes,
+      episode.why.consequences.length ? el("p", { class: "quiet" }, `Consequences: ${episode.why.consequences.map(Viewer.words).join(", ")}`) : null,
+      episode.why.policies.length ? el("p", { class: "quiet" }, "Policy read at ", stepLinks(episode.why.policies, link)) : null);
+  };
+
   const rewards = (episode) => {
     const sums = new Map();
     for (const step of episode.steps) {
@@ -140,5 +160,5 @@
       el("section", { "aria-label": "Task" }, el("h2", {}, "Task"),
         episode.company === null ? null : el("p", { class: "quiet" }, `${episode.company}, as ${episode.acting_as}, from ${Viewer.clock(episode.started_at)}`),
         episode.brief === null ? el("p", { class: "quiet" }, "The run did not store the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
-      Viewer.cases(episode, link), verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
+      why(episode, link), Viewer.cases(episode, link), verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
 })();

@@ -66,7 +66,8 @@
   };
 
   // Follow a live episode. Events: `step` (a Step), `episode` and `end` (fields of the EpisodeDocument), `again`.
-  Viewer.follow = (url, episode, onChange) => {
+  // The reasons for a failure are read from the document, at `address`, once the episode has ended.
+  Viewer.follow = (url, address, episode, onChange) => {
     const after = episode.steps.length ? episode.steps[episode.steps.length - 1].number : 0;
     const events = new EventSource(`${url}${url.includes("?") ? "&" : "?"}after=${after}`);
     const merge = (event) => {
@@ -87,9 +88,11 @@
       events.close();
       location.reload();
     });
-    events.addEventListener("end", (event) => {
+    events.addEventListener("end", async (event) => {
       events.close();
       merge(event);
+      episode.why = (await fetched(address)).why;
+      onChange(null);
     });
     return () => events.close();
   };

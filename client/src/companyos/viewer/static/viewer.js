@@ -90,7 +90,7 @@
     const refresh = () => { draw(); select(shown.step); };
     judge({ episode, facts }, () => { if (shown.view?.name === name) refresh(); });
     if (facts.events && episode.facts.outcome === null) {
-      shown.stop = Viewer.follow(facts.events, episode, (step) => {
+      shown.stop = Viewer.follow(facts.events, facts.document, episode, (step) => {
         Object.assign(facts, { ...episode.facts, document: facts.document, judged: facts.judged, events: facts.events });
         const last = episode.steps[episode.steps.length - 1];
         const follows = step !== null && step === last && shown.step === (episode.steps[episode.steps.length - 2]?.number ?? 0);
