@@ -179,7 +179,7 @@ class CheckVerdict(BaseModel):
 
     @property
     def known(self) -> str | None:
-        """When the agent was last shown something new of what it had to know; None without such an entity."""
+        """The step that last showed the agent something new of `source`; None without a source."""
         if not self.source:
             return None
         return f"{self.source} {'never shown' if self.known_at is None else f'shown at step {self.known_at}'}"
