@@ -184,6 +184,19 @@ def test_runs_without_a_common_task_are_not_compared() -> None:
     assert build_report({"a": [a_record(seed=0)], "b": [a_record(seed=1)]}).comparisons == ()
 
 
+def test_a_task_is_compared_only_within_a_revision_of_the_task_set() -> None:
+    def compared(before: str | None, after: str | None) -> int:
+        first, second = (
+            a_record(task_id="test.tiny.1.00", task_set=version, success=version == after)
+            for version in (before, after)
+        )
+        return sum(one.tasks for one in build_report({"a": [first], "b": [second]}).comparisons)
+
+    assert compared("1.4.aaaaaaaa", "2.21.dc0d3999") == 0
+    assert compared("2.21.dc0d3999", "2.22.0a0a0a0a+2.1.bbbbbbbb") == 1
+    assert compared(None, "2.21.dc0d3999") == 1, "an episode that could not be started is of the same task"
+
+
 def test_a_sign_test_of_no_difference_says_nothing() -> None:
     assert sign_test(0, 0) == 1.0
     assert sign_test(3, 3) == 1.0

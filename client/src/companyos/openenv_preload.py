@@ -1,58 +1,67 @@
-"""Imports OpenEnv without unused parts, which cuts the import from five seconds to a third of a second."""
+"""Imports modules of OpenEnv without the packages around them, whose dependencies take seconds to import."""
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
-_OPENENV = "openenv.core"
-_TOOLKIT = "gradio"
 _MCP_ENVIRONMENT = "openenv.core.env_server.mcp_environment"
-_RUBRICS = "openenv.core.rubrics"
-_PARTS = ("base", "containers")
+_DEFERRED = ("openenv.core", "openenv.core.env_server", "openenv.core.rubrics", _MCP_ENVIRONMENT)
+_execution = RLock()
 
 
 def preload_openenv() -> None:
-    """Import OpenEnv as if the toolkit of its web page were not installed, without FastMCP and without the model judge.
+    """Defer the execution of OpenEnv's packages, and of its MCP environment, until a name of theirs is used.
 
-    Does nothing if OpenEnv or the toolkit is already imported. OpenEnv's own `/web` and `MCPEnvironment` in
-    `openenv.core` are then unavailable in this process; `openenv.core.env_server.mcp_environment` and
-    `openenv.core.rubrics` remain importable.
+    They import Gradio, FastMCP, FastAPI and OpenAI. The other modules of OpenEnv are imported as usual, and need less.
+    Does nothing if OpenEnv is already imported. Raises ModuleNotFoundError if it is not installed.
     """
-    if _OPENENV in sys.modules or _TOOLKIT in sys.modules:
+    if _DEFERRED[0] in sys.modules:
         return
-    sys.modules[_TOOLKIT] = None  # type: ignore[assignment]  # marks a module as missing in the import system
-    sys.modules[_MCP_ENVIRONMENT] = _DeferredMcpEnvironment(_MCP_ENVIRONMENT)
-    try:
-        import_module(_OPENENV)
-    finally:
-        del sys.modules[_TOOLKIT], sys.modules[_MCP_ENVIRONMENT]
-    _preload_rubrics()
+    for name in _DEFERRED:
+        _defer(name)
+    vars(sys.modules[_MCP_ENVIRONMENT])["get_server_tools"] = _get_server_tools
 
 
-class _DeferredMcpEnvironment(ModuleType):
-    """The one function that OpenEnv's server needs of its MCP environment, which imports FastMCP."""
+class _DeferredModule(ModuleType):
+    """A module that is executed when a name is used that it does not have yet."""
 
-    MCPEnvironment = None  # as OpenEnv has it where FastMCP is not installed
+    def __getattr__(self, name: str) -> Any:
+        is_introspection = name.startswith("__") and name != "__all__"
+        with _execution:
+            if is_introspection or "_is_executing" in vars(self):
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            if type(self) is _DeferredModule:
+                self._execute()
+        return getattr(self, name)
 
-    @staticmethod
-    def get_server_tools(mcp_server: Any) -> dict[str, Any]:
-        """Return the tools of a FastMCP server by name."""
-        tools: dict[str, Any] = import_module(_MCP_ENVIRONMENT).get_server_tools(mcp_server)
-        return tools
+    def _execute(self) -> None:
+        spec = self.__spec__
+        assert spec is not None
+        assert spec.loader is not None
+        vars(self)["_is_executing"] = True
+        try:
+            spec.loader.exec_module(self)
+        finally:
+            del vars(self)["_is_executing"]
+        self.__class__ = ModuleType  # type: ignore[assignment]
 
 
-def _preload_rubrics() -> None:
-    """Import the modules of rubrics without executing their package, which imports the client of a model endpoint."""
-    spec = None if _RUBRICS in sys.modules else find_spec(_RUBRICS)
-    if spec is None:
-        return
-    sys.modules[_RUBRICS] = module_from_spec(spec)  # not executed until the package is imported
-    try:
-        for part in _PARTS:
-            import_module(f"{_RUBRICS}.{part}")
-    finally:
-        del sys.modules[_RUBRICS]
+def _defer(name: str) -> None:
+    spec = find_spec(name)
+    assert spec is not None
+    sys.modules[name] = module = module_from_spec(spec)
+    module.__class__ = _DeferredModule
+    parent, _, child = name.rpartition(".")
+    vars(sys.modules[parent])[child] = module  # as an import binds it
+
+
+def _get_server_tools(mcp_server: Any) -> dict[str, Any]:
+    """Execute the MCP environment, which imports FastMCP, and return the tools of a FastMCP server by name."""
+    module = sys.modules[_MCP_ENVIRONMENT]
+    assert module.MCPEnvironment
+    tools: dict[str, Any] = module.get_server_tools(mcp_server)
+    return tools

@@ -265,13 +265,17 @@ def _compare(
 ) -> Comparison | None:
     """Compare two subjects on the tasks that both played; None if there is none.
 
-    The interval is the normal one of a mean of paired differences.
+    Tasks of different revisions of the task set are different tasks. The interval is the normal one of a mean of paired
+    differences.
     """
-    shares = [
-        {task_of(trials[0]): sum(one.success for one in trials) / len(trials) for trials in grouped(played, task_of)}
-        for played in (reference, records)
+    tasks, others = (
+        {task_of(trials[0]): trials for trials in grouped(played, task_of)} for played in (reference, records)
+    )
+    differences = [
+        _success_share(others[task]) - _success_share(trials)
+        for task, trials in tasks.items()
+        if task in others and len(_revisions([*trials, *others[task]])) < 2
     ]
-    differences = [shares[1][task] - share for task, share in shares[0].items() if task in shares[1]]
     count = len(differences)
     if not count:
         return None
@@ -290,6 +294,15 @@ def _compare(
         high=min(1.0, mean + half),
         p_value=sign_test(worse, better),
     )
+
+
+def _success_share(trials: Sequence[EpisodeRecord]) -> float:
+    return sum(one.success for one in trials) / len(trials)
+
+
+def _revisions(records: Sequence[EpisodeRecord]) -> set[str]:
+    """Return the revisions of the task sets that the episodes belong to: "2" of the version "2.21.dc0d3999"."""
+    return {one.task_set.partition(".")[0] for one in records if one.task_set is not None}
 
 
 def sign_test(worse: int, better: int) -> float:
