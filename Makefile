@@ -54,7 +54,7 @@ TEST_ALL := not e2e and not slow and not load and not browser and not ray and no
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines shifts validate space tasks docs compose-up compose-down fresh-clone-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines shifts validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -175,8 +175,14 @@ compose-down: ## Stop the containers and delete their data
 fresh-clone-check: ## Time `make demo` and `make test` in a fresh clone of the last commit
 	@./.ci/fresh-clone-check
 
+wheels: $(STAMP) ## Build wheels of all packages, an SBOM and checksums in dist
+	@$(BIN)/python -m verification.release wheels $(ARGS)
+
+release-check: $(STAMP) ## Build the wheels and use them in clean environments without the clone (ARGS="--python 3.12")
+	@$(BIN)/python -m verification.release check $(if $(ARGS),$(ARGS),--out results/release.md)
+
 clean: ## Remove all environments, caches and run folders
-	rm -rf $(VENV) $(RAY) $(TOOLS) $(TRAIN) .venv-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
+	rm -rf $(VENV) $(RAY) $(TOOLS) $(TRAIN) .venv-clients dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)

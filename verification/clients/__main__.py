@@ -6,8 +6,9 @@ import argparse
 
 from companyos.enterprise import Enterprise
 from verification.clients.catalogue import CLIENTS
-from verification.clients.environments import EnvironmentUnavailableError, environment_python, lock
+from verification.clients.environments import environment_python, lock
 from verification.clients.trials import Trial, play
+from verification.uv import UvError
 
 _LINE = "{:<30} {:<8} {:>5} {:>5}  {}"
 _NOT_RUN = "not run"
@@ -26,7 +27,7 @@ def main() -> None:
         for client in clients:
             try:
                 trial = play(client, environment_python(client.environment), enterprise.url)
-            except EnvironmentUnavailableError as error:
+            except UvError as error:
                 print(_LINE.format(client.name, "", "", "", f"{_NOT_RUN}: {error}"), flush=True)
                 continue
             trials.append(trial)

@@ -12,7 +12,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from companyos.enterprise import Enterprise
-from verification.clients.environments import ROOT, EnvironmentUnavailableError, environment_python
+from verification.clients.environments import environment_python
+from verification.uv import ROOT, UvError
 
 DEADLINE_S = 600.0
 _FOLDER = Path(__file__).parent
@@ -74,11 +75,12 @@ def _run(harness: Harness, url: str) -> bool | None:
             command, env=_harness_environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False
         )
         if completed.returncode == _NOT_RUN:
-            raise EnvironmentUnavailableError(completed.stderr.strip().splitlines()[-1])
+            _print_not_run(harness, completed.stderr.strip().splitlines()[-1])
+            return None
         completed.check_returncode()
         report = HarnessReport.model_validate_json((completed.stdout.splitlines() or [""])[-1])
-    except EnvironmentUnavailableError as error:
-        print(_LINE.format(harness.name, "", "", "", f"not run: {error}"), flush=True)
+    except UvError as error:
+        _print_not_run(harness, str(error))
         return None
     except (ValidationError, subprocess.SubprocessError) as error:
         message = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
@@ -87,6 +89,10 @@ def _run(harness: Harness, url: str) -> bool | None:
         return False
     print(_LINE.format(harness.name, report.version, report.episodes, report.steps, "ok"), flush=True)
     return True
+
+
+def _print_not_run(harness: Harness, reason: str) -> None:
+    print(_LINE.format(harness.name, "", "", "", f"not run: {reason}"), flush=True)
 
 
 def _harness_environment() -> dict[str, str]:

@@ -1,0 +1,93 @@
+"""`python -m verification.release wheels|check`: builds a release, or builds it and uses it in clean environments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from verification.benchmarks.baselines.runner import commit
+from verification.release.environments import CommandError, find_pythons
+from verification.release.page import results_page
+from verification.release.trial import Step, Trial
+from verification.release.versions import check_versions
+from verification.release.wheels import DIST, build_release, locked_versions
+from verification.uv import ROOT, UvError
+
+PYTHONS = ("3.11", "3.12", "3.13")
+_LINE = "{:<7} {:<22} {:>6}  {}"
+
+
+def main() -> int:
+    """Return 1 if a step failed, 2 if the release could not be built or no Python was found."""
+    options = _parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # also stops the gateway and its services
+    try:
+        files = build_release(options.dist.resolve())
+        if options.command == "check":
+            return _check(options, [file for file in files if file.suffix == ".whl"])
+    except UvError as error:
+        print(f"error: the release could not be built: {error}", file=sys.stderr)
+        return 2
+    for file in files:
+        print(f"{file.stat().st_size / 1000:>8.1f} kB  {file.name}")
+    return 0
+
+
+def _check(options: argparse.Namespace, wheels: list[Path]) -> int:
+    found = find_pythons(options.python or PYTHONS)
+    pythons = {version: python for version, python in found.items() if python is not None}
+    missing = [version for version in found if version not in pythons]
+    print(_LINE.format("python", "step", "s", "result"))
+    for version in missing:
+        print(_LINE.format(version, "", "", "not found"))
+    if not pythons:
+        return 2
+    steps, sizes = [_check_versions(wheels)], []
+    with tempfile.TemporaryDirectory(prefix="companyos-release-") as folder:
+        locked = Path(folder) / "locked.txt"
+        locked.write_text(locked_versions())
+        for version, python in pythons.items():
+            trial = Trial(version, python, Path(folder) / version, options.dist.resolve(), locked, _print_step)
+            trial.run()
+            steps += trial.steps
+            sizes += trial.sizes
+    if options.out is not None:
+        heading = f"{time.strftime('%-d %B %Y', time.gmtime())}, commit `{commit()}`, {os.cpu_count()} cores"
+        options.out.write_text(results_page(heading, steps[0].detail or steps[0].problem, steps[1:], sizes, missing))
+    return int(any(step.problem for step in steps))
+
+
+def _check_versions(wheels: list[Path]) -> Step:
+    began, detail, problem = time.monotonic(), "", ""
+    try:
+        detail = check_versions(ROOT, wheels)
+    except CommandError as error:
+        problem = str(error)
+    step = Step("", "versions", time.monotonic() - began, detail, problem)
+    _print_step(step)
+    return step
+
+
+def _print_step(step: Step) -> None:
+    result = f"FAILED: {step.problem}" if step.problem else step.detail or "ok"
+    print(_LINE.format(step.python, step.name, f"{step.seconds:.1f}", result), flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m verification.release", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in (("wheels", "build wheels, SBOM and checksums"), ("check", "build them and use them")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--dist", type=Path, default=DIST, help="folder of the release (default: dist)")
+    command.add_argument("--python", action="append", metavar="3.12", help="only this version; repeat for several")
+    command.add_argument("--out", type=Path, metavar="FILE", help="write the results to this Markdown file")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
