@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from companyos.policies.llm import LlmSettings
-from companyos.policies.llm.stub import Reply, StubRequest, call_part, completion
+from companyos.policies.llm.apis import APIS
+from companyos.policies.llm.apis.api import call_part
+from companyos.policies.llm.stub import Reply, StubRequest, completion
 
 AT_ONCE = {"Retry-After": "0.01"}
 
@@ -27,13 +32,19 @@ class ScriptedReplies:
 
 def tool_call_message(*calls: tuple[str, Any], content: str | None = None) -> dict[str, Any]:
     """Return a message with these tool calls."""
-    parts = [call_part(f"call_{place}", tool, arguments) for place, (tool, arguments) in enumerate(calls)]
+    parts = [
+        call_part(f"call_{place}", tool, arguments if isinstance(arguments, str) else json.dumps(arguments))
+        for place, (tool, arguments) in enumerate(calls)
+    ]
     return {"content": content, "tool_calls": parts}
 
 
 def text_message(text: str) -> dict[str, Any]:
     """Return a message without a tool call."""
     return {"content": text}
+
+
+EVERY_API = pytest.mark.parametrize("api", APIS)
 
 
 def a_model(url: str, **settings: Any) -> LlmSettings:

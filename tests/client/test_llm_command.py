@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
-from companyos.policies.llm.stub import StubServer, error_reply
-from tests.client.llm_scripts import ScriptedReplies, text_message, tool_call_message
+from companyos.policies.llm.stub import Reply, StubRequest, StubServer, completion, error_reply
+from tests.client.llm_scripts import EVERY_API, ScriptedReplies, text_message, tool_call_message
+from tests.client.test_llm_apis import USAGES
 
 RUNNER = CliRunner()
 ASKING = ["eval", "--policy", "llm", "--model", "m-1"]
@@ -21,8 +22,8 @@ DONE = tool_call_message(("add", {"amount": 3}), ("finish", {}))
 @pytest.fixture(autouse=True)
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test depend on what this machine's environment says of endpoints."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,8 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         (["eval", "--policy", "noop", "--model", "m-1"], "--model and --dry-run need --policy llm"),
         (["eval", "--policy", "noop", "--dry-run"], "--model and --dry-run need --policy llm"),
         (ASKING, "OPENAI_API_KEY is not set; https://api.openai.com/v1 requires a key"),
+        ([*ASKING, "--api", "anthropic"], "ANTHROPIC_API_KEY is not set; https://api.anthropic.com requires a key"),
+        ([*ASKING, "--api", "gemini"], "api must be one of chat, responses, anthropic; got 'gemini'"),
         ([*ASKING, "--base-url", "localhost:8080"], "base_url must be an HTTP URL"),
         ([*ASKING, "--base-url", "https://me:pass@host/v1"], "base_url must not contain credentials"),
         ([*ASKING, "--base-url", "https://host/v1?key=1"], "base_url must not contain credentials"),
@@ -54,6 +57,47 @@ def test_the_key_is_no_option_and_the_help_says_where_it_is_read() -> None:
     assert "--api-key" not in message
     assert "OPENAI_API_KEY" in message
     assert "OPENAI_BASE_URL" in message
+    assert "ANTHROPIC_BASE_URL" in message
+
+
+@EVERY_API
+def test_key_and_base_url_are_those_of_the_provider(tiny_url: str, api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = ("ANTHROPIC", "OPENAI") if api == "anthropic" else ("OPENAI", "ANTHROPIC")
+    monkeypatch.setenv(f"{other}_API_KEY", "sk-other")
+    monkeypatch.setenv(f"{other}_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv(f"{own}_API_KEY", "sk-own")
+    with StubServer(ScriptedReplies(DONE)) as stub:
+        monkeypatch.setenv(f"{own}_BASE_URL", stub.url if api == "anthropic" else f"{stub.url}/v1")
+        options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--api", api]
+        answer = RUNNER.invoke(app, [*ASKING, *options])
+    assert answer.exit_code == 0, answer.output
+    assert stub.received[0].headers["x-api-key" if api == "anthropic" else "authorization"].endswith("sk-own")
+    assert not [value for value in stub.received[0].headers.values() if "sk-other" in value]
+
+
+def test_the_base_url_of_the_messages_api_may_end_in_its_version(tiny_url: str) -> None:
+    options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--api", "anthropic"]
+    with StubServer(ScriptedReplies(DONE)) as stub:
+        answers = [RUNNER.invoke(app, [*ASKING, *options, "--base-url", stub.url + end]) for end in ("", "/v1", "/v1/")]
+    assert [answer.exit_code for answer in answers] == [0, 0, 0]
+    assert {received.path for received in stub.received} == {""}
+
+
+@EVERY_API
+def test_cached_and_reasoning_tokens_stand_below_the_table_and_cost_less(tiny_url: str, api: str) -> None:
+    class Cached:
+        async def reply(self, received: StubRequest) -> Reply:
+            reply = completion(DONE, received)
+            return Reply(body=reply.body | {"usage": USAGES[api]})
+
+    options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--api", api]
+    prices = ["--price-in", "3", "--price-out", "15", "--price-cached", "0.3", "--price-cache-write", "3.75"]
+    with StubServer(Cached()) as stub:
+        answer = RUNNER.invoke(app, [*ASKING, *options, *prices, "--base-url", stub.url])
+    assert answer.exit_code == 0, answer.output
+    assert "tokens of m-1: 60 read from the cache, 30 written to it, 8 of reasoning" in answer.stdout
+    [sums] = [line.split() for line in answer.stdout.splitlines() if line.split()[:3] == ["m-1", "1", "episode"]]
+    assert float(sums[-1]) == pytest.approx(0.0005)
 
 
 def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:

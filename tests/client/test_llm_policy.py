@@ -1,7 +1,8 @@
-"""A model plays: over real HTTP against a scripted endpoint, in a tiny environment behind OpenEnv's own server."""
+"""A model plays over each API: real HTTP against a scripted endpoint, in a tiny environment behind OpenEnv's server."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from companyos.contract import Outcome
 from companyos.policies import PolicyUnavailableError
 from companyos.policies.llm import LlmPolicy
+from companyos.policies.llm.apis import APIS
 from companyos.policies.llm.policy import CONTEXT_FULL, NO_CALLS, REMINDERS
 from companyos.policies.llm.prompt import REMINDER
 from companyos.policies.llm.stub import Reply, Script, StubServer, completion, error_reply
@@ -24,13 +26,19 @@ TOO_LONG = error_reply(400, "This model's maximum context length is 9 tokens.", 
 Player = Callable[..., Any]
 
 
+@pytest.fixture(params=list(APIS))
+def api(request: pytest.FixtureRequest) -> str:
+    """Give each API in turn."""
+    return str(request.param)
+
+
 @pytest.fixture
-def played(tiny_url: str) -> Player:
-    """Give what plays an episode by a script; the stub that was asked comes with it."""
+def played(tiny_url: str, api: str) -> Player:
+    """Give what plays an episode by a script over an API; the stub that was asked comes with it."""
 
     async def play(script: Script, **settings: Any) -> tuple[PlayedEpisode, StubServer]:
         with StubServer(script) as stub:
-            received = a_model(stub.url, **settings)
+            received = a_model(stub.url, api=api, **settings)
             [episode] = await play_all(tiny_url, [PLAN], make_policy=lambda _name: LlmPolicy(received))
         return episode, stub
 
@@ -42,14 +50,21 @@ def kinds(played: PlayedEpisode) -> list[str]:
     return [line["kind"] for line in played.messages]
 
 
-async def test_calls_in_one_message_are_taken_in_order_and_each_is_a_step(played: Player) -> None:
+FIELDS = {
+    "chat": {"messages"},
+    "responses": {"instructions", "input", "store", "include"},
+    "anthropic": {"system", "messages", "max_tokens", "cache_control"},
+}
+
+
+async def test_calls_in_one_message_are_taken_in_order_and_each_is_a_step(played: Player, api: str) -> None:
     episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ("fly", {}), ADD_2)))
     assert (episode.record.success, episode.record.steps) == (True, 3)
     assert [line.tool for line in episode.steps] == ["add", "fly", "add"]
     [received] = stub.received
-    assert [tool["function"]["name"] for tool in received.body["tools"]] == ["add", "finish"]
-    assert set(received.body) == {"model", "messages", "tools"}
-    assert "Add up to the number of T-1." in received.body["messages"][1]["content"]
+    assert [function["name"] for function in received.functions] == ["add", "finish"]
+    assert set(received.body) == {"model", "tools"} | FIELDS[api]
+    assert "Add up to the number of T-1." in received.messages[1]["content"]
 
 
 async def test_what_follows_the_last_step_of_a_message_is_not_played(played: Player) -> None:
@@ -59,7 +74,7 @@ async def test_what_follows_the_last_step_of_a_message_is_not_played(played: Pla
 
 async def test_the_next_request_holds_what_came_of_each_call(played: Player) -> None:
     _, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ("fly", {})), tool_call_message(ADD_2)))
-    results = [message for message in stub.received[1].body["messages"] if message["role"] == "tool"]
+    results = [message for message in stub.received[1].messages if message["role"] == "tool"]
     assert [message["tool_call_id"] for message in results] == ["call_0", "call_1"]
     assert results[0]["content"] == '{"result":{"total":1},"now":"2026-03-02T09:16:00Z","steps_left":19}'
     assert "No tool is called 'fly'." in results[1]["content"]
@@ -72,8 +87,8 @@ async def test_a_message_without_a_call_is_answered_by_a_reminder(played: Player
         )
     )
     assert (episode.record.success, episode.record.steps) == (True, 2)
-    assert texts(stub.received[1].body["messages"], "user")[1:] == [REMINDER]
-    assert texts(stub.received[3].body["messages"], "user")[1:] == [REMINDER] * 2
+    assert texts(stub.received[1].messages, "user")[1:] == [REMINDER]
+    assert texts(stub.received[3].messages, "user")[1:] == [REMINDER] * 2
 
 
 async def test_a_model_that_calls_nothing_any_more_gives_up(played: Player) -> None:
@@ -112,7 +127,7 @@ async def test_an_answer_that_tells_no_tokens_is_counted_as_such(played: Player)
     assert (usage.unmetered, usage.prompt_tokens, usage.cost) == (2, 0, None)
 
 
-async def test_the_transcript_holds_everything_that_was_said(played: Player) -> None:
+async def test_the_transcript_holds_everything_that_was_said(played: Player, api: str) -> None:
     episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), text_message("Hm."), tool_call_message(ADD_2)))
     assert kinds(episode) == [
         "settings",
@@ -124,7 +139,7 @@ async def test_the_transcript_holds_everything_that_was_said(played: Player) -> 
         "answer",
         "message",
     ]
-    assert episode.messages[0]["model"] == "m-1"
+    assert (episode.messages[0]["model"], episode.messages[0]["api"]) == ("m-1", api)
     assert episode.messages[0]["tools"][0]["function"]["name"] == "add"
 
 
@@ -168,18 +183,53 @@ async def test_an_endpoint_that_is_too_slow_is_an_infra_error(played: Player) ->
     assert episode.trouble == "the model's endpoint failed: no response within 0.05 s"
 
 
-@pytest.mark.parametrize("body", [b"<html>", [], {"choices": []}, {"choices": [{"message": "Hi."}]}, {"error": "No."}])
-async def test_what_is_no_completion_is_an_infra_error(played: Player, body: Any) -> None:
+INVALID = [
+    b"<html>",
+    [],
+    "Hi.",
+    {"error": "No."},
+    {"choices": []},
+    {"choices": [{"message": "Hi."}]},
+    {"output": None},
+    {"output": ["Hi."]},
+    {"content": "Hi."},
+    {"content": [["Hi."]]},
+]
+
+
+@pytest.mark.parametrize("body", INVALID, ids=str)
+async def test_what_is_no_response_is_an_infra_error(played: Player, api: str, body: Any) -> None:
     episode, _ = await played(ScriptedReplies(Reply(body=body)))
-    assert "invalid chat completion" in str(episode.trouble)
+    assert f"the endpoint returned an invalid {APIS[api].NAME}: " in str(episode.trouble)
 
 
-async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, tmp_path: Path) -> None:
+async def test_arguments_that_are_cut_off_are_an_invalid_step_and_sent_back_as_json(played: Player) -> None:
+    episode, stub = await played(
+        ScriptedReplies(tool_call_message(ADD_1, ("fly", '{"amount": 2')), tool_call_message(ADD_2))
+    )
+    assert (episode.record.success, episode.record.steps) == (True, 3)
+    assert list(episode.steps[1].arguments) == ["malformed_json"]
+    calls, results = stub.received[1].messages[2], stub.received[1].messages[3:]
+    assert list(json.loads(calls["tool_calls"][1]["function"]["arguments"])) == ["malformed_json"]
+    assert "The arguments must be a JSON object" in results[1]["content"]
+    assert [result["tool_call_id"] for result in results] == ["call_0", "call_1"]
+
+
+async def test_an_empty_message_is_answered_by_a_reminder(played: Player) -> None:
+    episode, stub = await played(
+        ScriptedReplies(tool_call_message(ADD_1), text_message(""), text_message(" \n"), tool_call_message(ADD_2))
+    )
+    assert (episode.record.success, len(stub.received)) == (True, 4)
+    assert "".join(texts(stub.received[3].messages, "user")).count(REMINDER) == 2
+
+
+async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, api: str, tmp_path: Path) -> None:
     script = ScriptedReplies(tool_call_message(ADD_1), error_reply(400, "Incorrect API key provided: sk-secret-1."))
     with StubServer(script) as stub:
-        model = a_model(stub.url, api_key="sk-secret-1")
+        model = a_model(stub.url, api=api, api_key="sk-secret-1")
         [episode] = await play_all(tiny_url, [PLAN], out=tmp_path, make_policy=lambda _name: LlmPolicy(model))
-    assert stub.received[0].headers["authorization"] == "Bearer sk-secret-1"
+    sent = {name: value for name, value in stub.received[0].headers.items() if "sk-secret-1" in value}
+    assert sent == ({"x-api-key": "sk-secret-1"} if api == "anthropic" else {"authorization": "Bearer sk-secret-1"})
     assert "provided: ***" in str(episode.trouble)
     assert "sk-secret-1" not in repr(model)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
@@ -189,19 +239,36 @@ async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, tmp_
 
 async def test_without_a_key_no_key_is_sent(played: Player, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-somebody")
     _, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ADD_2)))
-    assert "authorization" not in stub.received[0].headers
+    assert not {"authorization", "x-api-key"} & set(stub.received[0].headers)
 
 
-async def test_a_request_carries_what_it_is_told_to(played: Player) -> None:
+async def test_nothing_of_an_openai_account_is_sent_to_anthropic(
+    tiny_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    with StubServer(ScriptedReplies(tool_call_message(ADD_1, ADD_2))) as stub:
+        model = a_model(stub.url, api="anthropic", api_key="sk-1")
+        await play_all(tiny_url, [PLAN], make_policy=lambda _name: LlmPolicy(model))
+    headers = stub.received[0].headers
+    assert headers["anthropic-version"] == "2023-06-01"
+    assert not {"openai-organization", "openai-project"} & set(headers)
+
+
+LIMIT_FIELDS = {"chat": "max_completion_tokens", "responses": "max_output_tokens", "anthropic": "max_tokens"}
+
+
+async def test_a_request_carries_what_it_is_told_to(played: Player, api: str) -> None:
     _, stub = await played(
         ScriptedReplies(tool_call_message(ADD_1, ADD_2)),
         temperature=0.3,
         max_output_tokens=99,
         extra_body={"reasoning_effort": "low"},
     )
-    output = {name: stub.received[0].body[name] for name in ("model", "temperature", "max_completion_tokens")}
-    assert output == {"model": "m-1", "temperature": 0.3, "max_completion_tokens": 99}
+    output = {name: stub.received[0].body[name] for name in ("model", "temperature", LIMIT_FIELDS[api])}
+    assert output == {"model": "m-1", "temperature": 0.3, LIMIT_FIELDS[api]: 99}
     assert stub.received[0].body["reasoning_effort"] == "low"
 
 
@@ -215,14 +282,14 @@ async def test_a_conversation_that_outgrows_its_limit_drops_the_oldest_results(p
     answers = [line["kind"] for line in episode.messages if line["kind"] in ("answer", "dropped")]
     assert episode.record.usage.first_drop == answers.index("dropped") + 1
     assert episode.record.usage.dropped_results == sum(line.get("results", 0) for line in episode.messages)
-    assert stub.received[-1].body["messages"][1]["content"].startswith("Add up to the number of T-1.")
+    assert stub.received[-1].messages[1]["content"].startswith("Add up to the number of T-1.")
 
 
 async def test_an_endpoint_that_finds_it_too_long_is_asked_again_with_less(played: Player) -> None:
     quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(6)]
     episode, stub = await played(ScriptedReplies(*quiet, TOO_LONG, tool_call_message(ADD_1, ADD_2)))
     assert (episode.record.success, len(stub.received)) == (True, 8)
-    refused, accepted = (len(received.body["messages"]) for received in stub.received[-2:])
+    refused, accepted = (len(received.messages) for received in stub.received[-2:])
     assert accepted < refused
 
 

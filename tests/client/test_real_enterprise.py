@@ -27,6 +27,7 @@ from companyos.enterprise import Enterprise
 from companyos.policies import Call, TaskView, load_policy
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos.policies.llm import LlmPolicy
+from companyos.policies.llm.apis import APIS
 from companyos.policies.llm.policy_backed_stub import PolicyBackedStub
 from companyos.policies.llm.stub import StubServer
 from companyos.rescorers import InvalidEvidenceError
@@ -39,7 +40,7 @@ from companyos_gateway.scenarios.rescoring import rescore_evidence
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
 from tests.client.builders import NOW
-from tests.client.llm_scripts import ScriptedReplies, a_model, tool_call_message
+from tests.client.llm_scripts import EVERY_API, ScriptedReplies, a_model, tool_call_message
 
 pytestmark = pytest.mark.integration
 
@@ -171,11 +172,12 @@ def test_a_trajectory_names_the_faults_that_struck_without_its_evidence(url: str
     assert {name: [step.fault for step in without.episode(name).steps] for name in without.names} == with_evidence
 
 
-async def test_an_episode_through_chat_completions_is_the_workers_own_to_the_digest(url: str) -> None:
+@EVERY_API
+async def test_an_episode_through_a_model_s_api_is_the_workers_own_to_the_digest(url: str, api: str) -> None:
     plans = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="llm") for seed in (1, 2)]
     own = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="oracle") for seed in (1, 2)]
     with StubServer(PolicyBackedStub(lambda: load_policy("oracle"))) as stub:
-        model = a_model(f"{stub.url}/bug_escalation")
+        model = a_model(f"{stub.url}/bug_escalation", api=api)
         received = await play_all(url, plans, make_policy=lambda _name: LlmPolicy(model))
     alone = await play_all(url, own)
     assert [episode.record.success for episode in received] == [True, True]
@@ -203,12 +205,15 @@ async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_t
     assert "it is a JSON array" in reported[1]["message"]
 
 
-def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: Path) -> None:
-    options = ["--policy", "llm", "--model", "m-1", "--dry-run", "-n", "1", "--seed", "1", "--url", url]
+@EVERY_API
+def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: Path, api: str) -> None:
+    options = ["--policy", "llm", "--model", "m-1", "--api", api, "--dry-run"]
+    options += ["-n", "1", "--seed", "1", "--url", url]
     message = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
     assert message.strip().startswith("dry run: vendor_onboarding, chaos 1")
     assert "dry run: no model was called. The policy oracle answered in its place" in message
     assert "The first request to https://models.invalid/v1 would be:" in message
+    assert f"POST {APIS[api].PATH} " in message
     assert "say so with `finish`" in message
     with CompanyOSEnv(base_url=url).sync() as env:
         assert f"{len(env.list_tools())} tools, " in message

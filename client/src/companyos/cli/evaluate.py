@@ -30,7 +30,7 @@ from companyos.cli.eval_runs import (
     split_plans,
     with_trials,
 )
-from companyos.cli.results import failure_lines, features_table, results_table, scorecard_table, usage_table
+from companyos.cli.results import cache_line, failure_lines, features_table, results_table, scorecard_table, usage_table
 from companyos.cli.tasks import SplitOption
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
@@ -124,11 +124,14 @@ def evaluate(
         ),
     ] = None,
     model_name: model_options.ModelOption = None,
+    api: model_options.ApiOption = "chat",
     base_url: model_options.BaseUrlOption = None,
     temperature: model_options.TemperatureOption = None,
     max_output_tokens: model_options.MaxOutputOption = None,
     context_limit: model_options.ContextLimitOption = None,
     price_in: model_options.PriceInOption = None,
+    price_cached: model_options.PriceCachedOption = None,
+    price_cache_write: model_options.PriceCacheWriteOption = None,
     price_out: model_options.PriceOutOption = None,
     request_timeout: model_options.TimeoutOption = 300.0,
     retries: model_options.RetriesOption = 6,
@@ -151,12 +154,14 @@ def evaluate(
       [cyan]companyos eval --policy oracle --scenario shift-day --override freeze=0[/]
       [cyan]companyos eval --policy oracle --split test --out runs/o --cluster auto[/]
 
-    Evaluate a model behind an OpenAI-compatible chat completions endpoint, first as a dry run without requests to it:
+    Evaluate a model, first as a dry run without requests to it:
 
       [cyan]companyos eval --policy llm --model gpt-5 -n 2 --dry-run[/]
       [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m[/]
       [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m --resume[/]
       [cyan]companyos eval --policy llm --model qwen3 --base-url http://host:8080/v1[/]
+      [cyan]companyos eval --policy llm --api responses --model gpt-5[/]
+      [cyan]companyos eval --policy llm --api anthropic --model claude-sonnet-4-5[/]
 
     Policies are entry points of the group `companyos.policies`; without `--policy` they are listed. The exit status
     is 1 if the environment or an endpoint failed in an episode, or if the run stopped early.
@@ -175,11 +180,14 @@ def evaluate(
     _check_folder(out, resume=resume, overwrite=overwrite)
     llm_options = model.LlmOptions(
         model=model_name,
+        api=api,
         base_url=base_url,
         temperature=temperature,
         max_output_tokens=max_output_tokens,
         context_limit=context_limit,
         price_in=price_in,
+        price_cached=price_cached,
+        price_cache_write=price_cache_write,
         price_out=price_out,
         max_tokens=episode_max_tokens,
         max_cost=episode_max_cost,
@@ -302,6 +310,8 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
         if usage.unmetered:
             note = f"{usage.unmetered} responses of {usage.model} reported no token usage and are not counted"
             ERR.print(f"[yellow]note:[/] {sanitize(note)}", soft_wrap=True)
+        if parts := cache_line(usage):
+            OUT.print(parts, soft_wrap=True)
         if usage.first_drop is not None:
             dropped = f"{pluralize(usage.dropped_results, 'tool result')} and {pluralize(usage.dropped_turns, 'turn')}"
             OUT.print(f"dropped to save context: {dropped}, from request {usage.first_drop} on", soft_wrap=True)

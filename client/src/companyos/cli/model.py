@@ -34,11 +34,14 @@ class LlmOptions:
     """Values of the model options."""
 
     model: str | None
+    api: str
     base_url: str | None
     temperature: float | None
     max_output_tokens: int | None
     context_limit: int | None
     price_in: float | None
+    price_cached: float | None
+    price_cache_write: float | None
     price_out: float | None
     max_tokens: int | None
     max_cost: float | None
@@ -56,24 +59,28 @@ class LlmOptions:
 
     def settings(self) -> LlmSettings:
         """Return the settings of the policy; end the command if they are invalid."""
-        from companyos.policies.llm import DEFAULT_BASE_URL, InvalidSettingsError, LlmSettings
-        from companyos.policies.llm.settings import key_from_environment
+        from companyos.policies.llm import InvalidSettingsError, LlmSettings
+        from companyos.policies.llm.settings import provider_of
 
         try:
+            provider = provider_of(self.api)
             return LlmSettings(
                 model=self.model or "",
-                base_url=self.base_url or DEFAULT_BASE_URL,
+                api=self.api,
+                base_url=self.base_url or provider.base_url_from_environment(),
                 temperature=self.temperature,
                 max_output_tokens=self.max_output_tokens,
                 context_limit=self.context_limit,
                 price_in=self.price_in,
+                price_cached=self.price_cached,
+                price_cache_write=self.price_cache_write,
                 price_out=self.price_out,
                 max_tokens=self.max_tokens,
                 max_cost=self.max_cost,
                 timeout_s=self.timeout_s,
                 retries=self.retries,
                 extra_body=_parse_json_object(self.extra_body),
-                api_key=None if self.dry_run else key_from_environment(),
+                api_key=None if self.dry_run else provider.key_from_environment(),
                 is_dry_run=self.dry_run,
             )
         except InvalidSettingsError as error:
@@ -101,7 +108,7 @@ class PolicySelection:
         if self.note is not None:
             OUT.print(f"\n{self.note}", soft_wrap=True)
         if self._requests:
-            _print_request(self._requests[0].body)
+            _print_request(self._requests[0])
 
 
 @contextmanager
@@ -140,20 +147,20 @@ def select_policies(policies: list[str], llm_options: LlmOptions) -> Iterator[Po
         yield PolicySelection(make, note, stub.received)
 
 
-def _print_request(body: dict[str, Any]) -> None:
+def _print_request(request: StubRequest) -> None:
     """Print a request without its tools."""
-    received = {name: value for name, value in body.items() if name not in ("messages", "tools")}
-    OUT.print(f"\n  [dim]POST /chat/completions[/] {sanitize(json.dumps(received))}", soft_wrap=True)
-    for message in body["messages"]:
+    shown = ("input", "instructions", "messages", "system", "tools")
+    others = {name: value for name, value in request.body.items() if name not in shown}
+    OUT.print(f"\n  [dim]POST {request.api_path}[/] {sanitize(json.dumps(others))}", soft_wrap=True)
+    for message in request.messages:
         text = str(message["content"])
         OUT.print(f"\n  [bold]{message['role']}[/]")
         cut = text[:_TEXT_SHOWN] + (" ..." if len(text) > _TEXT_SHOWN else "")
         for line in cut.splitlines():
             OUT.print(f"    {sanitize(line)}", soft_wrap=True)
-    size = len(json.dumps(body["tools"], ensure_ascii=False))
-    OUT.print(
-        f"\n  [bold]tools[/]\n    [dim]{len(body['tools'])} tools, {size:,} characters; companyos tools lists them[/]"
-    )
+    tools = request.body["tools"]
+    size = len(json.dumps(tools, ensure_ascii=False))
+    OUT.print(f"\n  [bold]tools[/]\n    [dim]{len(tools)} tools, {size:,} characters; companyos tools lists them[/]")
 
 
 def _parse_json_object(text: str | None) -> dict[str, Any]:
@@ -174,13 +181,23 @@ ModelOption = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="Model name of the endpoint.", rich_help_panel=PANEL),
 ]
+ApiOption = Annotated[
+    str,
+    typer.Option(
+        "--api",
+        metavar="chat|responses|anthropic",
+        help="API of the endpoint: OpenAI's chat completions, which most servers have, OpenAI's Responses, or "
+        "Anthropic's Messages.",
+        rich_help_panel=PANEL,
+    ),
+]
 BaseUrlOption = Annotated[
     str | None,
     typer.Option(
         "--base-url",
         metavar="URL",
-        envvar="OPENAI_BASE_URL",
-        help="Base URL of a chat completions endpoint. Default: OpenAI. The API key is read from OPENAI_API_KEY.",
+        help="Base URL of the endpoint. Default: OPENAI_BASE_URL or OpenAI, and with --api anthropic "
+        "ANTHROPIC_BASE_URL or Anthropic. The API key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -211,6 +228,24 @@ PriceInOption = Annotated[
         "--price-in",
         min=0.0,
         help="Price per million prompt tokens; without prices the cost is not computed.",
+        rich_help_panel=PANEL,
+    ),
+]
+PriceCachedOption = Annotated[
+    float | None,
+    typer.Option(
+        "--price-cached",
+        min=0.0,
+        help="Price per million prompt tokens that the endpoint read from its cache. Default: --price-in.",
+        rich_help_panel=PANEL,
+    ),
+]
+PriceCacheWriteOption = Annotated[
+    float | None,
+    typer.Option(
+        "--price-cache-write",
+        min=0.0,
+        help="Price per million prompt tokens that the endpoint wrote to its cache. Default: --price-in.",
         rich_help_panel=PANEL,
     ),
 ]

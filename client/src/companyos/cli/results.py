@@ -129,6 +129,17 @@ def _expense_cells(usage: UsageTotals, parts: int) -> list[str]:
     return [*requests, *tokens, f"{usage.latency_s / parts:,.1f}", cost]
 
 
+def cache_line(usage: UsageTotals) -> str:
+    """Return how many tokens of a model were cached or reasoning; empty if none were."""
+    counts = {
+        "read from the cache": usage.cached_tokens,
+        "written to it": usage.cache_write_tokens,
+        "of reasoning": usage.reasoning_tokens,
+    }
+    parts = [f"{count:,} {name}" for name, count in counts.items() if count]
+    return f"tokens of {sanitize(usage.model)}: {', '.join(parts)}" if parts else ""
+
+
 def format_reward(value: float, digits: int = 1) -> str:
     """Return a reward with its sign, green above zero and red below."""
     rounded = round(value, digits) + 0.0  # avoids -0.0

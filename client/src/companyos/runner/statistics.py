@@ -193,6 +193,9 @@ class UsageTotals:
     retries: int
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
     unmetered: int
     latency_s: float
     cost: float | None
@@ -218,6 +221,9 @@ def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
                 retries=sum(account.retries for account in own),
                 prompt_tokens=sum(account.prompt_tokens for account in own),
                 completion_tokens=sum(account.completion_tokens for account in own),
+                cached_tokens=sum(account.cached_tokens for account in own),
+                cache_write_tokens=sum(account.cache_write_tokens for account in own),
+                reasoning_tokens=sum(account.reasoning_tokens for account in own),
                 unmetered=sum(account.unmetered for account in own),
                 latency_s=sum(account.latency_s for account in own),
                 cost=sum(costs) if len(costs) == len(own) else None,

@@ -1,6 +1,6 @@
-"""The policy `llm`: calls a model behind an OpenAI-compatible chat completions endpoint with tools."""
+"""The policy `llm`: calls a model with tools, over chat completions, the Responses API or the Messages API."""
 
 from companyos.policies.llm.policy import LlmPolicy
-from companyos.policies.llm.settings import DEFAULT_BASE_URL, InvalidSettingsError, LlmSettings
+from companyos.policies.llm.settings import InvalidSettingsError, LlmSettings
 
-__all__ = ["DEFAULT_BASE_URL", "InvalidSettingsError", "LlmPolicy", "LlmSettings"]
+__all__ = ["InvalidSettingsError", "LlmPolicy", "LlmSettings"]

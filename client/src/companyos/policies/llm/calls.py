@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -14,6 +15,8 @@ MALFORMED = "malformed_json"
 
 _KEPT_CHARS = 2_000
 _NAME_CHARS = 200
+_API_NAME_CHARS = 64
+_NOT_IN_API_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +29,10 @@ class ToolCall:
     fault: str | None = None
 
     def as_message_part(self) -> dict[str, Any]:
-        """Return the call for the next request, with arguments that every endpoint can parse."""
+        """Return the call for the next request, with a name and arguments that every endpoint accepts."""
         arguments = json.dumps(self.arguments, ensure_ascii=False)
-        return {"id": self.id, "type": "function", "function": {"name": self.tool, "arguments": arguments}}
+        name = _NOT_IN_API_NAMES.sub("_", self.tool)[:_API_NAME_CHARS] or "_"
+        return {"id": self.id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def tool_calls(message: Mapping[str, Any], *, first: int = 0) -> list[ToolCall]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from companyos.policies.llm.apis.api import NATIVE
 from companyos.policies.llm.calls import ToolCall
 from companyos.policies.llm.prompt import REMINDER, result_text, system_text, task_text, tool_formats
+from companyos.policies.llm.settings import ANSWER_SHARE
 from companyos.policies.policy import StepView, TaskView
 
 FIRST_TOKENS_PER_CHAR = 0.3
@@ -17,9 +19,6 @@ FIRST_TOKENS_PER_CHAR = 0.3
 
 _SHRINK_TARGET = 0.75
 """Fraction of the context kept after a reduction, so that it does not happen at every step."""
-
-_ANSWER_SHARE = 8
-"""Fraction of the context reserved for the response if no limit is set (1/n)."""
 
 _TASK = 1
 _HEAD = 2
@@ -38,7 +37,7 @@ class Dropped:
 
 
 class Conversation:
-    """Messages of one episode, as sent to the endpoint."""
+    """Messages of one episode in the chat completions format."""
 
     def __init__(self, task: TaskView) -> None:
         self.tools = tool_formats(task.tools)
@@ -90,7 +89,7 @@ class Conversation:
 
     def fit(self, limit: int, max_output_tokens: int | None) -> Dropped | None:
         """Reduce the conversation if request and response would exceed the limit; return what was dropped, or None."""
-        budget = limit - (max_output_tokens or limit // _ANSWER_SHARE)
+        budget = limit - (max_output_tokens or limit // ANSWER_SHARE)
         if self.estimated_tokens() <= budget:
             return None
         return self.shrink(int(budget * _SHRINK_TARGET))
@@ -133,4 +132,5 @@ class Conversation:
         return places[-1] if places else 0
 
     def _chars(self) -> int:
-        return len(json.dumps([self.messages, self.tools], ensure_ascii=False))
+        messages = [{name: value for name, value in message.items() if name != NATIVE} for message in self.messages]
+        return len(json.dumps([messages, self.tools], ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Client of a chat completions endpoint, with retries of OpenAI's library."""
+"""Client of a model's endpoint. OpenAI's library sends the requests of every API, with its retries."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import json
 import re
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import openai
 
+from companyos.policies.llm.apis import APIS, Answer, UnusableAnswerError
 from companyos.policies.llm.calls import sanitize_json
 from companyos.policies.llm.settings import LlmSettings
 
 _CONTEXT_LENGTH_PATTERN = re.compile(
-    r"context.?(?:length|window|size)|maximum context|prompt is too long|too many tokens", re.I
+    r"context.?(?:length|window|size|limit)|maximum context|prompt is too long|too many tokens", re.I
 )
 _CLIENT_ERRORS = range(400, 500)
 _TRANSIENT_STATUSES = frozenset({408, 409, 429})
@@ -46,26 +46,19 @@ class ContextLengthError(EndpointRejectedError):
     """Raised if the conversation exceeds the context of the model."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """One response: the message of the model, and its usage. Tokens are None if the endpoint reports none."""
-
-    message: dict[str, Any]
-    finish_reason: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    latency_s: float
-
-
 class Endpoint:
     """Connection to the endpoint within an `async with` block; it counts requests."""
 
     def __init__(self, settings: LlmSettings, base_url: str) -> None:
         self.requests = 0
         self.latency_s = 0.0
+        """Seconds spent waiting for responses, retries included."""
         self._completions = 0
         self._settings = settings
-        self._base_url = base_url
+        self._api = APIS[settings.api]
+        self._base_url = base_url.rstrip("/")
+        if self._api.PATH.startswith("/v1/"):
+            self._base_url = self._base_url.removesuffix("/v1")
         self._stack = AsyncExitStack()
         self._client: openai.AsyncOpenAI | None = None
 
@@ -81,15 +74,26 @@ class Endpoint:
         before = self.requests
         started_at = time.monotonic()
         try:
-            raw = await self._client.chat.completions.with_raw_response.create(
-                **body, extra_headers=None if self._settings.api_key else {"Authorization": openai.Omit()}
+            content = await self._client.post(
+                self._api.PATH,
+                cast_to=str,
+                body=body,
+                options={"headers": self._api.headers(self._settings.api_key)},
             )
         except openai.APIError as error:
             raise self._failure(error, self.requests - before) from None
         finally:
-            latency_s = time.monotonic() - started_at
-            self.latency_s += latency_s
-        return _answer(bytes(raw.content), latency_s)
+            self.latency_s += time.monotonic() - started_at
+        return self._answer(content)
+
+    def _answer(self, content: str) -> Answer:
+        """Return the answer in a response. Raises EndpointError if there is none."""
+        try:
+            return self._api.answer(sanitize_json(json.loads(content)))
+        except UnusableAnswerError as error:
+            raise EndpointError(self._redact_key(f"the endpoint failed: {_exception_text(error)}")) from None
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            raise EndpointError(f"the endpoint returned an invalid {self._api.NAME}: {content[:_TEXT_CHARS]}") from None
 
     def _failure(self, error: openai.APIError, attempts: int) -> EndpointError:
         times = f" ({attempts} attempts)" if attempts > 1 else ""
@@ -136,31 +140,6 @@ class Endpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.aclose()
-
-
-def _answer(content: bytes, latency_s: float) -> Answer:
-    """Return the response in a body. Raises EndpointError if it is not a completion."""
-    try:
-        body = sanitize_json(json.loads(content))
-        choice = body["choices"][0]
-        message = choice["message"]
-        usage = body.get("usage") or {}
-        if not isinstance(message, dict) or not isinstance(usage, dict):
-            raise TypeError(message)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        start = content[:_TEXT_CHARS].decode(errors="replace")
-        raise EndpointError(f"the endpoint returned an invalid chat completion: {start}") from None
-    return Answer(
-        message=message,
-        finish_reason=choice.get("finish_reason"),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        latency_s=latency_s,
-    )
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _is_context_length_error(error: openai.APIStatusError) -> bool:

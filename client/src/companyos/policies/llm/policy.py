@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from companyos.policies.llm.apis import APIS, Answer
 from companyos.policies.llm.calls import tool_calls
 from companyos.policies.llm.conversation import Conversation, Dropped
 from companyos.policies.llm.endpoint import (
-    Answer,
     ContextLengthError,
     Endpoint,
     EndpointError,
@@ -53,8 +53,7 @@ class LlmPolicy:
         """Play until the episode is done, or until the model stops calling tools.
 
         Raises PolicyUnavailableError if the endpoint rejects the first request or is unreachable, and
-        InfrastructureError for
-        later failures.
+        InfrastructureError for later failures.
         """
         if self._settings is None:
             raise PolicyUnavailableError("the policy 'llm' needs a model: companyos eval --policy llm --model NAME")
@@ -107,6 +106,7 @@ class _ChatLoop:
         while True:
             if self._limit is not None:
                 self._record_dropped(self._conversation.fit(self._limit, self._settings.max_output_tokens))
+            waited_s = self._endpoint.latency_s
             try:
                 answer = await self._endpoint.complete(self._body())
             except ContextLengthError as error:
@@ -120,8 +120,8 @@ class _ChatLoop:
                 self._fail(failure)
             else:
                 self._answers += 1
-                self._conversation.calibrate(answer.prompt_tokens)
-                self._tracker.answer(answer)
+                self._conversation.calibrate(answer.tokens.prompt)
+                self._tracker.answer(answer, self._endpoint.latency_s - waited_s)
                 return answer
 
     def _shrink_conversation(self) -> bool:
@@ -143,15 +143,5 @@ class _ChatLoop:
         raise InfrastructureError(f"the model's endpoint failed: {failure}") from None
 
     def _body(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self._settings.model,
-            "messages": self._conversation.messages,
-            "tools": self._conversation.tools,
-        }
-        if self._settings.temperature is not None:
-            body["temperature"] = self._settings.temperature
-        if self._settings.max_output_tokens is not None:
-            body["max_completion_tokens"] = self._settings.max_output_tokens
-        if self._settings.extra_body:
-            body["extra_body"] = dict(self._settings.extra_body)
-        return body
+        conversation = self._conversation
+        return APIS[self._settings.api].body(self._settings, conversation.messages, conversation.tools)

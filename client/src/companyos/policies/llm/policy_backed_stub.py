@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 from companyos.contract import ToolSpec
+from companyos.policies.llm.apis.api import call_part
 from companyos.policies.llm.prompt import extract_task, parse_result_text, parse_task_text
-from companyos.policies.llm.stub import Reply, StubRequest, call_part, completion
+from companyos.policies.llm.stub import Reply, StubRequest, completion
 from companyos.policies.policy import Policy, StepView, TaskView
 
 FINAL_MESSAGE = "I have done what I could."
@@ -26,10 +28,10 @@ class PolicyBackedStub:
 
     async def reply(self, received: StubRequest) -> Reply:
         """Return the next call of the conversation, or a text once the policy has ended."""
-        messages = received.body["messages"]
+        messages = received.messages
         key = received.path, extract_task(messages[1]["content"])
         if all(message["role"] != "assistant" for message in messages):
-            task = parse_task_text(key[1], _tools(received.body["tools"]), received.path)
+            task = parse_task_text(key[1], _tools(received.functions), received.path)
             self._conversations[key] = _Conversation(self._make_policy(), task)
         last = messages[-1]
         step = parse_result_text(last["content"]) if last["role"] == "tool" else None
@@ -37,7 +39,7 @@ class PolicyBackedStub:
         if tool_call is None:
             return completion({"content": FINAL_MESSAGE}, received)
         number, tool, arguments = tool_call
-        return completion({"tool_calls": [call_part(f"call_{number}", tool, arguments)]}, received)
+        return completion({"tool_calls": [call_part(f"call_{number}", tool, json.dumps(arguments))]}, received)
 
 
 class _Conversation:
@@ -71,8 +73,7 @@ class _Conversation:
         return await self._steps.get()
 
 
-def _tools(listed: list[dict[str, Any]]) -> tuple[ToolSpec, ...]:
-    functions = [tool["function"] for tool in listed]
+def _tools(functions: list[dict[str, Any]]) -> tuple[ToolSpec, ...]:
     return tuple(
         ToolSpec(name=function["name"], description=function["description"], input_schema=function["parameters"])
         for function in functions

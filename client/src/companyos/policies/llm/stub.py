@@ -1,4 +1,4 @@
-"""Local chat completions server that answers by a script, for dry runs and tests."""
+"""Local server of all APIs that answers by a script, for dry runs and tests."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import json
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from companyos.policies.llm.apis import chat
+from companyos.policies.llm.apis.api import Message
+from companyos.policies.llm.stub_formats import FORMATS, StubFormat, check_results
+
 HOST = "127.0.0.1"
-COMPLETIONS = "/chat/completions"
 TOKEN_CHARS = 4
 """Characters per token in the stub's usage figures."""
-
-_CREATED_AT = 1_700_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +28,33 @@ class StubRequest:
     """One received request; header names are in lower case."""
 
     path: str
-    """Path before `/chat/completions`, without surrounding slashes."""
+    """Path before that of the API, without surrounding slashes."""
+    api_path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+
+    @property
+    def format(self) -> StubFormat:
+        """The format of its API."""
+        return FORMATS[self.api_path]
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """Its messages in the chat completions format."""
+        return self.format.messages(self.body)
+
+    @cached_property
+    def functions(self) -> list[dict[str, Any]]:
+        """Name, description and parameters of its tools."""
+        return self.format.functions(self.body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StubError:
+    """The body of an error, in the format of the API that receives it."""
+
+    message: str
+    code: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +96,10 @@ class StubServer:
         """Return the response of the script."""
         self.received.append(received)
         try:
+            check_results(received.messages)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            return error_reply(HTTPStatus.BAD_REQUEST, f"the request is invalid: {type(error).__name__}: {error}")
+        try:
             return asyncio.run_coroutine_threadsafe(self._script.reply(received), self._loop).result()
         except Exception as error:  # noqa: BLE001  # a script is a guest: what it breaks on is what an endpoint would say
             return error_reply(HTTPStatus.INTERNAL_SERVER_ERROR, f"the script broke: {type(error).__name__}: {error}")
@@ -92,44 +122,16 @@ class StubServer:
 
 
 def completion(message: Mapping[str, Any], received: StubRequest) -> Reply:
-    """Return a chat completion with the message; tokens are estimated from characters."""
-    prompt_tokens = _tokens(received.body.get("messages")) + _tokens(received.body.get("tools"))
-    completion_tokens = _tokens(message)
-    usage = {
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "total_tokens": prompt_tokens + completion_tokens,
-    }
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": None, "refusal": None, **message},
-        "logprobs": None,
-        "finish_reason": "tool_calls" if message.get("tool_calls") else "stop",
-    }
-    return Reply(
-        body={
-            "id": "chatcmpl-stub",
-            "object": "chat.completion",
-            "created": _CREATED_AT,
-            "model": received.body.get("model"),
-            "choices": [choice],
-            "usage": usage,
-        }
-    )
-
-
-def call_part(call_id: str, tool: str, arguments: Any) -> dict[str, Any]:
-    """Return a tool call of a message; string arguments are used unchanged."""
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {"id": call_id, "type": "function", "function": {"name": tool, "arguments": text}}
+    """Return a response with a chat completions message; tokens are estimated from characters."""
+    tokens = _tokens(received.messages) + _tokens(received.functions), _tokens(message)
+    return Reply(body=received.format.answer(dict(message), received.body.get("model"), tokens))
 
 
 def error_reply(
     status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Reply:
-    """Return an error in the format of OpenAI's endpoint."""
-    error = {"message": message, "type": "stub", "param": None, "code": code}
-    return Reply(body={"error": error}, status=status, headers=headers or {})
+    """Return an error."""
+    return Reply(body=StubError(message=message, code=code), status=status, headers=headers or {})
 
 
 def _tokens(value: Any) -> int:
@@ -162,22 +164,26 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request."""
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if not self.path.endswith(COMPLETIONS):
-            self._send(error_reply(HTTPStatus.NOT_FOUND, f"unknown path {self.path}"))
+        api_path = next((path for path in FORMATS if self.path.endswith(path)), None)
+        if api_path is None:
+            self._send(error_reply(HTTPStatus.NOT_FOUND, f"unknown path {self.path}"), chat.PATH)
             return
         try:
             body = json.loads(content)
         except ValueError:
-            self._send(error_reply(HTTPStatus.BAD_REQUEST, "the body must be valid JSON"))
+            self._send(error_reply(HTTPStatus.BAD_REQUEST, "the body must be valid JSON"), api_path)
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
-        path = self.path.removesuffix(COMPLETIONS).strip("/")
-        self._send(self.server.stub.reply(StubRequest(path=path, headers=headers, body=body)))
+        path = self.path.removesuffix(api_path).strip("/")
+        received = StubRequest(path=path, api_path=api_path, headers=headers, body=body)
+        self._send(self.server.stub.reply(received), api_path)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Suppress the log."""
 
-    def _send(self, reply: Reply) -> None:
+    def _send(self, reply: Reply, api_path: str) -> None:
+        if isinstance(reply.body, StubError):
+            reply = replace(reply, body=FORMATS[api_path].error(reply.body.message, reply.body.code))
         content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         self.send_response(reply.status)
         for name, value in {"Content-Type": "application/json", **reply.headers}.items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies.llm.endpoint import Answer, Endpoint
+from companyos.policies.llm.apis import Answer
+from companyos.policies.llm.endpoint import Endpoint
 from companyos.policies.llm.settings import LlmSettings
 from companyos.schemas import AgentUsage
 
@@ -21,6 +22,9 @@ class UsageTracker:
         self._settings = settings
         self._prompt_tokens = 0
         self._completion_tokens = 0
+        self._cached_tokens = 0
+        self._cache_write_tokens = 0
+        self._reasoning_tokens = 0
         self._unmetered = 0
         self._answers = 0
         self._dropped_results = 0
@@ -35,21 +39,28 @@ class UsageTracker:
         """Record a message to the model."""
         self.transcript.append({"kind": "message", "message": message})
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: Answer, latency_s: float) -> None:
         """Record a response of the model and its usage."""
-        if answer.prompt_tokens is None or answer.completion_tokens is None:
+        tokens = answer.tokens
+        if tokens.prompt is None or tokens.completion is None:
             self._unmetered += 1
         self._answers += 1
-        self._prompt_tokens += answer.prompt_tokens or 0
-        self._completion_tokens += answer.completion_tokens or 0
+        self._prompt_tokens += tokens.prompt or 0
+        self._completion_tokens += tokens.completion or 0
+        self._cached_tokens += tokens.cached
+        self._cache_write_tokens += tokens.cache_written
+        self._reasoning_tokens += tokens.reasoning
         self.transcript.append(
             {
                 "kind": "answer",
                 "message": answer.message,
                 "finish_reason": answer.finish_reason,
-                "prompt_tokens": answer.prompt_tokens,
-                "completion_tokens": answer.completion_tokens,
-                "latency_s": round(answer.latency_s, SECONDS_DIGITS),
+                "prompt_tokens": tokens.prompt,
+                "completion_tokens": tokens.completion,
+                "cached_tokens": tokens.cached,
+                "cache_write_tokens": tokens.cache_written,
+                "reasoning_tokens": tokens.reasoning,
+                "latency_s": round(latency_s, SECONDS_DIGITS),
             }
         )
 
@@ -72,7 +83,7 @@ class UsageTracker:
     def limit_reached(self) -> str | None:
         """Return which limit of an episode is reached; None if none is."""
         limits, tokens = self._settings, self._prompt_tokens + self._completion_tokens
-        cost = limits.cost(self._prompt_tokens, self._completion_tokens)
+        cost = self._cost()
         if limits.max_tokens is not None and tokens >= limits.max_tokens:
             return f"the episode has used {tokens:,} of at most {limits.max_tokens:,} tokens"
         if limits.max_cost is not None and cost is not None and cost >= limits.max_cost:
@@ -81,13 +92,16 @@ class UsageTracker:
 
     def usage(self, endpoint: Endpoint) -> AgentUsage:
         """Return the usage so far."""
-        cost = self._settings.cost(self._prompt_tokens, self._completion_tokens)
+        cost = self._cost()
         return AgentUsage(
             model=self._settings.label,
             requests=endpoint.requests,
             retries=endpoint.retries,
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
+            cached_tokens=self._cached_tokens,
+            cache_write_tokens=self._cache_write_tokens,
+            reasoning_tokens=self._reasoning_tokens,
             unmetered=self._unmetered,
             latency_s=round(endpoint.latency_s, SECONDS_DIGITS),
             cost=None if cost is None else round(cost, COST_DIGITS),
@@ -95,4 +109,12 @@ class UsageTracker:
             dropped_results=self._dropped_results,
             dropped_turns=self._dropped_turns,
             first_drop=self._first_drop,
+        )
+
+    def _cost(self) -> float | None:
+        return self._settings.cost(
+            self._prompt_tokens,
+            self._completion_tokens,
+            cached=self._cached_tokens,
+            cache_written=self._cache_write_tokens,
         )
