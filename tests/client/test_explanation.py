@@ -86,11 +86,13 @@ def test_the_end_is_described(tmp_path: Path) -> None:
     finish = {"outcome": "impossible", "summary": "The ticket is locked."}
     closed = a_line(1, "desk_close_ticket", done=True)
     cases: dict[str, dict[str, Any]] = {
-        'The agent declared "impossible": The ticket is locked.': {"stored": evidence(changes=[], finish=finish)},
-        "No steps were left.": {"outcome": "out_of_steps"},
-        "The client closed the episode early.": {"outcome": "closed"},
-        "An error stopped the episode: no answer": {"trouble": "no answer"},
-        "The task was closed by step 1, desk_close_ticket.": {"lines": [closed]},
+        'The agent declared "impossible" after 6 steps that changed nothing: The ticket is locked.': {
+            "stored": evidence(changes=[], finish=finish)
+        },
+        "No steps were left after 6 steps that changed nothing.": {"outcome": "out_of_steps"},
+        "The client closed the episode after 6 steps that changed nothing.": {"outcome": "closed"},
+        "An error stopped the episode after 6 steps that changed nothing: no answer": {"trouble": "no answer"},
+        "Step 1, desk_close_ticket, closed the task.": {"lines": [closed]},
     }
     for at, (ended, options) in enumerate(cases.items()):
         assert the_reasons(tmp_path / str(at), **{**OPEN, **options}).ended == ended

@@ -69,11 +69,11 @@ def test_an_episode_says_how_the_agent_declared_its_end(tmp_path: Path) -> None:
 def test_a_failed_episode_says_why_before_its_steps(tmp_path: Path) -> None:
     write_episode(tmp_path, stored=evidence(changes=CHANGES[:2]))
     shown, _, steps = message(tmp_path, "--terminal")[1].partition("simulated")
-    assert "The task was closed by step 6, desk_close_ticket." in shown
+    assert "Step 6, desk_close_ticket, closed the task." in shown
     assert "ticket_closed desk.tickets[T-1]" in shown
     assert "status: closed" in shown
     assert "T-1 never shown" in shown
-    assert "3 desk_close_ticket T-1 409 ticket-locked" in shown
+    assert "3 desk_close_ticket key=T-1 409 ticket-locked" in shown
     assert "tool_not_found" in steps
 
 

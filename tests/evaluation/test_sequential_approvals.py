@@ -21,7 +21,9 @@ from companyos_gateway.evaluation.sequential_approvals import (
     approved_request_source,
 )
 from companyos_shared.wire.company import Company, Person, Role, RoleHeld
-from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
+from companyos_shared.wire.context import FaultKind
+from companyos_shared.wire.control import Report
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, audit
 
 SINCE = date(2020, 1, 1)
 HUB, FLOW = "datahub", "approvalflow"
@@ -126,6 +128,32 @@ def test_two_approvals_in_order_by_two_people_are_both_given() -> None:
     given = WORK.approved_request(builder.evidence)
     assert given is not None
     assert (given.id, WORK.find_same_approver(builder.evidence)) == ("APR-2", None)
+
+
+def _found(builder: EvidenceBuilder) -> str | None:
+    """Return what the check of the legal approval finds instead of one."""
+    check = LEGAL.approval_check("given", lambda _: None, caused_by=())
+    mismatch = check.find_mismatch(builder.evidence)
+    return None if mismatch is None else mismatch.found
+
+
+def test_a_missing_approval_says_who_was_asked_last_and_who_was_entitled() -> None:
+    builder = _builder()
+    assert _found(builder) == "no request"
+    refused = {"operation": "submit_approval", "status": 409, "code": "approver-out-of-office"}
+    for step, type_key, planned in ((1, "legal", None), (2, "finance", None), (3, "legal", FaultKind.UNAVAILABLE)):
+        arguments = {"type_key": type_key, "subject": "CTR-1", "approver_id": "cfo"}
+        call = audit(step).model_copy(update={**refused, "arguments": arguments, "planned": planned})
+        builder.evidence.record(FLOW, Report(audit=call))
+    assert _found(builder) == (
+        "no request; step 1 asked cfo: approver-out-of-office (both, counsel were entitled to approve then)"
+    )
+
+
+def test_an_approver_who_may_not_decide_is_named_with_those_who_may() -> None:
+    builder = _builder()
+    _ask(builder, "APR-1", "legal", "cfo")
+    assert _found(builder) == ("status: pending, put to cfo, who was not entitled to approve it (both, counsel were)")
 
 
 def test_a_second_approval_asked_for_before_the_first_is_given_counts_for_nothing() -> None:

@@ -59,7 +59,7 @@ def format_verdict(verdict: EpisodeVerdict) -> str:
     word = "[green]success[/]" if verdict.success else "[red]failure[/]"
     primary = f", primary failure: {sanitize(verdict.primary_failure)}" if verdict.primary_failure else ""
     cases = f", {sanitize(verdict.solved_cases)}" if verdict.solved_cases else ""
-    return f"{word}, {passed}{cases}{primary}, milestones worth {verdict.potential:g}{damage}"
+    return f"{word}, {passed}{cases}{primary}{damage}"
 
 
 def format_outcome(outcome: str | None) -> str:
@@ -179,7 +179,8 @@ def _print_explanation(why: Explanation, verdict: EpisodeVerdict, steps: Sequenc
     OUT.print(f"\n[bold]Why it failed[/]\n  {sanitize(why.ended)}", soft_wrap=True)
     for cause in why.causes:
         check = checks[cause.check]
-        OUT.print(f"\n  [red]✘ {sanitize(check.id)}[/] [dim]{sanitize(check.entity or '')}[/]", soft_wrap=True)
+        about = sanitize(" ".join(filter(None, (check.entity, cause.label))))
+        OUT.print(f"\n  [red]✘ {sanitize(check.id)}[/] [dim]{about}[/]", soft_wrap=True)
         table = plain_table()
         table.show_header = False
         table.add_row("expected", sanitize(check.expected or ""))
@@ -202,17 +203,23 @@ def _format_call(calls: Mapping[int, Step], number: int) -> str:
     step = calls.get(number)
     if step is None:
         return str(number)
-    return (
-        f"{number} {sanitize(step.tool)} [dim]{sanitize(_format_arguments(step.arguments))}[/] {_format_result(step)}"
-    )
+    arguments = sanitize(_format_arguments(step.arguments, with_names=True))
+    return f"{number} {sanitize(step.tool)} [dim]{arguments}[/] {_format_result(step)}"
 
 
-def _format_arguments(arguments: object) -> str:
-    """Return the short values of a call, such as ids and states."""
-    values = arguments.values() if isinstance(arguments, dict) else ()
-    plain = [str(value) for value in values if isinstance(value, str | int | float)]
-    shown = " ".join(value for value in plain if len(value) <= _ARGUMENT_CHARS)
-    return shown if len(shown) <= _ARGUMENTS_CHARS else f"{shown[:_ARGUMENTS_CHARS]} ..."
+def _format_arguments(arguments: object, *, with_names: bool = False) -> str:
+    """Return the short values of a call, such as ids and states, without its idempotency key."""
+    values = arguments if isinstance(arguments, dict) else {}
+    plain = {
+        name: str(value)
+        for name, value in values.items()
+        if isinstance(value, str | int | float) and name != "idempotency_key"
+    }
+    short = [
+        f"{name}={value}" if with_names else value for name, value in plain.items() if len(value) <= _ARGUMENT_CHARS
+    ]
+    shown, most = " ".join(short), _ARGUMENTS_CHARS * (2 if with_names else 1)
+    return shown if len(shown) <= most else f"{shown[:most]} ..."
 
 
 def _print_step(episode: EpisodeDocument, number: int, *, full: bool) -> None:

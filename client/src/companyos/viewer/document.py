@@ -157,6 +157,7 @@ class Cause(_Part):
     """A failed check that is not a consequence of another one, and the steps that are about it."""
 
     check: str
+    label: str | None = Field(None, description="Label of the row, if a step changed it.")
     steps: list[int] = Field(
         description="The step that decided it, and steps that changed its row or the column in question, or else "
         "rejected calls that name the row; the last ones if there are many."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import Any
 
 from companyos.contract import CheckVerdict, EpisodeVerdict, Outcome
 from companyos.viewer.document import Cause, EpisodeDocument, Explanation, Step, StepKind
@@ -36,18 +38,22 @@ def verdict_of(episode: EpisodeDocument) -> EpisodeVerdict | None:
 
 
 def _describe_end(episode: EpisodeDocument) -> str:
-    last = episode.steps[-1] if episode.steps else None
+    count = len(episode.steps)
+    after = f"after {count} step{'s' * (count != 1)}"
+    if not any(change.actor == "agent" for step in episode.steps for change in step.changes):
+        after += " that changed nothing"
     match episode.facts.outcome:
         case _ if episode.facts.trouble is not None:
-            return f"An error stopped the episode: {episode.facts.trouble}"
+            return f"An error stopped the episode {after}: {episode.facts.trouble}"
         case Outcome.OUT_OF_STEPS:
-            return "No steps were left."
+            return f"No steps were left {after}."
         case Outcome.CLOSED:
-            return "The client closed the episode early."
+            return f"The client closed the episode {after}."
         case _ if episode.finish is not None:
-            return f'The agent declared "{episode.finish.get("outcome")}": {episode.finish.get("summary")}'
-        case _ if last is not None:
-            return f"The task was closed by step {last.number}, {last.tool}."
+            declared, summary = episode.finish.get("outcome"), episode.finish.get("summary")
+            return f'The agent declared "{declared}" {after}: {summary}'
+        case _ if episode.steps:
+            return f"Step {episode.steps[-1].number}, {episode.steps[-1].tool}, closed the task."
     return "The episode has no steps."
 
 
@@ -55,10 +61,34 @@ def _cause(check: CheckVerdict, steps: list[Step]) -> Cause:
     row = _ROW.fullmatch(check.entity or "")
     about = [] if row is None else [step for step in steps if _is_about(step, **row.groupdict())]
     columns = set(_COLUMN.findall(check.expected or ""))
-    named = [step.number for step in about if not columns.isdisjoint(_changed_columns(step))]
-    others = named or [step.number for step in about]
-    numbers = sorted({*others, *([check.step] if check.step is not None else [])})
-    return Cause(check=check.id, steps=numbers[-MAX_STEPS:], more=max(0, len(numbers) - MAX_STEPS))
+    named = [step for step in about if not columns.isdisjoint(_changed_columns(step))] or about
+    if row is not None and row["key"] is None:
+        named = _closest(named, check.expected or "")
+    numbers = sorted({*(step.number for step in named), *([check.step] if check.step is not None else [])})
+    return Cause(
+        check=check.id,
+        label=None if row is None else _label_of(steps, **row.groupdict()),
+        steps=numbers[-MAX_STEPS:],
+        more=max(0, len(numbers) - MAX_STEPS),
+    )
+
+
+def _closest(steps: list[Step], expected: str) -> list[Step]:
+    """Return the steps of which the most arguments are words of what was expected."""
+    words = set(re.findall(r"[\w-]+", expected))
+    counts = [sum(isinstance(value, str) and value in words for value in _arguments(step)) for step in steps]
+    return [step for step, count in zip(steps, counts, strict=True) if count == max(counts)]
+
+
+def _arguments(step: Step) -> Collection[Any]:
+    return step.arguments.values() if isinstance(step.arguments, dict) else ()
+
+
+def _label_of(steps: list[Step], service: str, table: str, key: str | None) -> str | None:
+    """Return the label of a row that a step changed."""
+    changes = (change for step in steps for change in step.changes)
+    found = (one.label for one in changes if (one.service, one.table, one.key) == (service, table, key))
+    return next((label for label in found if label is not None), None)
 
 
 def _is_about(step: Step, service: str, table: str, key: str | None) -> bool:
@@ -70,9 +100,8 @@ def _is_about(step: Step, service: str, table: str, key: str | None) -> bool:
         is_meant = change.actor == "agent" if key is None else change.key == key
         if is_meant and (change.service, change.table) == (service, table):
             return True
-    named = step.arguments.values() if isinstance(step.arguments, dict) else ()
     is_rejected = step.kind in (StepKind.PROBLEM, StepKind.INVALID_CALL) and step.service == service
-    return is_rejected and (key is None or key in named)
+    return is_rejected and (key is None or key in _arguments(step))
 
 
 def _changed_columns(step: Step) -> set[str]:

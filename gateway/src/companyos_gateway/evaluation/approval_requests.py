@@ -51,6 +51,12 @@ class ApprovalAuthority:
         rows = (evidence.row_at(row_views.APPROVALFLOW, "delegations", key, step) for key in keys)
         return any(self._is_deputy(row_views.parse_delegation(row), person_id, now) for row in rows if row is not None)
 
+    def authorized_people(self, evidence: Evidence, requester_id: str, step: int, now: datetime) -> list[str]:
+        """Return the ids of those who may decide at `now`, once a step had been taken."""
+        deputies = {str(row["to_id"]) for row in evidence.table(row_views.APPROVALFLOW, "delegations").values()}
+        people = {person.id for person in self.company.holders(self.role, now.date())} | deputies
+        return [one for one in sorted(people) if self.is_authorized(evidence, one, requester_id, step, now)]
+
     def _is_deputy(self, delegation: row_views.DelegationView, person_id: str, now: datetime) -> bool:
         holds_role = self._holds_role(delegation.from_id, now.date())
         authorizes = delegation.authorizes(self.type_key, self.amount_cents, now)
@@ -123,15 +129,15 @@ class RequestChecks:
 
     def is_authorized(self, evidence: Evidence, request: row_views.RequestView) -> bool:
         """Say whether the approver was entitled at the step at which the agent chose them."""
-        chosen = None
-        for change in evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id):
-            before = (change.before or {}).get("approver_id")
-            if change.after is not None and change.after["approver_id"] != before:
-                chosen = change
-        if chosen is None:
-            return False
-        person_id, now = request.approver_id, chosen.at
-        return self.authority.is_authorized(evidence, person_id, self.requester_id, chosen.step, now)
+        chosen = _choice_of_approver(evidence, request.id)
+        return chosen is not None and self.authority.is_authorized(
+            evidence, request.approver_id, self.requester_id, chosen.step, chosen.at
+        )
+
+    def _entitled(self, evidence: Evidence, step: int, now: datetime) -> str:
+        """Return in words who was entitled to approve at `now`."""
+        people = self.authority.authorized_people(evidence, self.requester_id, step, now)
+        return f"{list_names(people)} {'was' if len(people) == 1 else 'were'}" if people else "nobody was"
 
     def is_approved(self, evidence: Evidence, request: row_views.RequestView) -> bool:
         """Say whether the request is approved, and by the approver it was put to."""
@@ -161,7 +167,9 @@ class RequestChecks:
         if not self.is_fresh(evidence, request.id):
             return f"with an outdated {self.timestamp_field}"
         if not self.is_authorized(evidence, request):
-            return f"put to {request.approver_id}, who was not entitled to approve it"
+            chosen = _choice_of_approver(evidence, request.id)
+            others = f" ({self._entitled(evidence, chosen.step, chosen.at)})" if chosen is not None else ""
+            return f"put to {request.approver_id}, who was not entitled to approve it{others}"
         return None
 
     def approval_check(
@@ -179,7 +187,7 @@ class RequestChecks:
         expected = f"a valid request of type {self.authority.type_key} on {self.subject}, approved"
         requests = self.active_requests(evidence) or self.requests(evidence)
         if not requests:
-            return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, "no request")
+            return Mismatch(f"{row_views.APPROVALFLOW}.requests", expected, self._refused_submission(evidence))
         last = requests[-1]
         flaw = self.flaw(evidence, last)
         if flaw is None and last.status == "approved":
@@ -187,6 +195,18 @@ class RequestChecks:
         found = f"status: {last.status}" + (f", {flaw}" if flaw else "")
         changes = evidence.row_changes(row_views.APPROVALFLOW, "requests", last.id)
         return Mismatch(_path(last.id), expected, found, deciding_step(changes))
+
+    def _refused_submission(self, evidence: Evidence) -> str:
+        """Return in words that there is no request, and why the last one that was submitted was refused."""
+        for call in reversed(evidence.refused_calls(row_views.APPROVALFLOW)):
+            asked = (call.operation, call.arguments.get("type_key"), call.arguments.get("subject"))
+            if asked == ("submit_approval", self.authority.type_key, self.subject) and call.planned is None:
+                entitled = self._entitled(evidence, call.step, call.at)
+                approver = call.arguments.get("approver_id")
+                return (
+                    f"no request; step {call.step} asked {approver}: {call.code} ({entitled} entitled to approve then)"
+                )
+        return "no request"
 
     def single_check(self, check_id: str) -> Check:
         """Return the check that at most one request stands."""
@@ -287,6 +307,16 @@ class _WrongField:
 
 def _path(request_id: str) -> str:
     return row_path(row_views.APPROVALFLOW, "requests", request_id)
+
+
+def _choice_of_approver(evidence: Evidence, request_id: str) -> Change | None:
+    """Return the change that gave a request its present approver."""
+    chosen = None
+    for change in evidence.row_changes(row_views.APPROVALFLOW, "requests", request_id):
+        before = (change.before or {}).get("approver_id")
+        if change.after is not None and change.after["approver_id"] != before:
+            chosen = change
+    return chosen
 
 
 def was_taken_back(evidence: Evidence, request_id: str) -> bool:

@@ -91,7 +91,7 @@
       const check = found.get(cause.check);
       return el("section", { "aria-label": Viewer.words(cause.check) },
         el("h3", {}, at === 0 ? "Root cause: " : "Also: ", el("bdi", {}, Viewer.words(cause.check))),
-        el("p", {}, el("bdi", {}, check?.entity ?? ""), ": expected ", el("b", {}, el("bdi", {}, check?.expected ?? "")), "; found ", el("b", {}, el("bdi", {}, check?.found ?? ""))),
+        el("p", {}, el("bdi", {}, [check?.entity, cause.label].filter(Boolean).join(" ")), ": expected ", el("b", {}, el("bdi", {}, check?.expected ?? "")), "; found ", el("b", {}, el("bdi", {}, check?.found ?? ""))),
         cause.steps.length ? el("ul", {}, cause.more ? el("li", { class: "quiet" }, `${cause.more} earlier`) : null, cause.steps.map(call)) : null);
     });
     return el("section", { class: "faults", "aria-label": "Why it failed", "data-testid": "why" }, el("h2", {}, "Why it failed"),
