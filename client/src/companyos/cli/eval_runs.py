@@ -59,16 +59,9 @@ def split_plans(
     server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
 ) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
     """Return a title for the tasks of a split and the episode plans of a policy on them."""
-    import asyncio
-
     from companyos.runner import EpisodePlan
 
-    async def read() -> list[TaskInfo]:
-        async with server.trainer() as trainer:
-            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
-
-    selected = filter_tasks(asyncio.run(read()), scenario, levels)
-    selected = selected if count is None else balanced_sample(selected, count)
+    selected = select_tasks(server, split, scenario, levels, count)
 
     def plans(policy: str) -> list[EpisodePlan]:
         return [
@@ -77,6 +70,20 @@ def split_plans(
 
     suffix = "".join([f", {scenario}" if scenario else "", f", {_format_levels(levels)}" if levels else ""])
     return f"split {split}{suffix}: {pluralize(len(selected), 'task')} of task set {selected[0].version}", plans
+
+
+def select_tasks(
+    server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
+) -> list[TaskInfo]:
+    """Return the tasks of a split, or `count` of them."""
+    import asyncio
+
+    async def read() -> list[TaskInfo]:
+        async with server.trainer() as trainer:
+            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
+
+    selected = filter_tasks(asyncio.run(read()), scenario, levels)
+    return selected if count is None else balanced_sample(selected, count)
 
 
 def balanced_sample(tasks: list[TaskInfo], count: int) -> list[TaskInfo]:

@@ -12,12 +12,14 @@ from companyos.cli.demo import demo
 from companyos.cli.episodes import diff, episodes
 from companyos.cli.evaluate import evaluate
 from companyos.cli.export import TasksCommand
+from companyos.cli.leaderboard import leaderboard
 from companyos.cli.new import new_app
 from companyos.cli.play import play
 from companyos.cli.quarantine import quarantine_app
 from companyos.cli.report import report
 from companyos.cli.rescore import rescore
 from companyos.cli.snapshots import fork, restore, snapshot
+from companyos.cli.submit import submit
 from companyos.cli.tasks import tasks
 from companyos.cli.tools import tools
 from companyos.cli.up import up
@@ -61,6 +63,8 @@ app.command("tools", rich_help_panel=START)(tools)
 app.command("eval", rich_help_panel=START)(evaluate)
 app.command("report", rich_help_panel=START)(report)
 app.command("rescore", rich_help_panel=START)(rescore)
+app.command("submit", rich_help_panel=START)(submit)
+app.command("leaderboard", rich_help_panel=START)(leaderboard)
 app.command("view", rich_help_panel=START)(view)
 app.command("episodes", rich_help_panel=LIVE)(episodes)
 app.command("snapshot", rich_help_panel=LIVE)(snapshot)

@@ -44,12 +44,8 @@ def rescore(
     """
     from companyos import rescorers
     from companyos.runner import rescore as rescore_run
-    from companyos.signed_evidence import PUBLIC_KEY
 
-    keys = public_key or []
-    for key in keys:
-        if re.fullmatch(PUBLIC_KEY, key) is None:
-            fail(f"--public-key must be 64 lowercase hexadecimal digits; got {key!r}", USAGE_ERROR)
+    keys = check_public_keys(public_key)
     if keys and unsigned:
         fail("--public-key and --unsigned cannot be combined", USAGE_ERROR)
     try:
@@ -73,6 +69,16 @@ def rescore(
         raise typer.Exit(USAGE_ERROR)
     if differing:
         raise typer.Exit(FAILED)
+
+
+def check_public_keys(keys: list[str] | None) -> list[str]:
+    """Return the keys; end the command if one is not a public key."""
+    from companyos.signed_evidence import PUBLIC_KEY
+
+    for key in keys or []:
+        if re.fullmatch(PUBLIC_KEY, key) is None:
+            fail(f"--public-key must be 64 lowercase hexadecimal digits; got {key!r}", USAGE_ERROR)
+    return keys or []
 
 
 def _print_differing(differing: list[Rescored]) -> None:

@@ -187,11 +187,13 @@ def view_command(example: Example, folders: Mapping[str, str]) -> str:
 
 def markdown_of(report: Report, folders: Mapping[str, str]) -> str:
     """Return a report as Markdown. Examples are given with the commands that show them."""
-    parts = [f"# {title_of(report)}", *(f"Not read: {_escape(one)}" for one in report.faults)]
+    parts = [f"# {title_of(report)}", *(f"Not read: {escape_markdown(one)}" for one in report.faults)]
     for table in tables_of(report):
-        parts += [f"## {_escape(table.title)}", _markdown_table(table)]
+        parts += [f"## {escape_markdown(table.title)}", _markdown_table(table)]
         if examples := examples_of(table):
-            parts.append("\n".join(f"- {_escape(one.why)}  \n  `{view_command(one, folders)}`" for one in examples))
+            parts.append(
+                "\n".join(f"- {escape_markdown(one.why)}  \n  `{view_command(one, folders)}`" for one in examples)
+            )
     return "\n\n".join(parts) + "\n"
 
 
@@ -203,7 +205,7 @@ def title_of(report: Report) -> str:
 def _markdown_table(table: Table) -> str:
     kept = plain_columns(table)
     rule = ["---" if at < table.words else "---:" for at in kept]
-    rows = [[_escape(format_cell(row[at])) for at in kept] for row in table.rows]
+    rows = [[escape_markdown(format_cell(row[at])) for at in kept] for row in table.rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in ([table.columns[at] for at in kept], rule, *rows))
 
 
@@ -224,7 +226,7 @@ def format_cell(cell: Cell) -> str:
     return cell if isinstance(cell, str) else ", ".join(one.episode for one in cell)
 
 
-def _escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     escaped = "".join(f"\\{char}" if char in "\\`*[<|" else char for char in text)
     return " ".join(escaped.split())

@@ -22,6 +22,8 @@ TRAJECTORIES = "trajectories"
 EVIDENCE = "evidence"
 MESSAGES = "messages"
 EVIDENCE_SUFFIX = ".json.gz"
+MAX_EVIDENCE_BYTES = 256 * 1024**2
+"""Largest unpacked evidence of an episode that is read."""
 
 
 class UnreadableRunError(ValueError):
@@ -101,7 +103,10 @@ def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
     """
     file = folder / EVIDENCE / f"{name_of(record)}{EVIDENCE_SUFFIX}"
     try:
-        raw = gzip.decompress(file.read_bytes())
+        with gzip.open(file) as packed:
+            raw = packed.read(MAX_EVIDENCE_BYTES + 1)
+        if len(raw) > MAX_EVIDENCE_BYTES:
+            raise UnreadableRunError(f"has more than {MAX_EVIDENCE_BYTES:,} bytes")
         evidence = json.loads(raw)
     except FileNotFoundError:
         raise UnreadableRunError(f"{EVIDENCE}/{file.name}: missing") from None

@@ -1,0 +1,1 @@
+"""The leaderboard: tracks, submissions, their check, and the page."""

@@ -1,0 +1,81 @@
+"""Checks of the usage of a model against the stored messages, the steps and the prices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from companyos.policies.llm.calls import tool_calls
+from companyos.runner.episode import GIVE_UP
+from companyos.schemas import AgentUsage
+
+_LATENCY_DIGITS_S = 0.001
+_COST_TOLERANCE = 1e-6
+
+
+def usage_faults(
+    usage: AgentUsage | None, messages: Path, steps: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the contradictions between the usage of an episode, its messages and its steps.
+
+    Tokens must be those of the model's answers, and the steps their tool calls in order. With prices in the settings of
+    the policy, the cost must follow from them.
+    """
+    if usage is None:
+        if messages.exists():
+            yield f"usage is missing, but {messages.parent.name}/{messages.name} exists"
+        return
+    try:
+        answers = _read_answers(messages)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        reason = "missing" if isinstance(error, FileNotFoundError) else error
+        yield f"{messages.parent.name}/{messages.name}: {reason}"
+        return
+    stated = {
+        "prompt_tokens": (usage.prompt_tokens, sum(answer.get("prompt_tokens") or 0 for answer in answers)),
+        "completion_tokens": (usage.completion_tokens, sum(answer.get("completion_tokens") or 0 for answer in answers)),
+        "unmetered": (usage.unmetered, sum(not _is_metered(answer) for answer in answers)),
+    }
+    for name, (got, counted) in stated.items():
+        if got != counted:
+            yield f"usage.{name} is {got}; the messages add up to {counted}"
+    waited = sum(answer.get("latency_s") or 0.0 for answer in answers)
+    if usage.latency_s < waited - _LATENCY_DIGITS_S * (len(answers) + 1):
+        yield f"usage.latency_s is {usage.latency_s:g}; the messages add up to {waited:g}"
+    if usage.requests < len(answers):
+        yield f"usage.requests is {usage.requests}; the messages have {len(answers)} answers"
+    yield from _cost_faults(usage, settings)
+    yield from _call_faults(answers, steps)
+
+
+def _read_answers(file: Path) -> list[dict[str, Any]]:
+    """Return the answers of the model."""
+    lines = [json.loads(line) for line in file.read_bytes().splitlines()]
+    return [line for line in lines if line.get("kind") == "answer" and isinstance(line.get("message"), dict)]
+
+
+def _is_metered(answer: Mapping[str, Any]) -> bool:
+    return answer.get("prompt_tokens") is not None and answer.get("completion_tokens") is not None
+
+
+def _cost_faults(usage: AgentUsage, settings: Mapping[str, Any]) -> Iterator[str]:
+    match settings:
+        case {"price_in": int() | float() as price_in, "price_out": int() | float() as price_out}:
+            cost = (usage.prompt_tokens * price_in + usage.completion_tokens * price_out) / 1_000_000
+            if usage.cost is None or not isclose(usage.cost, cost, abs_tol=_COST_TOLERANCE):
+                yield f"usage.cost is {usage.cost}; tokens and prices give {cost:g}"
+
+
+def _call_faults(answers: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the first step that is not the next tool call of the model, or the runner's end of an abandoned episode."""
+    calls = iter([call for answer in answers for call in tool_calls(answer["message"])])
+    for number, step in enumerate(steps, start=1):
+        call = next(calls, None)
+        taken = (step["tool"], step["arguments"])
+        is_given_up = number == len(steps) and taken == ("finish", GIVE_UP)
+        if (call is None or taken != (call.tool, call.arguments)) and not is_given_up:
+            yield f"step {number} is a call of {step['tool']} that the messages do not contain"
+            return
