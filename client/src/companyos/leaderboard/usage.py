@@ -8,12 +8,25 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from companyos.policies.llm.calls import tool_calls
 from companyos.runner.episode import GIVE_UP
 from companyos.schemas import AgentUsage
 
 _LATENCY_DIGITS_S = 0.001
 _COST_TOLERANCE = 1e-6
+
+
+class _Answer(BaseModel):
+    """A line of the messages with an answer of the model."""
+
+    model_config = ConfigDict(strict=True)
+
+    message: dict[str, Any]
+    prompt_tokens: int | None = Field(None, ge=0)
+    completion_tokens: int | None = Field(None, ge=0)
+    latency_s: float = Field(0.0, ge=0, allow_inf_nan=False)
 
 
 def usage_faults(
@@ -30,19 +43,18 @@ def usage_faults(
         return
     try:
         answers = _read_answers(messages)
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        reason = "missing" if isinstance(error, FileNotFoundError) else error
-        yield f"{messages.parent.name}/{messages.name}: {reason}"
+    except (OSError, ValueError) as error:
+        yield f"{messages.parent.name}/{messages.name}{error if isinstance(error, ValueError) else ': missing'}"
         return
     stated = {
-        "prompt_tokens": (usage.prompt_tokens, sum(answer.get("prompt_tokens") or 0 for answer in answers)),
-        "completion_tokens": (usage.completion_tokens, sum(answer.get("completion_tokens") or 0 for answer in answers)),
-        "unmetered": (usage.unmetered, sum(not _is_metered(answer) for answer in answers)),
+        "prompt_tokens": (usage.prompt_tokens, sum(answer.prompt_tokens or 0 for answer in answers)),
+        "completion_tokens": (usage.completion_tokens, sum(answer.completion_tokens or 0 for answer in answers)),
+        "unmetered": (usage.unmetered, sum(None in (one.prompt_tokens, one.completion_tokens) for one in answers)),
     }
     for name, (got, counted) in stated.items():
         if got != counted:
             yield f"usage.{name} is {got}; the messages add up to {counted}"
-    waited = sum(answer.get("latency_s") or 0.0 for answer in answers)
+    waited = sum(answer.latency_s for answer in answers)
     if usage.latency_s < waited - _LATENCY_DIGITS_S * (len(answers) + 1):
         yield f"usage.latency_s is {usage.latency_s:g}; the messages add up to {waited:g}"
     if usage.requests < len(answers):
@@ -51,14 +63,20 @@ def usage_faults(
     yield from _call_faults(answers, steps)
 
 
-def _read_answers(file: Path) -> list[dict[str, Any]]:
-    """Return the answers of the model."""
-    lines = [json.loads(line) for line in file.read_bytes().splitlines()]
-    return [line for line in lines if line.get("kind") == "answer" and isinstance(line.get("message"), dict)]
-
-
-def _is_metered(answer: Mapping[str, Any]) -> bool:
-    return answer.get("prompt_tokens") is not None and answer.get("completion_tokens") is not None
+def _read_answers(file: Path) -> list[_Answer]:
+    """Return the answers of the model. Raises OSError, and ValueError whose text starts with `:` and the line."""
+    answers = []
+    for number, text in enumerate(file.read_bytes().splitlines(), start=1):
+        try:
+            line = json.loads(text)
+            if line["kind"] == "answer":
+                answers.append(_Answer.model_validate(line))
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            raise ValueError(f":{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ValueError(f":{number}: {type(error).__name__}: {error}") from None
+    return answers
 
 
 def _cost_faults(usage: AgentUsage, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -69,9 +87,9 @@ def _cost_faults(usage: AgentUsage, settings: Mapping[str, Any]) -> Iterator[str
                 yield f"usage.cost is {usage.cost}; tokens and prices give {cost:g}"
 
 
-def _call_faults(answers: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _call_faults(answers: Sequence[_Answer], steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the first step that is not the next tool call of the model, or the runner's end of an abandoned episode."""
-    calls = iter([call for answer in answers for call in tool_calls(answer["message"])])
+    calls = iter([call for answer in answers for call in tool_calls(answer.message)])
     for number, step in enumerate(steps, start=1):
         call = next(calls, None)
         taken = (step["tool"], step["arguments"])
