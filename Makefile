@@ -54,7 +54,7 @@ TEST_ALL := not e2e and not slow and not load and not browser and not ray and no
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines shifts validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -153,6 +153,9 @@ shifts: $(STAMP) ## Play scripted policies in shifts and write results/shifts.md
 
 baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md (ARGS="--help")
 	@$(BIN)/python -m verification.benchmarks.baselines $(ARGS)
+
+leaderboard: $(STAMP) ## Write results/leaderboard.html and .md from the submissions in results/leaderboard
+	@$(BIN)/companyos leaderboard results/leaderboard --out results/leaderboard.html --out results/leaderboard.md
 
 validate: $(STAMP) ## Validate the environment with OpenEnv's validator and additional graders (ARGS="static url graders")
 	@$(BIN)/python -m verification.openenv $(ARGS)

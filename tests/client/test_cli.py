@@ -28,6 +28,8 @@ COMMANDS = [
     "tools",
     "eval",
     "rescore",
+    "submit",
+    "leaderboard",
     "episodes",
     "snapshot",
     "restore",

@@ -19,6 +19,7 @@ from companyos.leaderboard.tracks import TRACKS, Track
 from companyos.leaderboard.usage import usage_faults
 from companyos.runner.episode import GIVE_UP
 from companyos.schemas import AgentUsage
+from tests.architecture.sources import ROOT
 from tests.client.test_report import a_record
 
 RUNNER = CliRunner()
@@ -76,7 +77,7 @@ def test_every_missing_field_of_a_card_is_named(tmp_path: Path) -> None:
     (tmp_path / "card.toml").write_text("")
     with pytest.raises(CardError) as refused:
         read_card(tmp_path / "card.toml")
-    assert {fault.split(": ")[1] for fault in refused.value.faults} == set(CARD)
+    assert {fault.split(": ")[1] for fault in refused.value.faults} == set(CARD) - {"link"}
 
 
 def test_the_same_run_gives_the_same_archive_and_comes_back(tmp_path: Path) -> None:
@@ -217,7 +218,7 @@ def test_rows_whose_intervals_overlap_share_a_rank_and_a_reference_has_none(boar
 
 def test_markdown_links_to_the_cards_and_has_trials_tokens_and_cost(board: Path) -> None:
     page = written(board, "page.md")
-    assert "(<board/fair/card.toml>)" in page
+    assert "(board/fair/card.toml)" in page
     assert (board / "fair/card.toml").exists()
     good = next(line for line in page.splitlines() if "Good" in line)
     assert good.count(" | ") == next(line for line in page.splitlines() if "rank" in line[:7]).count(" | ")
@@ -256,6 +257,14 @@ def test_a_submission_without_all_episodes_is_no_row(tmp_path: Path, four_tasks:
     assert "episodes.jsonl: must have 8 lines with verdicts; got 3" in answer.output
 
 
+@pytest.mark.parametrize("page", ["leaderboard.html", "leaderboard.md"])
+def test_the_pages_in_results_are_those_of_the_submissions(tmp_path: Path, page: str) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "leaderboard").symlink_to(ROOT / "results" / "leaderboard")
+    assert written(results / "leaderboard", page) == (ROOT / "results" / page).read_text()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -264,8 +273,35 @@ def test_a_submission_without_all_episodes_is_no_row(tmp_path: Path, four_tasks:
         ["--card", "x"],
         ["--check", "--public-key", "AB"],
         ["other", "--card", "x", "--out", "y"],
-        ["--card", "missing.toml", "--out", "y"],
     ],
 )
 def test_options_that_do_not_belong_together_are_usage_errors(tmp_path: Path, arguments: list[str]) -> None:
     assert RUNNER.invoke(app, ["submit", str(tmp_path), *arguments]).exit_code == 2
+
+
+def test_only_a_run_is_packed_and_only_into_a_new_folder(tmp_path: Path) -> None:
+    card, run = str(a_card(tmp_path / "card.toml")), tmp_path / "run"
+    run.mkdir()
+    answer = RUNNER.invoke(app, ["submit", str(run), "--card", card, "--out", str(tmp_path / "new")])
+    assert answer.exit_code == 2
+    assert "is not the folder of a run: episodes.jsonl is missing" in answer.output
+    (run / "episodes.jsonl").write_text("")
+    answer = RUNNER.invoke(app, ["submit", str(run), "--card", card, "--out", str(run)])
+    assert answer.exit_code == 2
+    assert "--out must be a new folder" in answer.output
+    a_card(tmp_path / "card.toml", date="1")
+    answer = RUNNER.invoke(app, ["submit", str(run), "--card", card, "--out", str(tmp_path / "new")])
+    assert answer.exit_code == 2
+    assert "card.toml: date: " in answer.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_line_that_cannot_be_read_is_no_row(tmp_path: Path) -> None:
+    folder = a_submission(tmp_path / "board" / "one", [a_record()])
+    (tmp_path / "board" / "one-run" / "episodes.jsonl").write_text("{torn")
+    (folder / ARCHIVE).unlink()
+    with tarfile.open(folder / ARCHIVE, "w:xz") as archive:
+        archive.add(tmp_path / "board" / "one-run" / "episodes.jsonl", "episodes.jsonl")
+    answer = RUNNER.invoke(app, ["leaderboard", str(folder), "--out", str(tmp_path / "a.md")])
+    assert answer.exit_code == 2
+    assert "one/episodes.jsonl:1: Invalid JSON" in answer.output

@@ -196,6 +196,10 @@ ALTERED: dict[str, tuple[Alter, str]] = {
         in_turn(*(edit_line(number, policy="../x") for number in (1, 2, 3))),
         "episodes.jsonl:1: policy must be the name of a policy",
     ),
+    "zero byte in the policy": (
+        in_turn(*(edit_line(number, policy="x\0y") for number in (1, 2, 3))),
+        "episodes.jsonl:1: policy must be the name of a policy",
+    ),
     "infra error": (edit_line(2, outcome="infra_error"), "episodes.jsonl:2: outcome is infra_error"),
     "torn line": (lambda run: (run / "episodes.jsonl").write_text("{torn\n"), "episodes.jsonl:1: Invalid JSON"),
     "usage": (

@@ -69,7 +69,12 @@ def _make(run: Path, card: Path, out: Path, *, with_evidence: bool) -> None:
     from companyos.leaderboard.archive import ARCHIVE, pack
     from companyos.leaderboard.card import CardError, read_card
     from companyos.leaderboard.tracks import TRACKS
+    from companyos.runner.run_reader import EPISODES
 
+    if not (run / EPISODES).is_file():
+        fail(f"{run} is not the folder of a run: {EPISODES} is missing", USAGE_ERROR)
+    if out.exists():
+        fail(f"--out must be a new folder; {out} exists", USAGE_ERROR)
     with report_errors(), ERR.status("Compressing the run ..."):
         try:
             track = TRACKS[read_card(card).track]

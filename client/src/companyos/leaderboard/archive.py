@@ -27,10 +27,8 @@ class ArchiveError(ValueError):
 def pack(run: Path, card: Path, folder: Path, *, with_evidence: bool = True) -> None:
     """Write a submission into a new folder. The same run gives the same bytes.
 
-    Raises FileExistsError if the folder exists, and FileNotFoundError for a run without episodes.
+    Raises FileExistsError if the folder exists.
     """
-    if not (run / EPISODES).is_file():
-        raise FileNotFoundError(2, f"is not the folder of a run: {EPISODES} is missing", str(run))
     folder.mkdir(parents=True)
     shutil.copyfile(card, folder / CARD)
     with tarfile.open(folder / ARCHIVE, "w:xz") as archive:

@@ -12,7 +12,7 @@ from companyos.leaderboard.archive import ARCHIVE, unpack
 from companyos.leaderboard.card import CARD, Card, read_card
 from companyos.leaderboard.tracks import TRACKS
 from companyos.report.figures import Scores, scores_of
-from companyos.runner.run_reader import EPISODES, read_records
+from companyos.runner.run_reader import EPISODES, read_audit_lines
 from companyos.runner.statistics import Summary, has_side_effects, summarise, usage_totals
 
 
@@ -57,11 +57,10 @@ def read_row(folder: Path, name: str) -> Row:
     card = read_card(folder / CARD)
     with TemporaryDirectory(prefix="companyos-submission-") as scratch:
         unpack(folder / ARCHIVE, Path(scratch), only=EPISODES)
-        try:
-            records = read_records(Path(scratch))
-        except ValueError as error:
-            raise SubmissionError(f"{EPISODES}: {str(error).splitlines()[0]}") from None
-    return _row(name, card, records)
+        lines = [*read_audit_lines(Path(scratch))]
+    if (wrong := next((line for line in lines if line.record is None), None)) is not None:
+        raise SubmissionError(f"{EPISODES}:{wrong.number}: {wrong.fault}")
+    return _row(name, card, [line.record for line in lines if line.record is not None])
 
 
 def _row(name: str, card: Card, records: Sequence[EpisodeRecord]) -> Row:
@@ -128,7 +127,7 @@ def _cells(row: Row, trials: int) -> dict[str, str]:
         "agent": f"{row.card.agent} {row.card.version}",
         "model": row.card.model or "none (script)",
         "success (95 % interval)": (
-            f"{summary.success_rate:.1%} ({summary.success_low:.1%} to {summary.success_high:.1%})"
+            f"{summary.success_rate:.1%} ({100 * summary.success_low:.1f} to {100 * summary.success_high:.1f})"
         ),
         **({} if reliable is None else {f"pass^{trials}": f"{reliable:.1%}"}),
         "partial credit": f"{scores.partial_credit:.1%}",

@@ -58,9 +58,9 @@ class Card(BaseModel):
     organisation: Text = Field(description="The organisation or person that submits it.")
     model: Text | None = Field(None, description="The model as in the run's usage; absent for a script.")
     weights: Weights | None = Field(None, description="`open` or `closed`; required with a model.")
-    link: HttpUrl = Field(description="Page or repository of the agent.")
     license: Text = Field(description="License of the agent.")
     date: date
+    link: HttpUrl | None = Field(None, description="Page or repository of the agent.")
     contact: Text | None = None
     reference: bool = Field(False, strict=True, description="A row to compare with, which has no rank.")
 

@@ -93,7 +93,7 @@ def _record_faults(record: EpisodeRecord, task: TaskInfo | None, trials: range, 
     yield from (f"{name} must be {right!r}; got {got!r}" for name, (got, right) in expected.items() if got != right)
     if record.trial not in trials:
         yield f"trial must be from 1 to {len(trials)}; got {record.trial}"
-    if Path(name_of(record)).name != name_of(record):
+    if Path(name_of(record)).name != name_of(record) or not record.policy.isprintable():
         yield f"policy must be the name of a policy; got {record.policy!r}"
     if record.outcome is Outcome.INFRA_ERROR:
         yield "outcome is infra_error; delete the line and continue the run with `companyos eval --resume`"

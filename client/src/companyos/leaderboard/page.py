@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from companyos.leaderboard.board import Row, Standings, columns_of
 from companyos.leaderboard.card import CARD
@@ -66,7 +67,7 @@ def _html_row(row: Row, texts: Mapping[str, str]) -> str:
 
 def _html_cell(row: Row, name: str, text: str) -> str:
     if name == "agent":
-        return f'<a href="#{escape(row.name)}">{escape(text)}</a>'
+        return f'<a href="#{quote(row.name)}">{escape(text)}</a>'
     return f"{escape(text)}{_bar(row) if name == _SUCCESS else ''}"
 
 
@@ -94,11 +95,10 @@ def _card(row: Row) -> str:
         "files": row.name,
     }
     fields = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>\n" for name, text in texts.items())
-    link = escape(str(card.link))
-    return (
-        f'<h3 id="{escape(row.name)}">{escape(f"{card.agent} {card.version}")}</h3>\n'
-        f'<dl>\n{fields}<dt>link</dt><dd><a rel="nofollow noopener" href="{link}">{link}</a></dd>\n</dl>\n'
-    )
+    if card.link is not None:
+        link = escape(str(card.link))
+        fields += f'<dt>link</dt><dd><a rel="nofollow noopener" href="{link}">{link}</a></dd>\n'
+    return f'<h3 id="{escape(row.name)}">{escape(f"{card.agent} {card.version}")}</h3>\n<dl>\n{fields}</dl>\n'
 
 
 def markdown_page(tables: Sequence[Standings], folder: str) -> str:
@@ -118,5 +118,5 @@ def markdown_page(tables: Sequence[Standings], folder: str) -> str:
 
 def _markdown_cell(row: Row, name: str, text: str, folder: str) -> str:
     if name == "agent":
-        return f"[{escape_markdown(text)}](<{folder}/{row.name}/{CARD}>)"
+        return f"[{escape_markdown(text)}]({quote(f'{folder}/{row.name}/{CARD}')})"
     return escape_markdown(text)

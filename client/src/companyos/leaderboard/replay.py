@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from companyos.contract import EpisodeRecord
+from companyos.contract import EpisodeRecord, Outcome
 from companyos.leaderboard.checks import read_steps
 from companyos.policies import Call, TaskView
 from companyos.runner.episode import EpisodePlan, PlayedEpisode
@@ -80,6 +80,9 @@ class Replay:
         """Yield how an episode differs from its replay, whose run is in the folder `fresh`."""
         number = _line_of(played.plan.policy)
         record = self._records[number]
+        if played.record.outcome is Outcome.INFRA_ERROR:
+            yield f"{EPISODES}:{number}: could not be replayed: {played.record.trouble}"
+            return
         yield from _step_faults(self._folder, record, fresh, played.record)
         before, now = record.model_dump(mode="json"), played.record.model_dump(mode="json")
         for name in before:
