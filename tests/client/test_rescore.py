@@ -15,7 +15,7 @@ from companyos import rescorers
 from companyos.cli.main import app
 from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError
-from companyos.runner import Rescored, rescore
+from companyos.runner import Rescored, rescore, run_reader
 from companyos.signed_evidence import EvidenceSigner, canonical_json
 
 RUNNER = CliRunner()
@@ -121,6 +121,14 @@ def test_every_way_in_which_a_file_is_bad_is_told_with_its_line(tmp_path: Path) 
     assert str(faults["4"]).endswith("is not a JSON object")
     assert str(faults["5"]).startswith("seed: ")
     assert "JSON" in str(faults["6"])
+
+
+def test_evidence_that_unpacks_to_more_than_allowed_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_reader, "MAX_EVIDENCE_BYTES", 10)
+    [line] = lines_of(a_run(tmp_path / "run", seeds=1))
+    assert line.fault == "evidence/tiny-0-c1-oracle.json.gz: has more than 10 bytes"
 
 
 def test_evidence_that_does_not_fit_is_told(tmp_path: Path) -> None:
