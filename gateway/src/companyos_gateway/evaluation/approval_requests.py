@@ -199,8 +199,8 @@ class RequestChecks:
     def _refused_submission(self, evidence: Evidence) -> str:
         """Return in words that there is no request, and why the last one that was submitted was refused."""
         for call in reversed(evidence.refused_calls(row_views.APPROVALFLOW)):
-            asked = (call.operation, call.arguments.get("type_key"), call.arguments.get("subject"))
-            if asked == ("submit_approval", self.authority.type_key, self.subject) and call.planned is None:
+            submission = (call.operation, call.arguments.get("type_key"), call.arguments.get("subject"))
+            if submission == ("submit_approval", self.authority.type_key, self.subject) and call.planned is None:
                 entitled = self._entitled(evidence, call.step, call.at)
                 approver = call.arguments.get("approver_id")
                 return (

@@ -1,4 +1,4 @@
-"""What a module in this package provides, and the parts that several of them use."""
+"""The interface of the modules in this package, and the parts that several of them use."""
 
 from __future__ import annotations
 
