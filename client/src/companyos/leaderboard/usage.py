@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from companyos.policies.llm.calls import tool_calls
+from companyos.policies.llm.settings import token_cost
 from companyos.runner.episode import GIVE_UP
 from companyos.schemas import AgentUsage
 
@@ -26,6 +27,8 @@ class _Answer(BaseModel):
     message: dict[str, Any]
     prompt_tokens: int | None = Field(None, ge=0)
     completion_tokens: int | None = Field(None, ge=0)
+    cached_tokens: int = Field(0, ge=0)
+    cache_write_tokens: int = Field(0, ge=0)
     latency_s: float = Field(0.0, ge=0, allow_inf_nan=False)
 
 
@@ -49,6 +52,8 @@ def usage_faults(
     stated = {
         "prompt_tokens": (usage.prompt_tokens, sum(answer.prompt_tokens or 0 for answer in answers)),
         "completion_tokens": (usage.completion_tokens, sum(answer.completion_tokens or 0 for answer in answers)),
+        "cached_tokens": (usage.cached_tokens, sum(answer.cached_tokens for answer in answers)),
+        "cache_write_tokens": (usage.cache_write_tokens, sum(answer.cache_write_tokens for answer in answers)),
         "unmetered": (usage.unmetered, sum(None in (one.prompt_tokens, one.completion_tokens) for one in answers)),
     }
     for name, (got, counted) in stated.items():
@@ -82,9 +87,16 @@ def _read_answers(file: Path) -> list[_Answer]:
 def _cost_faults(usage: AgentUsage, settings: Mapping[str, Any]) -> Iterator[str]:
     match settings:
         case {"price_in": int() | float() as price_in, "price_out": int() | float() as price_out}:
-            cost = (usage.prompt_tokens * price_in + usage.completion_tokens * price_out) / 1_000_000
+            counts = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
+            cached_prices = (_price(settings, "price_cached"), _price(settings, "price_cache_write"))
+            cost = token_cost((price_in, price_out), cached_prices, *counts)
             if usage.cost is None or not isclose(usage.cost, cost, abs_tol=_COST_TOLERANCE):
                 yield f"usage.cost is {usage.cost}; tokens and prices give {cost:g}"
+
+
+def _price(settings: Mapping[str, Any], name: str) -> float | None:
+    price = settings.get(name)
+    return price if isinstance(price, int | float) else None
 
 
 def _call_faults(answers: Sequence[_Answer], steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:

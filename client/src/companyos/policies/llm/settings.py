@@ -125,12 +125,8 @@ class LlmSettings:
         """
         if self.price_in is None or self.price_out is None:
             return None
-        price_cached = self.price_in if self.price_cached is None else self.price_cached
-        price_cache_write = self.price_in if self.price_cache_write is None else self.price_cache_write
-        uncached = (prompt - cached - cache_written) * self.price_in
-        return (
-            uncached + cached * price_cached + cache_written * price_cache_write + completion * self.price_out
-        ) / 1_000_000
+        cached_prices = (self.price_cached, self.price_cache_write)
+        return token_cost((self.price_in, self.price_out), cached_prices, prompt, completion, cached, cache_written)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings that shape an episode or its usage, without the key."""
@@ -150,6 +146,25 @@ class LlmSettings:
             "extra_body": dict(self.extra_body),
             "dry_run": self.is_dry_run,
         }
+
+
+def token_cost(
+    prices: tuple[float, float],
+    cached_prices: tuple[float | None, float | None],
+    prompt: int,
+    completion: int,
+    cached: int,
+    cache_written: int,
+) -> float:
+    """Return the cost of tokens, `cached` and `cache_written` being parts of the prompt tokens.
+
+    Prices are per million tokens: of prompt and completion, and of tokens read from the cache and written to it, by
+    default that of the prompt.
+    """
+    price_in, price_out = prices
+    price_read, price_written = (price_in if price is None else price for price in cached_prices)
+    uncached = (prompt - cached - cache_written) * price_in
+    return (uncached + cached * price_read + cache_written * price_written + completion * price_out) / 1_000_000
 
 
 def provider_of(api: str) -> Provider:
