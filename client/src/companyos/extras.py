@@ -53,9 +53,16 @@ def _quoted(path: Path, folder: Path | None = None) -> str:
 @contextmanager
 def require_extra(library: str, extra: str) -> Iterator[None]:
     """Import an optional library. Raises ImportError with the install command of its extra."""
+    with require_library(library, install_command(extra)):
+        yield
+
+
+@contextmanager
+def require_library(library: str, command: str) -> Iterator[None]:
+    """Import an optional library. Raises ImportError with the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != library:
             raise
-        raise ImportError(f"{library} is not installed: {install_command(extra)}", name=library) from None
+        raise ImportError(f"{library} is not installed: {command}", name=library) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -11,10 +12,14 @@ from companyos.enterprise import Enterprise
 
 
 class EnterpriseConnection:
-    """URL of a server. Without a URL, a local server is started once and stopped by `close`."""
+    """URL of a server. Without a URL, a local server is started once and stopped by `close`.
 
-    def __init__(self, url: str | None = None) -> None:
+    `settings` are environment variables of the local server.
+    """
+
+    def __init__(self, url: str | None = None, *, settings: Mapping[str, str] | None = None) -> None:
         self._url = url
+        self._settings = settings
         self._owned: Enterprise | None = None
         self._start_lock = threading.Lock()
 
@@ -25,7 +30,7 @@ class EnterpriseConnection:
             return self._url
         with self._start_lock:
             if self._owned is None:
-                self._owned = Enterprise(alone=True).__enter__()
+                self._owned = Enterprise(settings=self._settings, alone=True).__enter__()
                 atexit.register(self.close)
             return self._owned.url
 
