@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
 SCRIPTS = FOLDER / "scripts"
 REQUIREMENTS = FOLDER / "requirements"
 
@@ -28,6 +30,12 @@ class ThirdPartyClient:
         return SCRIPTS / f"{self.player}.py"
 
 
+def _client_requirements() -> tuple[str, ...]:
+    """Return the requirements of the client and the shared library without the workspace's own packages."""
+    projects = [tomllib.loads((ROOT / name / "pyproject.toml").read_text())["project"] for name in ("shared", "client")]
+    return tuple(one for project in projects for one in project["dependencies"] if not one.startswith("companyos"))
+
+
 PACKAGES: dict[str, tuple[str, ...]] = {
     "fastmcp": ("fastmcp",),
     "langchain": ("langchain-mcp-adapters",),
@@ -39,6 +47,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "harbor": ("harbor==0.24.*",),
     "nemo-gym": ("nemo-gym==0.4.*",),
     "skyrl-gym": ("skyrl-gym==0.4.*",),
+    "browsergym": ("browsergym-core==0.14.*", *_client_requirements()),
 }
 """Requirements of each environment; the locked versions are in `requirements`."""
 

@@ -22,6 +22,7 @@ _LOCKED_ENVIRONMENTS = {
 _MEMBERS = {
     WORKSPACE: ("shared", "client", "integrations/openenv-companyos"),
     "inspect": ("shared", "client"),
+    "browsergym": ("shared", "client"),
     "verifiers": ("integrations/verifiers",),
 }
 """Workspace members to install."""

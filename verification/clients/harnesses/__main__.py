@@ -39,6 +39,7 @@ HARNESSES = (
     Harness("Harbor trial", "harbor", "run_harbor_trial.py"),
     Harness("SkyRL Gym", "skyrl-gym", "run_skyrl.py"),
     Harness("NeMo Gym models", "nemo-gym", "run_nemo_gym.py"),
+    Harness("BrowserGym", "browsergym", "run_browsergym.py"),
     Harness("NeMo Gym servers", "nemo-gym", "run_nemo_gym_servers.py"),
 )
 
