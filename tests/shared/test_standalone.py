@@ -1,10 +1,10 @@
-"""A service on its own: no key, one local episode, a clock moved by hand, docs without a network."""
+"""A service on its own: no key, one local episode, a clock moved by hand, resets, docs without a network."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -65,6 +65,147 @@ async def test_its_rows_and_its_clock_survive_a_restart(library: ServiceHarness,
     second = _client(library.service, tmp_path)
     assert (await second.get("/books/B-24")).json()["title"] == "Kept"
     assert (await second.get("/control/clock")).json()["now"] == now
+
+
+async def _reset(client: httpx.AsyncClient, **body: Any) -> httpx.Response:
+    return await client.post("/control/reset", json=body)
+
+
+def _document(library: ServiceHarness, **changes: Any) -> dict[str, Any]:
+    return {**library.document, **changes}
+
+
+async def test_a_reset_without_a_body_restores_the_demo_data_and_the_clock(alone: httpx.AsyncClient) -> None:
+    before = (await alone.get("/control/clock")).json()
+    await alone.post("/books", json={"title": "Gone"})
+    await alone.post("/books/B-1/lend")
+    await alone.post("/control/clock", json={"minutes": 5})
+    assert (await alone.post("/control/reset")).json() == before
+    assert (await alone.get("/control/clock")).json() == before
+    assert (await alone.get("/books/B-24")).status_code == 404
+    assert (await alone.get("/books/B-1")).json()["lent"] is False
+    assert (await alone.post("/control/clock", json={"minutes": 600})).json()["changes"] == 0
+
+
+async def test_a_reset_with_a_document_and_a_start_time_replaces_both(
+    library: ServiceHarness, alone: httpx.AsyncClient
+) -> None:
+    document = _document(library, titles=["Own"])
+    answer = await _reset(alone, document=document, started_at="2027-01-04T10:00:00+01:00")
+    assert answer.json() == {"now": "2027-01-04T09:00:00+00:00"}
+    listed = (await alone.get("/books")).json()
+    assert [book["title"] for book in listed["items"]] == ["Own"]
+    assert (await alone.post("/books", json={"title": "Next"})).json()["id"] == "B-2"
+
+
+async def test_the_same_reset_and_the_same_calls_give_the_same_responses(alone: httpx.AsyncClient) -> None:
+    played = []
+    for _ in range(2):
+        await alone.post("/control/reset")
+        answers = [
+            await alone.post("/books/B-1/lend", headers={"Idempotency-Key": "one"}),
+            await alone.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "two"}),
+            await alone.post("/control/clock", json={"minutes": 120}),
+            await alone.get("/books?limit=50"),
+        ]
+        played.append([answer.text for answer in answers])
+    assert played[0] == played[1]
+
+
+async def test_a_reset_survives_a_restart(library: ServiceHarness, tmp_path: Path) -> None:
+    first = _client(library.service, tmp_path)
+    await first.post("/books", json={"title": "Gone"})
+    await _reset(first, document=_document(library, titles=["Own"]), started_at="2027-01-04T09:00:00Z")
+    second = _client(library.service, tmp_path)
+    assert (await second.get("/books")).json()["total"] == 1
+    assert (await second.get("/control/clock")).json() == {"now": "2027-01-04T09:00:00+00:00"}
+    await second.post("/control/reset")
+    assert (await second.get("/books")).json()["total"] == 23
+
+
+async def test_the_next_calls_get_the_faults_of_the_reset_in_their_order(alone: httpx.AsyncClient) -> None:
+    outage = {"kind": "unavailable", "retry_after_s": 60}
+    await _reset(alone, faults=[None, outage, {"kind": "timeout_after_commit"}, {"kind": "timeout_before_commit"}])
+    assert (await alone.get("/books/B-1")).status_code == 200
+    await alone.post("/control/clock", json={"minutes": 1})
+    assert (await alone.get("/livez")).status_code == 200
+    down = await alone.get("/books/B-1")
+    assert (down.status_code, down.headers["retry-after"]) == (503, "60")
+    assert (await alone.post("/books", json={"title": "Committed"})).status_code == 504
+    assert (await alone.post("/books", json={"title": "Not committed"})).status_code == 504
+    assert (await alone.get("/books?limit=50")).json()["total"] == 24
+
+
+async def test_a_stale_read_hides_the_writes_of_the_reset_episode(alone: httpx.AsyncClient) -> None:
+    await _reset(alone, faults=[None, {"kind": "stale_read", "hides_from_step": 1}])
+    await alone.post("/books", json={"title": "New"})
+    assert (await alone.get("/books/B-24")).status_code == 404
+    assert (await alone.get("/books/B-24")).json()["title"] == "New"
+
+
+async def test_a_reset_removes_the_faults_that_no_call_got(alone: httpx.AsyncClient) -> None:
+    await _reset(alone, faults=[{"kind": "forbidden"}] * 3)
+    assert (await alone.get("/books")).json()["code"] == "authorization-unavailable"
+    await alone.post("/control/reset")
+    assert (await alone.get("/books")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"titles": [1, "two", None]}, "titles.0 must be a string; got 1; titles.2 must be a string; got null"),
+        ({"unknown": 1}, "unknown is not a known field"),
+        ({"started_at": 7}, "started_at must be an ISO date or time"),
+        ({"started_at": "9999-01-01T00:00:00Z"}, "started_at must be between 2000 and 2199"),
+        ({"is_base": True}, "is_base must be absent"),
+        ({"base": "0" * 64}, "base must be absent"),
+    ],
+)
+async def test_an_invalid_document_is_rejected_with_its_fields_and_the_episode_continues(
+    library: ServiceHarness, alone: httpx.AsyncClient, changes: dict[str, Any], detail: str
+) -> None:
+    await alone.post("/books", json={"title": "Kept"})
+    answer = await _reset(alone, document=_document(library, **changes))
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed")
+    assert answer.json()["detail"].startswith(detail)
+    assert (await alone.get("/books/B-24")).json()["title"] == "Kept"
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"document": []}, "document"),
+        ({"started_at": 5}, "started_at"),
+        ({"faults": [{"kind": "fire"}]}, "faults.0.kind"),
+        ({"faults": [None] * 1001}, "faults"),
+        ({"seed": 7}, "seed"),
+    ],
+)
+async def test_an_invalid_reset_names_the_field(alone: httpx.AsyncClient, body: dict[str, Any], place: str) -> None:
+    answer = await _reset(alone, **body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+    assert answer.json()["errors"][0]["place"] == place
+
+
+async def test_a_document_may_be_larger_than_the_body_of_an_operation(
+    library: ServiceHarness, alone: httpx.AsyncClient
+) -> None:
+    titles = [f"Volume {number:05} of a long series" for number in range(20_000)]
+    assert (await _reset(alone, document=_document(library, titles=titles))).status_code == 200
+    assert (await alone.get("/books")).json()["total"] == 20_000
+    large = await alone.post("/books", json={"title": "x" * 70_000})
+    assert (large.status_code, large.json()["code"]) == (413, "body-too-large")
+
+
+async def test_the_schema_of_the_document_is_served(alone: httpx.AsyncClient) -> None:
+    schema = (await alone.get("/control/schemas")).json()["seed"]
+    assert {"company", "draw_seed", "started_at", "titles"} <= set(schema["required"])
+
+
+@pytest.mark.parametrize("verb", ["reset", "clock"])
+async def test_a_service_with_a_key_has_no_standalone_control(library: ServiceHarness, verb: str) -> None:
+    assert (await library.client.post(f"/control/{verb}", json={})).status_code == 401
+    assert (await library.control(verb, {})).status_code == 404
 
 
 async def test_the_rest_of_the_control_plane_is_not_there(alone: httpx.AsyncClient) -> None:

@@ -9,13 +9,13 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import Field, StringConstraints, model_validator
 from sqlalchemy import Table, insert
 
-from companyos_shared.framework import Call, RequestModel, SeedDocument
+from companyos_shared.framework import Call, RequestModel, SeedDocument, UtcTime
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
 from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedAnswer, PlantedComment
 from companyos_ticketdesk.deferred_events import schedule_once_verified
 from companyos_ticketdesk.links.schemas import PlantedLink
-from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket, UtcTime
+from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket
 from companyos_ticketdesk.workflow.schemas import PlannedTransition, PlantedTransition
 
 Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*$")]

@@ -20,7 +20,7 @@ from companyos_shared import file_descriptors
 from companyos_shared.folder_lock import lock_folder
 from companyos_shared.framework.authentication import ReplayProtection
 from companyos_shared.framework.call import SCOPE_KEY
-from companyos_shared.framework.control_api import clock_router, control_router
+from companyos_shared.framework.control_api import control_router, standalone_router
 from companyos_shared.framework.episodes import Episodes
 from companyos_shared.framework.errors import (
     install_problem_handlers,
@@ -74,7 +74,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         lifespan=_lifespan(episodes, traces, temporary=folder if settings.data_dir is None else None),
     )
     app.router.routes.extend(service.router.routes)
-    control = control_router(episodes) if standalone is None else clock_router(episodes, standalone)
+    control = control_router(episodes) if standalone is None else standalone_router(episodes, standalone)
     app.router.routes.extend(control.routes)  # as they are: an included router builds its routes again
     _add_health(app, service, episodes.storage)
     app.router.routes.extend(metrics_router(episodes).routes)

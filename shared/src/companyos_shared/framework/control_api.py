@@ -1,7 +1,7 @@
 """Control API of a service, which is not part of the public OpenAPI document.
 
 Episode routes: settle, snapshot, export, drop, digest, evidence. Source routes: load, check, forget. Service routes:
-lease, renew, release, inventory, quarantine.
+lease, renew, release, inventory, quarantine. A standalone service has only clock, reset and schemas.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from companyos_shared.framework.change_capture import (
 from companyos_shared.framework.columns import row_schemas
 from companyos_shared.framework.episodes import Episodes
 from companyos_shared.framework.middleware import CONTEXT_SCOPE_KEY
+from companyos_shared.framework.schemas import UtcTime
 from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.standalone import StandaloneEpisode
 from companyos_shared.framework.storage import commit, rollback
-from companyos_shared.wire.context import Actor, CallContext
+from companyos_shared.wire.context import Actor, CallContext, Fault
 from companyos_shared.wire.control import (
     DATABASE_MEDIA_TYPE,
     CheckReply,
@@ -55,6 +56,7 @@ from companyos_shared.wire.control import (
 )
 
 MAX_CLOCK_MINUTES = 60 * 24 * 365
+MAX_FAULTS = 1000
 
 
 class ClockRequest(BaseModel):
@@ -63,6 +65,18 @@ class ClockRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     minutes: int = Field(ge=1, le=MAX_CLOCK_MINUTES)
+
+
+class ResetRequest(BaseModel):
+    """Request to start the episode of a standalone service again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    document: dict[str, Any] | None = Field(None, description="Seed document. Absent: the demo data.")
+    started_at: UtcTime | None = Field(None, description="Simulated time of the start. Absent: the document's.")
+    faults: list[Fault | None] = Field(
+        [], max_length=MAX_FAULTS, description="Faults of the next calls of operations, in their order; null for none."
+    )
 
 
 async def _context(request: Request) -> CallContext:
@@ -111,14 +125,17 @@ def control_router(episodes: Episodes) -> APIRouter:
         async with episodes.locked_session(context) as session:
             return _build_evidence(session, episodes.service.metadata)
 
+    _add_schemas(router, episodes)
+    return router
+
+
+def _add_schemas(router: APIRouter, episodes: Episodes) -> None:
     @router.get("/schemas")
     async def schemas() -> dict[str, Any]:
         return {
             "seed": episodes.service.seed.model_json_schema(),
             "facts": row_schemas(episodes.service.metadata),
         }
-
-    return router
 
 
 def _add_sources(router: APIRouter, episodes: Episodes) -> None:
@@ -175,9 +192,10 @@ def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
         return QuarantineReply(entries=[episodes.quarantine.remove(entry) for entry in body.entries])
 
 
-def clock_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIRouter:
-    """Return the routes that read and advance the standalone clock."""
+def standalone_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIRouter:
+    """Return the control routes of a standalone service, which are public: clock, reset and schemas."""
     router = APIRouter(prefix="/control", include_in_schema=False)
+    _add_schemas(router, episodes)
 
     @router.get("/clock")
     async def read_clock() -> dict[str, str]:
@@ -188,6 +206,13 @@ def clock_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIRouter
         context = standalone.move_clock(body.minutes)
         report = settle(episodes, standalone.session(), context)
         return {"now": context.now.isoformat(), "changes": len(report.changes)}
+
+    @router.post("/reset")
+    async def reset(body: ResetRequest | None = None) -> dict[str, str]:
+        request = body or ResetRequest()
+        async with standalone.session().lock:
+            now = standalone.reset(request.document, request.started_at, request.faults)
+        return {"now": now.isoformat()}
 
     return router
 

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, ClassVar, Self, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -72,6 +73,12 @@ class ServiceError(Exception):
         super().__init__(detail or self.title)
         self.detail = detail
         self.errors = errors
+
+    @classmethod
+    def of_places(cls, places: Iterable[tuple[str, Mapping[str, Any]]]) -> Self:
+        """Return the error for the places of Pydantic errors, of which it names the first ten."""
+        errors = [{"place": place, "reason": invalid_reason(error)} for place, error in islice(places, _MAX_ERRORS)]
+        return cls("; ".join(f"{error['place']} {error['reason']}" for error in errors), errors=errors)
 
     def body(self) -> ProblemBody:
         """Return the response body."""
@@ -253,12 +260,8 @@ async def _on_problem(_request: Request, error: Exception) -> Response:
 
 async def _on_invalid(_request: Request, error: Exception) -> Response:
     invalid = cast(RequestValidationError, error)
-    errors = [
-        {"place": ".".join(map(str, item["loc"][1:])) or str(item["loc"][0]), "reason": invalid_reason(item)}
-        for item in invalid.errors()[:_MAX_ERRORS]
-    ]
-    detail = "; ".join(f"{error['place']} {error['reason']}" for error in errors)
-    return InvalidArgumentsError(detail, errors=errors).response()
+    places = ((".".join(map(str, item["loc"][1:])) or str(item["loc"][0]), item) for item in invalid.errors())
+    return InvalidArgumentsError.of_places(places).response()
 
 
 def invalid_reason(error: Mapping[str, Any]) -> str:

@@ -47,6 +47,7 @@ CONTEXT_SCOPE_KEY = "companyos.context"
 CONTROL_PREFIX = "/control/"
 LEASE_PATH = "/control/lease"
 MAX_CONTROL_BYTES = 32 * 1024 * 1024
+MAX_CONTROL_VALUES = 1024 * 1024
 
 OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/-/metrics", "/docs", "/openapi.json"})
 _OPEN_PREFIX = "/static/"
@@ -113,8 +114,10 @@ class ServiceMiddleware:
 
     def _authenticate(self, scope: Scope, body: bytes) -> CallContext:
         if self._standalone is not None:
-            _check_json(body)
-            return self._standalone.context(is_write=not _is_read(scope))
+            is_control = scope["path"].startswith(CONTROL_PREFIX)
+            _check_json(body, is_control=is_control)
+            is_operation = not is_control and not scope["path"].startswith(f"{PAGES_PREFIX}/")
+            return self._standalone.context(is_write=not _is_read(scope), is_operation=is_operation)
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:
             raise UnsignedCallError("The service has no key to verify signatures.")
@@ -270,10 +273,11 @@ def _finish_write(session: Session, context: CallContext, line: AuditLine) -> Re
     )
 
 
-def _check_json(body: bytes) -> None:
+def _check_json(body: bytes, *, is_control: bool) -> None:
+    limits = {"max_bytes": MAX_CONTROL_BYTES, "max_values": MAX_CONTROL_VALUES} if is_control else {}
     try:
         if body:
-            parse_object(body)
+            parse_object(body, **limits)
     except MalformedJsonError as error:
         raise MalformedBodyError(f"{error.code}: {error}") from error
 

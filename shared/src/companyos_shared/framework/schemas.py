@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, Header, Query, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
 
@@ -37,6 +37,28 @@ MAX_ROWS = 50
 _STORABLE_LIMIT = 2**63
 _SELECT_STORED_RESPONSE = "SELECT request, status, media_type, body FROM _idempotency WHERE key = ?"
 _YEAR = re.compile(r"\d{4}-", re.ASCII)
+_YEARS = range(2000, 2200)
+
+
+def _require_iso_text(value: object) -> object:
+    if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
+        return value
+    raise PydanticCustomError("time_text", "Input should be a date or time in ISO format, starting with the year")
+
+
+IsoTimeText = BeforeValidator(_require_iso_text)
+"""Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.year not in _YEARS:
+        raise ValueError(f"must be between {_YEARS.start} and {_YEARS.stop - 1}")
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware.replace(microsecond=0)
+
+
+UtcTime = Annotated[datetime, IsoTimeText, AfterValidator(_in_utc)]
+"""A moment to the second; one without an offset is taken as UTC."""
 
 
 class RequestModel(BaseModel):
@@ -58,7 +80,7 @@ class SeedDocument(BaseModel):
 
     company: Company
     draw_seed: str = Field(min_length=1, description="Names the random streams of this service in this episode.")
-    started_at: datetime = Field(description="Simulated time at which the episode starts.")
+    started_at: UtcTime = Field(description="Simulated time at which the episode starts.")
     base: str | None = Field(
         None,
         pattern=SOURCE_PATTERN,
@@ -159,16 +181,6 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, str):
         return value.isascii() or value.encode(errors="replace").decode() == value
     return isinstance(value, (int, float)) and abs(value) < _STORABLE_LIMIT
-
-
-def _require_iso_text(value: object) -> object:
-    if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
-        return value
-    raise PydanticCustomError("time_text", "Input should be a date or time in ISO format, starting with the year")
-
-
-IsoTimeText = BeforeValidator(_require_iso_text)
-"""Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
 
 
 def _unquoted(value: Any) -> Any:

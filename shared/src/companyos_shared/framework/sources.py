@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, StatementError
 
 from companyos_shared.framework import scheduled_events
 from companyos_shared.framework.call import Call
@@ -36,7 +36,6 @@ from companyos_shared.framework.errors import (
     SourceMismatchError,
     UnknownBaseError,
     UnknownSourceError,
-    invalid_reason,
 )
 from companyos_shared.framework.schemas import SeedDocument
 from companyos_shared.framework.service import Service
@@ -228,11 +227,19 @@ class Sources:
         if self._service.source_of(document) != source:
             raise SourceMismatchError
         try:
+            return self._build_template(source, document)
+        except (OverflowError, StatementError) as error:
+            cause = error.orig if isinstance(error, StatementError) else error
+            if not isinstance(cause, OverflowError):
+                raise
+            raise InvalidSeedError(f"document has a time or number that is out of range: {cause}") from error
+
+    def _build_template(self, source: str, document: dict[str, Any]) -> Path:
+        try:
             seed = self._service.seed.model_validate(document)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise InvalidSeedError(f"{place or 'document'} {invalid_reason(first)}") from error
+            places = ((".".join(map(str, item["loc"])) or "document", item) for item in error.errors())
+            raise InvalidSeedError.of_places(places) from error
         base = self._find_base(seed.base)
         try:
             return self._database.build(

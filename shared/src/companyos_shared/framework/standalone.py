@@ -1,17 +1,23 @@
-"""Standalone mode: one local episode with demo data, a clock that is advanced through the API, and no signatures."""
+"""Standalone mode: one local episode with demo data, a clock that is advanced through the API, and no signatures.
+
+A reset starts the episode's next epoch from a seed document, with the faults of its next calls.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.database import read_meta, write_meta
 from companyos_shared.framework.episodes import Episodes
-from companyos_shared.framework.errors import InvalidArgumentsError
+from companyos_shared.framework.errors import InvalidArgumentsError, InvalidSeedError
 from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.storage import commit
 from companyos_shared.streams import digest
-from companyos_shared.wire.context import Actor, CallContext
+from companyos_shared.wire.context import Actor, CallContext, Fault
 
 LAST_YEAR = 2999
 
@@ -23,41 +29,77 @@ class StandaloneEpisode:
 
     def __init__(self, episodes: Episodes) -> None:
         service = episodes.service
-        document = service.demo_seed().model_dump(mode="json")
+        self._demo_seed = service.demo_seed()
+        document = self._demo_seed.model_dump(mode="json")
         self._episodes = episodes
         self._source = service.source_of(document)
         self._episode = f"local-{digest([self._source, episodes.database.schema])[:12]}"
-        self._started_at = datetime.fromisoformat(format_time(service.demo_seed().started_at))
+        epochs = {stored.id: stored.epochs for stored in episodes.inventory().episodes}
+        self._epoch = max(epochs.get(self._episode, ()), default=1)
+        self._faults: deque[Fault | None] = deque()
         episodes.sources.load(self._source, document)
 
-    def context(self, *, is_write: bool) -> CallContext:
-        """Return the context of the next call; each write is a step."""
+    def context(self, *, is_write: bool, is_operation: bool) -> CallContext:
+        """Return the context of the next call. Each write is a step; an operation takes the next fault, if any."""
         session = self.session()
         step = session.applied_step + 1 if is_write else session.applied_step
-        return self._context(step, self.now())
+        fault = self._faults.popleft() if is_operation and self._faults else None
+        return self._context(step, self.now(), fault)
 
     def session(self) -> Session:
         """Return the open local episode."""
-        return self._episodes.session(self._context(0, self._started_at))
+        return self._episodes.session(self._context(0, self._demo_seed.started_at))
 
     def now(self) -> datetime:
         """Return the simulated time."""
-        stored = read_meta(self.session().db, _CLOCK)
-        return self._started_at if stored is None else datetime.fromisoformat(stored)
+        session = self.session()
+        stored = read_meta(session.db, _CLOCK)
+        return session.constants.started_at if stored is None else datetime.fromisoformat(stored)
+
+    def reset(
+        self, document: Mapping[str, Any] | None, started_at: datetime | None, faults: Iterable[Fault | None]
+    ) -> datetime:
+        """Start again from a document, by default the demo data, and return the simulated time.
+
+        `started_at` overrides the document's. Raises InvalidSeedError (422) and StorageFullError (507); then the
+        episode continues.
+        """
+        seed = self._demo_seed.model_dump(mode="json") if document is None else dict(document)
+        if started_at is not None:
+            seed["started_at"] = format_time(started_at)
+        for name in ("base", "is_base"):
+            if seed.get(name):
+                raise InvalidSeedError(f"{name} must be absent in the document of a standalone service")
+        source = self._episodes.service.source_of(seed)
+        self._episodes.sources.load(source, seed)
+        self._source, self._epoch = source, self._epoch + 1
+        self._faults = deque(faults)
+        session = self.session()
+        self._write_clock(session.constants.started_at)  # creates the epoch's file, so that a restart finds it
+        return session.constants.started_at
 
     def move_clock(self, minutes: int) -> CallContext:
         """Advance the simulated time and return the context to settle with; raises InvalidArgumentsError (422)."""
-        session = self.session()
         now = self.now() + timedelta(minutes=minutes)
         if now.year > LAST_YEAR:
             raise InvalidArgumentsError(f"the time must be before the year {LAST_YEAR + 1}; got {now.year}")
+        return self._write_clock(now)
+
+    def _write_clock(self, now: datetime) -> CallContext:
+        session = self.session()
         context = self._context(session.applied_step, now)
         self._episodes.begin(session, context)
         write_meta(session.db, {_CLOCK: format_time(now)})
         commit(session.db)
         return context
 
-    def _context(self, step: int, now: datetime) -> CallContext:
+    def _context(self, step: int, now: datetime, fault: Fault | None = None) -> CallContext:
         return CallContext(
-            episode=self._episode, epoch=1, source=self._source, step=step, actor=Actor.AGENT, now=now, fault=None
+            episode=self._episode,
+            epoch=self._epoch,
+            source=self._source,
+            step=step,
+            actor=Actor.AGENT,
+            now=now,
+            fault=fault,
         )

@@ -39,10 +39,10 @@ class MalformedJsonError(ValueError):
         self.code = code
 
 
-def parse_object(body: bytes | str) -> dict[str, Any]:
+def parse_object(body: bytes | str, *, max_bytes: int = MAX_BODY_BYTES, max_values: int = MAX_VALUES) -> dict[str, Any]:
     """Parse a JSON object; raises MalformedJsonError with a stable code for any other body."""
-    text = _decode(body)
-    _check_structure(text)
+    text = _decode(body, max_bytes)
+    _check_structure(text, max_values)
     try:
         value = json.loads(
             text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_int=_bounded_integer
@@ -57,22 +57,20 @@ def parse_object(body: bytes | str) -> dict[str, Any]:
     return value
 
 
-def _decode(body: bytes | str) -> str:
+def _decode(body: bytes | str, max_bytes: int) -> str:
     raw = body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")
-    if len(raw) > MAX_BODY_BYTES:
-        raise MalformedJsonError(
-            "body-too-large", f"The body must have at most {MAX_BODY_BYTES} bytes; got {len(raw)}."
-        )
+    if len(raw) > max_bytes:
+        raise MalformedJsonError("body-too-large", f"The body must have at most {max_bytes} bytes; got {len(raw)}.")
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         raise MalformedJsonError("malformed-json", "The body must be UTF-8.") from error
 
 
-def _check_structure(text: str) -> None:
+def _check_structure(text: str, max_values: int) -> None:
     """Raise MalformedJsonError for JSON that is nested too deep or holds too many values, before it is parsed."""
     opened, commas = text.count("[") + text.count("{"), text.count(",")
-    if opened <= MAX_DEPTH and opened + commas <= MAX_VALUES:
+    if opened <= MAX_DEPTH and opened + commas <= max_values:
         return
     structure = _STRING.sub("", text)
     opened = depth = 0
@@ -83,10 +81,10 @@ def _check_structure(text: str) -> None:
         opened, depth = opened + 1, depth + 1
         if depth > MAX_DEPTH:
             raise MalformedJsonError("json-too-deep", f"JSON must be nested at most {MAX_DEPTH} levels deep.")
-        if opened > MAX_VALUES:
+        if opened > max_values:
             break
-    if opened + structure.count(",") > MAX_VALUES:
-        raise MalformedJsonError("too-many-values", f"JSON must have at most {MAX_VALUES} values.")
+    if opened + structure.count(",") > max_values:
+        raise MalformedJsonError("too-many-values", f"JSON must have at most {max_values} values.")
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

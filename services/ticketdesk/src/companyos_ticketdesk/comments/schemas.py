@@ -6,8 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.framework import RequestModel, ResponseModel
-from companyos_ticketdesk.tickets.schemas import UtcTime
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
 
 COMMENT_CHARS = 2000
 _BODY = (

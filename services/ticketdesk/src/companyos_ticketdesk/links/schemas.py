@@ -6,10 +6,9 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.framework import RequestModel, ResponseModel
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
 from companyos_ticketdesk.links.model import LinkKind, Relation
 from companyos_ticketdesk.tickets.model import Status
-from companyos_ticketdesk.tickets.schemas import UtcTime
 
 JUSTIFICATION_CHARS = 1000
 

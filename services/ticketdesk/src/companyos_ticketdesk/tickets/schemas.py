@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
-from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, TicketType
 
 TITLE_CHARS = 200
@@ -16,18 +16,6 @@ DESCRIPTION_CHARS = 4000
 TAG_CHARS = 40
 MOST_TAGS = 10
 REF_CHARS = 120
-YEARS = range(2000, 2200)
-
-
-def _in_utc(moment: datetime) -> datetime:
-    if moment.year not in YEARS:
-        raise ValueError(f"must be between {YEARS.start} and {YEARS.stop - 1}")
-    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return aware.replace(microsecond=0)
-
-
-UtcTime = Annotated[datetime, IsoTimeText, AfterValidator(_in_utc)]
-"""A moment to the second; one without an offset is taken as UTC."""
 
 TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"], description="Key of the ticket.")]
 Title = Annotated[str, Field(min_length=1, max_length=TITLE_CHARS)]

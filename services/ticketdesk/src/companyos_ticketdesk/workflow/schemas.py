@@ -7,9 +7,9 @@ from datetime import datetime
 from pydantic import ConfigDict, Field
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import RequestModel, ResponseModel
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
 from companyos_ticketdesk.tickets.model import ReasonCode, Status
-from companyos_ticketdesk.tickets.schemas import REF_CHARS, UtcTime
+from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
 
 class Move(RequestModel):

@@ -1,0 +1,50 @@
+"""Contract of standalone services: reset from documents."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_shared.framework import Service, ServiceSettings, create_app
+
+COMPANY = {"name": "Test Ltd", "domain": "test.example", "agent_id": "E-1"}
+EMPTY = {"company": COMPANY, "draw_seed": "test", "started_at": "2026-06-01T08:00:00Z"}
+
+
+@pytest.fixture
+async def alone(service: Service[Any], tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(service, ServiceSettings(service_key=None, service_key_file=None, data_dir=tmp_path))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
+        yield client
+    app.state.episodes.close()
+
+
+async def test_a_document_of_a_company_alone_is_enough(alone: httpx.AsyncClient) -> None:
+    answer = await alone.post("/control/reset", json={"document": EMPTY})
+    assert (answer.status_code, answer.json()) == (200, {"now": "2026-06-01T08:00:00+00:00"})
+
+
+async def test_the_demo_data_is_accepted_as_a_document(service: Service[Any], alone: httpx.AsyncClient) -> None:
+    document = service.demo_seed().model_dump(mode="json")
+    assert (await alone.post("/control/reset", json={"document": document})).status_code == 200
+
+
+async def test_a_time_that_cannot_be_stored_is_an_invalid_seed(service: Service[Any], alone: httpx.AsyncClient) -> None:
+    document = service.demo_seed().model_dump(mode="json")
+    for table, rows in document.items():
+        times = [name for name, value in _first(rows).items() if isinstance(value, str) and value.endswith("Z")]
+        for name in times:
+            changed = copy.deepcopy(document)
+            changed[table][0][name] = "0001-01-01T00:00:00+05:00"
+            answer = await alone.post("/control/reset", json={"document": changed})
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed"), (table, name)
+
+
+def _first(rows: Any) -> dict[str, Any]:
+    return rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
