@@ -27,12 +27,19 @@ async def alone(service: Service[Any], tmp_path: Path) -> AsyncIterator[httpx.As
 
 async def test_a_document_of_a_company_alone_is_enough(alone: httpx.AsyncClient) -> None:
     answer = await alone.post("/control/reset", json={"document": EMPTY})
-    assert (answer.status_code, answer.json()) == (200, {"now": "2026-06-01T08:00:00+00:00"})
+    assert (answer.status_code, answer.json()) == (200, {"now": "2026-06-01T08:00:00+00:00", "changes": 0})
 
 
 async def test_the_demo_data_is_accepted_as_a_document(service: Service[Any], alone: httpx.AsyncClient) -> None:
     document = service.demo_seed().model_dump(mode="json")
     assert (await alone.post("/control/reset", json={"document": document})).status_code == 200
+
+
+async def test_a_reset_at_a_later_time_has_what_happened_by_then(alone: httpx.AsyncClient) -> None:
+    later = "2026-04-02T09:00:00Z"
+    at_once = (await alone.post("/control/reset", json={"now": later})).json()
+    await alone.post("/control/reset")
+    assert (await alone.post("/control/clock", json={"minutes": 31 * 24 * 60})).json() == at_once
 
 
 async def test_a_time_that_cannot_be_stored_is_an_invalid_seed(service: Service[Any], alone: httpx.AsyncClient) -> None:
@@ -44,6 +51,17 @@ async def test_a_time_that_cannot_be_stored_is_an_invalid_seed(service: Service[
             changed[table][0][name] = "0001-01-01T00:00:00+05:00"
             answer = await alone.post("/control/reset", json={"document": changed})
             assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed"), (table, name)
+
+
+async def test_an_error_of_the_whole_document_does_not_quote_it(
+    service: Service[Any], alone: httpx.AsyncClient
+) -> None:
+    document = service.demo_seed().model_dump(mode="json")
+    table = next(name for name, rows in document.items() if _first(rows))
+    document[table].append(document[table][0])
+    answer = await alone.post("/control/reset", json={"document": document})
+    assert answer.json()["detail"].startswith(f"document {table}")
+    assert "got" not in answer.json()["detail"]
 
 
 def _first(rows: Any) -> dict[str, Any]:

@@ -80,19 +80,19 @@ async def test_a_reset_without_a_body_restores_the_demo_data_and_the_clock(alone
     await alone.post("/books", json={"title": "Gone"})
     await alone.post("/books/B-1/lend")
     await alone.post("/control/clock", json={"minutes": 5})
-    assert (await alone.post("/control/reset")).json() == before
+    assert (await alone.post("/control/reset")).json() == {**before, "changes": 0}
     assert (await alone.get("/control/clock")).json() == before
     assert (await alone.get("/books/B-24")).status_code == 404
     assert (await alone.get("/books/B-1")).json()["lent"] is False
     assert (await alone.post("/control/clock", json={"minutes": 600})).json()["changes"] == 0
 
 
-async def test_a_reset_with_a_document_and_a_start_time_replaces_both(
+async def test_a_reset_with_a_document_replaces_data_and_start_time(
     library: ServiceHarness, alone: httpx.AsyncClient
 ) -> None:
-    document = _document(library, titles=["Own"])
-    answer = await _reset(alone, document=document, started_at="2027-01-04T10:00:00+01:00")
-    assert answer.json() == {"now": "2027-01-04T09:00:00+00:00"}
+    document = _document(library, titles=["Own"], started_at="2027-01-04T10:00:00+01:00")
+    answer = await _reset(alone, document=document)
+    assert answer.json() == {"now": "2027-01-04T09:00:00+00:00", "changes": 0}
     listed = (await alone.get("/books")).json()
     assert [book["title"] for book in listed["items"]] == ["Own"]
     assert (await alone.post("/books", json={"title": "Next"})).json()["id"] == "B-2"
@@ -115,12 +115,20 @@ async def test_the_same_reset_and_the_same_calls_give_the_same_responses(alone: 
 async def test_a_reset_survives_a_restart(library: ServiceHarness, tmp_path: Path) -> None:
     first = _client(library.service, tmp_path)
     await first.post("/books", json={"title": "Gone"})
-    await _reset(first, document=_document(library, titles=["Own"]), started_at="2027-01-04T09:00:00Z")
+    await _reset(first, document=_document(library, titles=["Own"]), now="2027-01-04T09:00:00Z")
     second = _client(library.service, tmp_path)
     assert (await second.get("/books")).json()["total"] == 1
     assert (await second.get("/control/clock")).json() == {"now": "2027-01-04T09:00:00+00:00"}
     await second.post("/control/reset")
     assert (await second.get("/books")).json()["total"] == 23
+
+
+async def test_a_reset_at_a_time_before_the_start_is_rejected(alone: httpx.AsyncClient) -> None:
+    answer = await _reset(alone, now="2026-03-02T08:59:59Z")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+    assert answer.json()["detail"] == (
+        "now must not be before 2026-03-02T09:00:00Z, the document's started_at; got 2026-03-02T08:59:59Z"
+    )
 
 
 async def test_the_next_calls_get_the_faults_of_the_reset_in_their_order(alone: httpx.AsyncClient) -> None:
@@ -175,7 +183,7 @@ async def test_an_invalid_document_is_rejected_with_its_fields_and_the_episode_c
     ("body", "place"),
     [
         ({"document": []}, "document"),
-        ({"started_at": 5}, "started_at"),
+        ({"now": 5}, "now"),
         ({"faults": [{"kind": "fire"}]}, "faults.0.kind"),
         ({"faults": [None] * 1001}, "faults"),
         ({"seed": 7}, "seed"),

@@ -26,6 +26,7 @@ from companyos.contract import (  # noqa: E402
     CompanyOSResetObservation,
     CompanyOSState,
     EpisodeDiff,
+    EpisodeVerdict,
     ListToolsAction,
     OpenedEpisode,
     SnapshotInfo,
@@ -137,6 +138,15 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
     async def diff(self, from_: int = 0, to: int | None = None) -> EpisodeDiff:
         """Return the rows that differ between two steps of the episode; `to` defaults to the last step."""
         return await self._trainer_client().diff(self._require_episode_id(), from_=from_, to=to)
+
+    async def verdict(self) -> EpisodeVerdict:
+        """Return the verdict on the episode so far, with each check."""
+        evidence = await self._trainer_client().evidence(self._require_episode_id())
+        return EpisodeVerdict.model_validate(evidence["verdict"])
+
+    async def drop(self) -> None:
+        """Drop the episode with its databases."""
+        await self._trainer_client().drop(self._require_episode_id())
 
     async def delete_snapshot(self, snapshot_id: str) -> None:
         """Delete a snapshot; episodes that started from it continue."""

@@ -3,222 +3,31 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from companyos.extras import install_command
-from companyos.log_file import LogFile
+from companyos.server_process import HOST, EnterpriseError, PortInUseError, ServerProcess
+
+__all__ = ["HOST", "Enterprise", "EnterpriseError", "PortInUseError"]
 
 GATEWAY = "companyos_gateway"
-HOST = "127.0.0.1"
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 10.0
-_POLL_S = 0.05
-_PORTS_TRIED = 20
-_SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
-"""Settings that would connect the gateway to external services."""
-
-_POLICY_SECRETS = ("OPENAI_API_KEY",)
-"""Variables that only the policies of this process need."""
-
-_SETTINGS = "COMPANYOS_"
-_LOG_DEFAULTS = {"COMPANYOS_LOG_FORMAT": "console"}
-"""Settings that send the gateway's output to this process."""
-
-_USAGE_ERROR_STATUS = 2
-"""Exit status of the gateway if it refuses to start; its last line gives the reason."""
-
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Connections to loopback bypass any proxy."""
 
 
-class EnterpriseError(Exception):
-    """Raised if the server could not be started or exited; the text ends with its last log lines."""
+class Enterprise(ServerProcess):
+    """Gateway and services for the duration of a `with` block: `with Enterprise() as enterprise: enterprise.url`."""
 
+    title = "gateway"
+    health = ("/health", "healthy")
 
-class PortInUseError(EnterpriseError):
-    """Raised if the port is not available; `free_port` is the next free one."""
-
-    def __init__(self, port: int, reason: str, free_port: int | None) -> None:
-        super().__init__(f"port {port} cannot be used: {reason}")
-        self.free_port = free_port
-
-
-class Enterprise:
-    """Gateway and services for the duration of a `with` block: `with Enterprise() as enterprise: enterprise.url`.
-
-    Leaving the block stops the gateway and its services within ten seconds, as does the end of this process.
-    `settings`
-    are environment variables of the gateway, which override those of this process; with `alone` the gateway receives
-    no
-    other CompanyOS settings. Raises EnterpriseError.
-    """
-
-    def __init__(
-        self,
-        *,
-        port: int = 0,
-        data_dir: Path | None = None,
-        settings: Mapping[str, str] | None = None,
-        alone: bool = False,
-    ) -> None:
-        self._port = port
-        self._data_dir = data_dir
-        self._settings = dict(settings or {})
-        self._alone = alone
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log: LogFile | None = None
-
-    @property
-    def log_path(self) -> Path | None:
-        """Log file of the gateway. It is kept in a data folder; without one, only after a failure."""
-        return self._log.path if self._log is not None else None
-
-    @property
-    def url(self) -> str:
-        """URL of the gateway."""
-        return f"http://{HOST}:{self._port}"
-
-    @property
-    def pid(self) -> int | None:
-        """Process id of the running gateway."""
-        return self._process.pid if self._process is not None else None
-
-    def start(self) -> Self:
-        """Start the gateway without waiting for it."""
+    def arguments(self) -> list[str]:
+        """Return the gateway's module."""
         if importlib.util.find_spec(GATEWAY) is None:
             raise EnterpriseError(f"the server is not installed: {install_command('server')}")
-        self._port = _free_port(self._port)
-        command = [sys.executable, "-m", GATEWAY, "--host", HOST, "--port", str(self._port), "--until-input-ends"]
-        self._log = LogFile(self._data_dir)
-        self._process = subprocess.Popen(
-            command,
-            env=self._environment(),
-            stdin=subprocess.PIPE,
-            stdout=self._log.file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        return self
-
-    def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Wait until the gateway and every service are ready."""
-        deadline = time.monotonic() + timeout_s
-        while not _is_healthy(self.url):
-            self.check_alive()
-            if time.monotonic() > deadline:
-                raise EnterpriseError(f"the server was not ready within {timeout_s:.0f} s{self._log_tail()}")
-            time.sleep(_POLL_S)
-
-    def check_alive(self) -> None:
-        """Raise EnterpriseError if the gateway has exited."""
-        if self._process is None:
-            raise EnterpriseError("the server was not started")
-        if (code := self._process.poll()) is not None:
-            last_lines = [] if self._log is None else self._log.last_lines()
-            if code == _USAGE_ERROR_STATUS and last_lines:
-                raise EnterpriseError(last_lines[-1].removeprefix("error: "))
-            raise EnterpriseError(f"the gateway exited with status {code}{self._log_tail()}")
+        return [GATEWAY]
 
     def readiness(self) -> dict[str, Any]:
         """Return the response of /readyz. Raises EnterpriseError if the gateway does not respond."""
         try:
-            with _OPENER.open(f"{self.url}/readyz", timeout=2.0) as response:
-                return dict(json.load(response))
+            return self._get("/readyz")
         except (OSError, ValueError) as error:
             raise EnterpriseError(f"the gateway does not respond: {error}{self._log_tail()}") from error
-
-    def stop(self) -> None:
-        """Stop the gateway and its services, if they are running."""
-        process, self._process = self._process, None
-        if process is not None:
-            _terminate(process)
-        if self._log is not None:
-            self._log.close()
-
-    def _environment(self) -> dict[str, str]:
-        environment = _LOG_DEFAULTS | {
-            name: value
-            for name, value in os.environ.items()
-            if not (name in (*_SERVICE_SETTINGS, *_POLICY_SECRETS) or (self._alone and name.startswith(_SETTINGS)))
-        }
-        if self._data_dir is not None:
-            environment["COMPANYOS_DATA_DIR"] = str(self._data_dir.resolve())
-        return environment | self._settings
-
-    def _log_tail(self) -> str:
-        """Return the end of the log and its path; the file is kept from then on."""
-        if self._log is None:
-            return ""
-        self._log.keep()
-        return "\n".join(["", *self._log.last_lines(), f"log: {self._log.path}"])
-
-    def __enter__(self) -> Self:
-        self.start()
-        try:
-            self.wait_until_ready()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-
-def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Terminate the process; kill its process group after ten seconds."""
-    if process.poll() is None:
-        process.terminate()
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        process.wait(STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _free_port(port: int) -> int:
-    """Return the port, or a free one for 0. Raises PortInUseError if the port is taken."""
-    try:
-        return _bind(port)
-    except OSError as error:
-        raise PortInUseError(port, error.strerror or str(error), _next_free_port(port)) from None
-
-
-def _next_free_port(port: int) -> int | None:
-    for candidate in range(port + 1, port + 1 + _PORTS_TRIED):
-        with suppress(OSError, OverflowError):
-            return _bind(candidate)
-    return None
-
-
-def _bind(port: int) -> int:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((HOST, port))
-        bound_port: int = probe.getsockname()[1]
-        return bound_port
-
-
-def _is_healthy(url: str) -> bool:
-    try:
-        with _OPENER.open(f"{url}/health", timeout=2.0) as response:
-            return bool(json.load(response).get("status") == "healthy")
-    except (OSError, ValueError):
-        return False

@@ -9,7 +9,7 @@ from openenv.core.client_types import StepResult
 from openenv.core.env_server.types import Observation
 from openenv.core.sync_client import SyncEnvClient
 
-from companyos.contract import CompanyOSObservation, CompanyOSState, EpisodeDiff, SnapshotInfo, ToolSpec
+from companyos.contract import CompanyOSObservation, CompanyOSState, EpisodeDiff, EpisodeVerdict, SnapshotInfo, ToolSpec
 from companyos.discovery import SyncDiscovery
 from companyos.options import RESUME_WITHIN_S, Action
 
@@ -57,6 +57,14 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
     def diff(self, from_: int = 0, to: int | None = None) -> EpisodeDiff:
         """Return the rows that differ between two steps of the episode; `to` defaults to the last step."""
         return cast("EpisodeDiff", self._run(self._async.diff(from_, to)))
+
+    def verdict(self) -> EpisodeVerdict:
+        """Return the verdict on the episode so far, with each check."""
+        return cast("EpisodeVerdict", self._run(self._async.verdict()))
+
+    def drop(self) -> None:
+        """Drop the episode with its databases."""
+        self._run(self._async.drop())
 
     def delete_snapshot(self, snapshot_id: str) -> None:
         """Delete a snapshot; episodes that started from it continue."""

@@ -12,7 +12,7 @@ from typing import NoReturn
 from companyos.entry_points import EntryPointError
 from companyos_gateway.process.data_folder import FolderInUseError, GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
-from companyos_gateway.process.lifetime import exit_when_stdin_closes
+from companyos_shared.lifetime import exit_when_stdin_closes
 from companyos_shared.private_files import keep_files_private
 
 DEFAULT_PORT = 8000

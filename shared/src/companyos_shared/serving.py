@@ -21,6 +21,7 @@ from typing import Any, NoReturn, cast
 import uvicorn
 from starlette.types import ASGIApp
 
+from companyos_shared.lifetime import exit_when_stdin_closes
 from companyos_shared.private_files import FILE_MODE
 from companyos_shared.telemetry.logs import configure_logging
 
@@ -106,7 +107,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser.add_argument("app", help="the app, as in companyos_ticketdesk.main:app")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
+    parser.add_argument("--until-input-ends", action="store_true", help="stop when standard input closes")
     options = parser.parse_args(arguments)
+    if options.until_input_ends:
+        exit_when_stdin_closes()
     serve(options.app, host=options.host, port=options.port)
 
 

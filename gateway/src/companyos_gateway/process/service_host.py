@@ -22,9 +22,9 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, NoReturn
 
-from companyos_gateway.process.lifetime import exit_when_stdin_closes
 from companyos_gateway.services import SERVICE_GROUP, load_error_file
 from companyos_shared.folder_lock import kill_orphan
+from companyos_shared.lifetime import exit_when_stdin_closes
 from companyos_shared.serving import serve, set_process_title
 from companyos_shared.telemetry.logs import configure_logging
 

@@ -73,7 +73,7 @@ class ResetRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     document: dict[str, Any] | None = Field(None, description="Seed document. Absent: the demo data.")
-    started_at: UtcTime | None = Field(None, description="Simulated time of the start. Absent: the document's.")
+    now: UtcTime | None = Field(None, description="Simulated time after the reset. Absent: the document's started_at.")
     faults: list[Fault | None] = Field(
         [], max_length=MAX_FAULTS, description="Faults of the next calls of operations, in their order; null for none."
     )
@@ -197,22 +197,23 @@ def standalone_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIR
     router = APIRouter(prefix="/control", include_in_schema=False)
     _add_schemas(router, episodes)
 
+    def advance(context: CallContext) -> dict[str, Any]:
+        report = settle(episodes, standalone.session(), context)
+        return {"now": context.now.isoformat(), "changes": len(report.changes)}
+
     @router.get("/clock")
     async def read_clock() -> dict[str, str]:
         return {"now": standalone.now().isoformat()}
 
     @router.post("/clock")
     async def move_clock(body: ClockRequest) -> dict[str, Any]:
-        context = standalone.move_clock(body.minutes)
-        report = settle(episodes, standalone.session(), context)
-        return {"now": context.now.isoformat(), "changes": len(report.changes)}
+        return advance(standalone.move_clock(body.minutes))
 
     @router.post("/reset")
-    async def reset(body: ResetRequest | None = None) -> dict[str, str]:
+    async def reset(body: ResetRequest | None = None) -> dict[str, Any]:
         request = body or ResetRequest()
         async with standalone.session().lock:
-            now = standalone.reset(request.document, request.started_at, request.faults)
-        return {"now": now.isoformat()}
+            return advance(standalone.reset(request.document, request.now, request.faults))
 
     return router
 

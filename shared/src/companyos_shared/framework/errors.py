@@ -272,7 +272,8 @@ def invalid_reason(error: Mapping[str, Any]) -> str:
         return "is not a known field"
     if error["type"] == "json_invalid":
         return "is not valid JSON"
-    return f"{_requirement(error)}; got {shortened(error['input'])}"
+    requirement = _requirement(error)
+    return f"{requirement}; got {shortened(error['input'])}" if error["loc"] else requirement
 
 
 def _requirement(error: Mapping[str, Any]) -> str:

@@ -57,26 +57,27 @@ class StandaloneEpisode:
         return session.constants.started_at if stored is None else datetime.fromisoformat(stored)
 
     def reset(
-        self, document: Mapping[str, Any] | None, started_at: datetime | None, faults: Iterable[Fault | None]
-    ) -> datetime:
-        """Start again from a document, by default the demo data, and return the simulated time.
+        self, document: Mapping[str, Any] | None, now: datetime | None, faults: Iterable[Fault | None]
+    ) -> CallContext:
+        """Start again from a document, by default the demo data, and return the context to settle with.
 
-        `started_at` overrides the document's. Raises InvalidSeedError (422) and StorageFullError (507); then the
-        episode continues.
+        `now` is the simulated time, by default the document's `started_at`. Raises InvalidSeedError or
+        InvalidArgumentsError (422), or StorageFullError (507); then the episode continues.
         """
         seed = self._demo_seed.model_dump(mode="json") if document is None else dict(document)
-        if started_at is not None:
-            seed["started_at"] = format_time(started_at)
         for name in ("base", "is_base"):
             if seed.get(name):
                 raise InvalidSeedError(f"{name} must be absent in the document of a standalone service")
         source = self._episodes.service.source_of(seed)
         self._episodes.sources.load(source, seed)
+        started_at = self._episodes.service.seed.model_validate(seed).started_at
+        if now is not None and now < started_at:
+            raise InvalidArgumentsError(
+                f"now must not be before {format_time(started_at)}, the document's started_at; got {format_time(now)}"
+            )
         self._source, self._epoch = source, self._epoch + 1
         self._faults = deque(faults)
-        session = self.session()
-        self._write_clock(session.constants.started_at)  # creates the epoch's file, so that a restart finds it
-        return session.constants.started_at
+        return self._write_clock(now or started_at)  # creates the epoch's file, so that a restart finds it
 
     def move_clock(self, minutes: int) -> CallContext:
         """Advance the simulated time and return the context to settle with; raises InvalidArgumentsError (422)."""
