@@ -24,6 +24,7 @@ from tests.architecture.sources import DOCUMENTS, ROOT, SERVICES, sources
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 CONTAINERS: dict[str, dict[str, Any]] = COMPOSE["services"]
+_INTERPOLATION = re.compile(r"\$\{(\w+):-([^}]*)\}")
 SETTINGS = (Settings, ServiceSettings, TelemetrySettings)
 DOCKERFILES = [
     *sorted(ROOT.glob("services/*/Dockerfile")),
@@ -52,7 +53,7 @@ def test_an_image_stands_on_the_given_base_alone(dockerfile: Any) -> None:
 
 def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
     read = {f"COMPANYOS_{name.upper()}" for model in SETTINGS for name in model.model_fields}
-    read |= {failpoints.VARIABLE} | _of_the_client()
+    read |= {failpoints.VARIABLE} | _of_the_client() | _of_compose()
     written = [ROOT / "docker-compose.yml", *DOCKERFILES, *DOCUMENTS]
     written += [
         source.path
@@ -70,7 +71,7 @@ def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
 def test_every_variable_that_is_read_is_explained_to_whoever_operates_the_house() -> None:
     explained = set(re.findall(r"`([A-Z][A-Z_]+[A-Z])(?:=[^`]*)?`", (ROOT / "docs" / "operations.md").read_text()))
     assert not {name for model in SETTINGS for name in _variables(model)} - explained
-    assert {failpoints.VARIABLE} | _of_the_client() <= explained
+    assert {failpoints.VARIABLE} | _of_the_client() | _of_compose() <= explained
 
 
 def _of_the_client() -> set[str]:
@@ -117,14 +118,39 @@ def test_a_container_has_time_to_drain() -> None:
 
 
 def test_only_the_gateway_is_published_and_only_to_this_machine() -> None:
-    ports = {name: container["ports"] for name, container in CONTAINERS.items() if "ports" in container}
-    assert ports == {
+    assert _ports({}) == {
         "gateway": ["127.0.0.1:8000:8000"],
         "ticketdesk-sandbox": ["127.0.0.1:8001:8000"],
         "datahub-sandbox": ["127.0.0.1:8002:8000"],
         "approvalflow-sandbox": ["127.0.0.1:8003:8000"],
     }
+    ports = _ports({})
     assert {name for name, container in CONTAINERS.items() if container.get("profiles")} == set(ports) - {"gateway"}
+
+
+def test_address_and_ports_come_from_the_environment() -> None:
+    settings = {"COMPANYOS_BIND": "0.0.0.0", "COMPANYOS_PORT": "9000", "COMPANYOS_TICKETDESK_PORT": "9001"}
+    settings |= {"COMPANYOS_DATAHUB_PORT": "9002", "COMPANYOS_APPROVALFLOW_PORT": "9003"}
+    assert sorted(port for ports in _ports(settings).values() for port in ports) == [
+        f"0.0.0.0:{port}:8000" for port in (9000, 9001, 9002, 9003)
+    ]
+    assert set(settings) == _of_compose()
+
+
+def _ports(environment: dict[str, str]) -> dict[str, list[str]]:
+    """Return the published ports by container, with the variables of an environment as Compose replaces them."""
+    return {
+        name: [
+            _INTERPOLATION.sub(lambda found: environment.get(found[1], found[2]), port) for port in container["ports"]
+        ]
+        for name, container in CONTAINERS.items()
+        if "ports" in container
+    }
+
+
+def _of_compose() -> set[str]:
+    """Return the variables that Compose replaces."""
+    return {name for name, _default in _INTERPOLATION.findall((ROOT / "docker-compose.yml").read_text())}
 
 
 def test_members_share_one_version() -> None:
@@ -157,7 +183,8 @@ def test_every_app_that_a_manifest_names_is_there() -> None:
 DISTRIBUTIONS = [
     path
     for path in sorted(ROOT.rglob("pyproject.toml"))
-    if path.parent != ROOT and not {"tests", "build", "runs", "templates"} & set(path.relative_to(ROOT).parts)
+    if path.parent != ROOT
+    and not {"tests", "build", "runs", "templates", "examples"} & set(path.relative_to(ROOT).parts)
     if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
 ]
 
