@@ -24,8 +24,13 @@ LOOKS = "screenshot_agent.py"
 GENERATES = "skyrl_environment.py"
 """It needs SkyRL Gym; `make harnesses` runs it."""
 
+PROJECT = ROOT / "examples" / "integration-tests"
+"""A project with tests of its own; tests/plugins and tests/e2e run them."""
+
 FOUND = (path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
-EXAMPLES = sorted(path for path in FOUND if path.name not in (TRAINS, LOOKS, GENERATES))
+EXAMPLES = sorted(
+    path for path in FOUND if path.name not in (TRAINS, LOOKS, GENERATES) and not path.is_relative_to(PROJECT)
+)
 PAGE = (ROOT / "docs" / "http.md").read_text()
 GATEWAY = "http://127.0.0.1:8000"
 RUNNERS = {".py": (sys.executable, "-W", "error"), ".sh": ("sh",), ".mjs": ("node",)}

@@ -8,8 +8,7 @@ import pytest
 
 from tests.architecture.sources import ROOT
 from tests.integration.processes import HOST, free_port, running
-from verification.release.environments import CleanEnvironment, CommandError
-from verification.release.wheels import build_wheels, locked_versions
+from tests.plugins.workplace import Workplace, build_workplace
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1500)]
 
@@ -49,32 +48,10 @@ asyncio.run(main())
 """
 
 
-class Workplace(CleanEnvironment):
-    """An environment in which the packages are installed, and the steps of a reader."""
-
-    def follow(self, line: str) -> None:
-        """Take one step of a shell block."""
-        command, _, comment = (part.strip() for part in line.partition("#"))
-        if command.startswith("cd "):
-            self.work /= command.removeprefix("cd ")
-        elif command.startswith("pip install "):
-            self.install(*command.removeprefix("pip install ").split())
-        elif comment == "fails":
-            with pytest.raises(CommandError):
-                self.run("sh", "-c", command)
-        else:
-            self.run("sh", "-c", command)
-
-
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    """An environment with wheels of all packages, and the versions of other packages that the lock names."""
-    root = tmp_path_factory.mktemp("tutorial")
-    locked = root / "locked.txt"
-    locked.write_text(locked_versions())
-    made = Workplace(root)
-    made.install("-c", locked, "pytest", *build_wheels(root / "wheels"))
-    return made
+    """An environment with wheels of all packages."""
+    return build_workplace(tmp_path_factory.mktemp("tutorial"))
 
 
 def test_a_reader_writes_checks_plays_and_changes_a_scenario(workplace: Workplace) -> None:

@@ -1,0 +1,44 @@
+"""The testcontainers module in the example project, outside of the repository, and the ports of Compose."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import docker
+import pytest
+
+from tests.architecture.sources import ROOT
+from tests.plugins.workplace import build_workplace
+
+EXAMPLE = ROOT / "examples" / "integration-tests"
+
+
+def test_the_example_passes_in_containers_and_leaves_none(url: str, tmp_path: Path) -> None:
+    before = {container.id for container in docker.from_env().containers.list(all=True)}
+    workplace = build_workplace(tmp_path, "testcontainers")
+    shutil.copytree(EXAMPLE, workplace.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    assert "2 passed" in workplace.run("python", "-m", "pytest", "-q", "tests/test_containers.py")
+    assert {container.id for container in docker.from_env().containers.list(all=True)} == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "published"),
+    [
+        ({}, [("127.0.0.1", "8000"), ("127.0.0.1", "8001"), ("127.0.0.1", "8002"), ("127.0.0.1", "8003")]),
+        (
+            {"COMPANYOS_BIND": "0.0.0.0", "COMPANYOS_PORT": "9000", "COMPANYOS_DATAHUB_PORT": "9002"},
+            [("0.0.0.0", "8001"), ("0.0.0.0", "8003"), ("0.0.0.0", "9000"), ("0.0.0.0", "9002")],
+        ),
+    ],
+)
+def test_compose_publishes_the_ports_of_the_environment(
+    settings: dict[str, str], published: list[tuple[str, str]]
+) -> None:
+    command = ["docker", "compose", "--profile", "sandbox", "config", "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True, check=True)
+    ports = [port for one in json.loads(done.stdout)["services"].values() for port in one.get("ports", [])]
+    assert sorted((port["host_ip"], port["published"]) for port in ports) == published
