@@ -43,6 +43,7 @@ NAMES = {
     "snapshot_id": "0" * 32,
     "tool": "wait",
     "operation": "write_note",
+    "signature": "unsigned",
     "path": "notes",
     "name": "none",
     "run": "none",

@@ -144,6 +144,10 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         evidence = await self._trainer_client().evidence(self._require_episode_id())
         return EpisodeVerdict.model_validate(evidence["verdict"])
 
+    async def service_urls(self) -> dict[str, str]:
+        """Return a URL of each service of the episode for its REST requests, each of which is a step."""
+        return await self._trainer_client().service_urls(self._require_episode_id())
+
     async def drop(self) -> None:
         """Drop the episode with its databases."""
         await self._trainer_client().drop(self._require_episode_id())

@@ -62,6 +62,10 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
         """Return the verdict on the episode so far, with each check."""
         return cast("EpisodeVerdict", self._run(self._async.verdict()))
 
+    def service_urls(self) -> dict[str, str]:
+        """Return a URL of each service of the episode for its REST requests, each of which is a step."""
+        return cast("dict[str, str]", self._run(self._async.service_urls()))
+
     def drop(self) -> None:
         """Drop the episode with its databases."""
         self._run(self._async.drop())

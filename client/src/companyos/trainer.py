@@ -47,6 +47,7 @@ _TASK = TypeAdapter(dict[Literal["task"], TaskInfo])
 _TASKS = TypeAdapter(dict[Literal["tasks"], list[TaskInfo]])
 _COUNT = TypeAdapter(dict[Literal["num_tasks"], int])
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_URLS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _LINES: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
@@ -129,6 +130,10 @@ class Trainer:
     async def evidence(self, episode_id: str) -> dict[str, Any]:
         """Return the evidence of an episode's verdict."""
         return await self._read(_OBJECT, "GET", f"/v1/episodes/{_path_segment(episode_id)}/evidence")
+
+    async def service_urls(self, episode_id: str) -> dict[str, str]:
+        """Return a URL of each service of an episode for its REST requests, each of which is a step."""
+        return await self._read(_URLS, "POST", f"/v1/episodes/{_path_segment(episode_id)}/service-urls")
 
     async def steps(self, episode_id: str) -> list[dict[str, Any]]:
         """Return the steps of an episode in the viewer's format, from all clients."""

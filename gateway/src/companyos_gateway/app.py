@@ -22,6 +22,7 @@ from companyos_gateway.api.openenv_environment import DESCRIPTION, ENVIRONMENT_N
 from companyos_gateway.api.openenv_server import LimitedOpenEnvServer
 from companyos_gateway.api.oracle_demo import oracle_demo_router
 from companyos_gateway.api.quarantine import quarantine_router
+from companyos_gateway.api.service_urls import service_urls_router
 from companyos_gateway.api.snapshots import snapshots_router, trainer_episodes_router
 from companyos_gateway.api.tools import episode_tools_router, tools_router
 from companyos_gateway.api.trainer import trainer_router
@@ -82,7 +83,7 @@ def create_app(runtime: GatewayRuntime) -> FastAPI:
     routers.append(tools_router(runtime))
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(runtime), episode_tools_router(runtime), openenv_http_router(runtime)]
-        routers += [trainer_router(runtime), oracle_demo_router(runtime)]
+        routers += [trainer_router(runtime), oracle_demo_router(runtime), service_urls_router(runtime)]
         routers += [trainer_episodes_router(runtime), snapshots_router(runtime), quarantine_router(runtime)]
     own_routes = [route for router in routers for route in router.routes]
     app.router.routes.extend(

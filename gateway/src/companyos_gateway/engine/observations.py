@@ -11,6 +11,7 @@ from companyos.contract import CompanyOSObservation
 from companyos_gateway.engine.journal import CompletedStep
 from companyos_gateway.engine.reward import StepKind
 from companyos_gateway.engine.toolbox import Tool as OfferedTool
+from companyos_shared.wire.problem import ProblemBody
 
 
 class StepObservation(CompanyOSObservation):
@@ -54,6 +55,23 @@ def build_observation(completed: CompletedStep, max_steps: int) -> StepObservati
         step=completed.step,
         is_carried_out=completed.note == StepKind.CARRIED_OUT,
     )
+
+
+def problem_of(observation: StepObservation, title: str) -> ProblemBody | None:
+    """Return the error of a step, None if it succeeded. `title` is that of arguments that do not fit."""
+    if observation.error is not None:
+        return ProblemBody(
+            type="about:blank",
+            title=title,
+            status=422,
+            code=observation.error.error_type.value.replace("_", "-"),
+            detail=observation.error.message,
+        )
+    if observation.is_carried_out:
+        return None
+    fields = observation.result if isinstance(observation.result, dict) else {}
+    known_fields = {name: fields[name] for name in ProblemBody.model_fields if name in fields}
+    return ProblemBody.model_validate({"title": "Action failed", "status": 500, "code": "refused"} | known_fields)
 
 
 def build_tools_observation(tools: list[OfferedTool], *, done: bool) -> ListToolsObservation:

@@ -35,7 +35,7 @@ class EpisodeTokens:
 
     def token(self, internal_id: str) -> str:
         """Return the token of an episode."""
-        return urlsafe_b64encode(hmac.digest(self._secret, internal_id.encode(), sha256)).rstrip(b"=").decode()
+        return _base64url(hmac.digest(self._secret, internal_id.encode(), sha256))
 
     def matches(self, token: str, internal_id: str) -> bool:
         """Say in constant time whether the token is that episode's."""
@@ -64,6 +64,15 @@ class EpisodeTokens:
             if internal_id not in self._digests:
                 digest = self._digests[internal_id] = _digest(self.token(internal_id))
                 self._owners[digest] = internal_id
+
+
+def service_signature(token: str, service: str) -> str:
+    """Return the signature in the URL of a service of an episode: base64url of HMAC-SHA256(episode token, service)."""
+    return _base64url(hmac.digest(token.encode(), service.encode(), sha256))
+
+
+def _base64url(digest: bytes) -> str:
+    return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _digest(token: str) -> bytes:

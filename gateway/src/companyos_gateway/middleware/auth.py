@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, UnknownEpisodeError
 from companyos_gateway.engine.store import EpisodeStore
+from companyos_gateway.engine.tokens import service_signature
 from companyos_gateway.middleware.browser_sessions import BrowserSessions
 from companyos_gateway.middleware.error_responses import problem_page, send_error
 from companyos_gateway.middleware.json_rpc import MCP_PATHS
@@ -42,6 +43,11 @@ AGENT_ROUTES = frozenset(
 )
 """What an episode's token opens, for that episode."""
 
+SERVICE_ROUTE = "/v1/episodes/{episode_id}/services/{service}/{signature}/{path:path}"
+"""What the signature in the path opens."""
+
+SERVICE_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
 AGENT_SCOPE_KEY = "companyos.agent"
 TRAINER_SCOPE_KEY = "companyos.trainer"
 """Present where the trainer's token was asked for and given."""
@@ -50,6 +56,7 @@ _FORBIDDEN = 403
 
 _RouteKey = tuple[str, str]
 
+_SERVICE_PATTERN = compile_path(SERVICE_ROUTE)[0]
 _AGENT_PATTERNS = tuple((method, compile_path(path)[0]) for method, path in sorted(AGENT_ROUTES))
 
 
@@ -105,6 +112,9 @@ class TokenAuthMiddleware:
         route_key: _RouteKey = (scope.get("method", "WEBSOCKET"), route_path(scope))
         if route_key in PUBLIC_ROUTES or (route_key[0] == "GET" and route_key[1].startswith(PUBLIC_PREFIX)):
             return
+        if (signed := self._signed_episode(*route_key)) is not None:
+            scope[AGENT_SCOPE_KEY] = signed
+            return
         cookie = _session_cookie_name(route_key[1])
         token = None if cookie is None else HTTPConnection(scope).query_params.get("token")
         session_id = None if cookie is None else HTTPConnection(scope).cookies.get(cookie)
@@ -118,6 +128,13 @@ class TokenAuthMiddleware:
             raise AgentForbiddenError
         else:
             scope[AGENT_SCOPE_KEY] = episode
+
+    def _signed_episode(self, method: str, path: str) -> Episode | None:
+        """Return the live episode of a signed URL of a service, None for every other path."""
+        match = _SERVICE_PATTERN.match(path)
+        if match is None or method not in SERVICE_METHODS:
+            return None
+        return signed_episode(self._store(), match["episode_id"], match["service"], match["signature"])
 
     def _episode_of_token(self, token: bytes, trainer: bytes) -> Episode | None:
         """Return the live episode of a token, None for the trainer's; raises UnknownTokenError (401)."""
@@ -139,6 +156,16 @@ class TokenAuthMiddleware:
         if episode is None:
             raise UnknownTokenError
         return episode
+
+
+def signed_episode(store: EpisodeStore, episode_id: str, service: str, signature: str) -> Episode | None:
+    """Return the live episode of the signed URL of a service, None if any part of the URL is wrong."""
+    try:
+        episode = store.get(episode_id)
+    except GatewayError:
+        return None
+    expected = service_signature(episode.token, service)
+    return episode if hmac.compare_digest(signature.encode(), expected.encode()) else None
 
 
 def requested_episode(request: HTTPConnection, store: EpisodeStore, episode_id: str) -> Episode:

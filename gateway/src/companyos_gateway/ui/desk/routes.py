@@ -13,7 +13,7 @@ from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import UnknownServiceError
 from companyos_gateway.engine.inspection import PageAccess, fetch_page
-from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.observations import problem_of
 from companyos_gateway.engine.toolbox import FINISH, WAIT
 from companyos_gateway.middleware.auth import TRAINER_SCOPE_KEY, hide_outcome, is_trainer, requested_episode
 from companyos_gateway.page_paths import (
@@ -143,7 +143,7 @@ class _DeskRequest:
         self._request.scope.get(STEPS_SCOPE_KEY, []).append(observation)
         if self._access is PageAccess.AGENT:  # a page with the form's error is part of the step
             self._access = PageAccess.PAID
-        problem = _problem_of(observation)
+        problem = problem_of(observation, "Invalid form")
         if problem is None:
             next_path = form.next_path(observation.result)
             return RedirectResponse(f"{self._root}/{service}/{next_path}" if service else self._root, SEE_OTHER)
@@ -171,20 +171,3 @@ def _page_access(request: Request) -> PageAccess:
     if STEPS_SCOPE_KEY in request.scope:
         return PageAccess.PAID
     return PageAccess.TRAINER if TRAINER_SCOPE_KEY in request.scope else PageAccess.AGENT
-
-
-def _problem_of(observation: StepObservation) -> ProblemBody | None:
-    """Return the error of a step, None if it succeeded."""
-    if observation.error is not None:
-        return ProblemBody(
-            type="about:blank",
-            title="Invalid form",
-            status=422,
-            code=observation.error.error_type.value.replace("_", "-"),
-            detail=observation.error.message,
-        )
-    if observation.is_carried_out:
-        return None
-    fields = observation.result if isinstance(observation.result, dict) else {}
-    known_fields = {name: fields[name] for name in ProblemBody.model_fields if name in fields}
-    return ProblemBody.model_validate({"title": "Action failed", "status": 500, "code": "refused"} | known_fields)
