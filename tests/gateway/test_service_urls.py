@@ -96,12 +96,12 @@ async def test_the_url_needs_no_token_and_opens_nothing_else(locked: NotesGatewa
         f"{root}x",
         root.rpartition("/")[0] + "/%C3%A9",
     ]
-    async with _client(locked) as stranger:
+    async with _client(locked) as client_without_token:
         for url in wrong:
-            assert (await stranger.get(f"{url}/notes")).json()["code"] == "token-required", url
-        assert (await stranger.post("/v1/episodes/one/service-urls")).status_code == 401
+            assert (await client_without_token.get(f"{url}/notes")).json()["code"] == "token-required", url
+        assert (await client_without_token.post("/v1/episodes/one/service-urls")).status_code == 401
         for beyond in ("state", "evidence", "step"):
-            assert (await stranger.get(f"{root}/../../../{beyond}")).status_code == 401
+            assert (await client_without_token.get(f"{root}/../../../{beyond}")).status_code == 401
     for url in wrong:
         assert (await locked.http.get(f"{url}/notes")).json()["code"] == "unknown-token", url
     assert (await locked.state("two"))["step_count"] == 0
