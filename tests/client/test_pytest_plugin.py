@@ -125,3 +125,16 @@ def test_the_plugin_imports_nothing_until_a_fixture_is_used(tmp_path: Path) -> N
     ]
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.companyos(scenario="vendor_onboarding", seed=7, chaos=0)
+def test_the_services_of_an_episode_accept_rest_requests_as_steps(companyos_episode: Episode) -> None:
+    urls = companyos_episode.env.service_urls()
+    assert set(urls) == {"ticketdesk", "datahub", "approvalflow"}
+    listed = httpx.get(f"{urls['ticketdesk']}/tickets", params={"limit": 2}, trust_env=False)
+    assert len(listed.json()["items"]) == 2
+    missing = httpx.get(f"{urls['datahub']}/records/NONE-1", trust_env=False)
+    assert (missing.status_code, missing.headers["content-type"]) == (404, "application/problem+json")
+    assert companyos_episode.env.state().step_count == 2
+    audits = companyos_episode.env.snapshot()
+    assert audits.step == 2

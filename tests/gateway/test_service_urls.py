@@ -16,8 +16,10 @@ from companyos_gateway.engine.rest_calls import find_tool, tool_arguments
 from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream
+from companyos_shared.wire.context import Fault, FaultKind
 from tests.contract.conftest import SERVICES
 from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.notes import NoteKeeping
 
 TRAINER = "the-trainer's-token"
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -67,7 +69,7 @@ async def test_rest_requests_leave_the_evidence_of_the_tool_calls(gateway: Notes
         await notes.get("/notes/1"),
     ]
     assert [answer.status_code for answer in answers] == [200, 404, 201, 422, 200]
-    assert [answer.json().get("code") for answer in (answers[1], answers[3])] == ["note-not-found", "invalid-args"]
+    assert [answer.json().get("code") for answer in (answers[1], answers[3])] == ["note-not-found", "invalid-arguments"]
     assert answers[3].headers["content-type"] == "application/problem+json"
     assert await _evidence(gateway, "rest") == await _evidence(gateway, "tools")
 
@@ -124,6 +126,19 @@ async def test_the_url_ends_with_the_episode(gateway: NotesGateway) -> None:
     assert (await notes.get("/notes")).json()["code"] == "unknown-token"
     await gateway.reset(episode_id="one")
     assert (await notes.get("/notes")).json()["code"] == "unknown-token"
+
+
+async def test_faults_and_bugs_look_as_they_do_at_the_service(open_gateway: OpenGateway) -> None:
+    faults = {("list_notes", 1): Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7)}
+    async with open_gateway(NoteKeeping(faults=faults)) as gateway:
+        await gateway.reset(episode_id="one")
+        notes = await _notes(gateway, "one")
+        limited = await notes.get("/notes")
+        assert (limited.status_code, limited.headers["retry-after"]) == (429, "7")
+        assert (await notes.get("/notes")).status_code == 200
+        broken = await notes.post("/broken")
+        assert (broken.status_code, broken.json()["code"]) == (500, "internal-error")
+        assert (await gateway.state("one"))["outcome"] == "infra_error"
 
 
 async def test_a_body_that_is_no_object_is_refused_and_no_step(gateway: NotesGateway) -> None:

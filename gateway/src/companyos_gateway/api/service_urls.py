@@ -8,6 +8,7 @@ from urllib.parse import quote
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from openenv.core.env_server.mcp_types import ToolErrorType
 
 from companyos_gateway.api.episodes import EpisodeId
 from companyos_gateway.api.openapi import ERROR_RESPONSES
@@ -22,6 +23,12 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.web.problems import problem_response
 
 CREATED, OK, NO_CONTENT = 201, 200, 204
+
+_INVALID = {"code": "invalid-arguments", "title": "Invalid arguments"}
+"""As the services name it themselves."""
+
+_FAILED = {"status": 500, "code": "internal-error"}
+"""The episode has ended as `infra_error`."""
 
 
 class UnknownRouteError(GatewayError):
@@ -69,7 +76,10 @@ def service_urls_router(runtime: GatewayRuntime) -> APIRouter:
 
 
 def _response(observation: StepObservation, *, creates: bool) -> Response:
-    problem = problem_of(observation, "Invalid arguments")
+    problem = problem_of(observation, "Action failed")
+    if problem is not None and observation.error is not None:
+        is_invalid = observation.error.error_type is ToolErrorType.INVALID_ARGS
+        problem = problem.model_copy(update=_INVALID if is_invalid else _FAILED)
     result: Any = observation.result
     if problem is None:
         status = NO_CONTENT if result is None else CREATED if creates else OK
