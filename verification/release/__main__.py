@@ -30,7 +30,7 @@ def main() -> int:
         files = build_release(options.dist.resolve())
         if options.command == "check":
             return _check(options, [file for file in files if file.suffix == ".whl"])
-    except UvError as error:
+    except (UvError, OSError) as error:
         print(f"error: the release could not be built: {error}", file=sys.stderr)
         return 2
     for file in files:
@@ -57,7 +57,8 @@ def _check(options: argparse.Namespace, wheels: list[Path]) -> int:
             steps += trial.steps
             sizes += trial.sizes
     if options.out is not None:
-        heading = f"{time.strftime('%-d %B %Y', time.gmtime())}, commit `{commit()}`, {os.cpu_count()} cores"
+        machine = f"{os.cpu_count()} cores with a load of {os.getloadavg()[-1]:.0f}"
+        heading = f"{time.strftime('%-d %B %Y', time.gmtime())}, commit `{commit()}`, {machine}"
         options.out.write_text(results_page(heading, steps[0].detail or steps[0].problem, steps[1:], sizes, missing))
     return int(any(step.problem for step in steps))
 
