@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from companyos.cluster import play_on_cluster
+from companyos.cli.main import app
+from companyos.cluster import ClusterUnavailableError, play_on_cluster
 from companyos.enterprise import Enterprise
 from companyos.runner import EpisodePlan, PlayedEpisode, play_all, read_records
 
@@ -57,6 +60,26 @@ def test_the_rows_of_a_cluster_are_those_of_one_process(cluster: Any, tmp_path: 
     table = parquet.read_table(tmp_path / "cluster" / "trajectories" / "trajectories.parquet").to_pylist()
     assert sorted(row["digest"] for row in table) == sorted(one.record.digest for one in here)
     assert all(len(row["trajectory"]) == row["steps"] for row in table)
+
+
+def test_without_a_cluster_auto_starts_one_for_the_run_and_stops_it(tmp_path: Path) -> None:
+    import ray
+
+    options = ["--policy", "noop", "-n", "2", "--cluster", "auto", "--workers", "1", "--out", str(tmp_path / "run")]
+    answer = CliRunner().invoke(app, ["eval", *options])
+    assert answer.exit_code == 0, answer.output
+    message = re.sub(r"\s+", " ", answer.stderr)
+    assert message.count("no Ray cluster is running: started one on this machine with") == 1
+    assert not ray.is_initialized()
+    assert len(read_records(tmp_path / "run")) == 2
+    again = CliRunner().invoke(app, ["eval", *options, "--resume"])
+    assert (again.exit_code, "started" in again.stderr) == (0, False), again.output
+
+
+def test_auto_does_not_start_one_in_place_of_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "not an address")
+    with pytest.raises(ClusterUnavailableError, match="cannot connect to a Ray cluster at 'auto'"):
+        play_on_cluster("auto", _plans(1), workers=1)
 
 
 def test_a_node_that_is_killed_in_the_middle_loses_no_row_and_doubles_none(cluster: Any) -> None:

@@ -11,12 +11,14 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.process import embedded_services
+from companyos_gateway.process.backoff import FIRST_DELAY_S
 from companyos_gateway.process.data_folder import choose_temporary_parent, temporary_data_folder
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.process.environment import service_environment
@@ -161,6 +163,22 @@ async def test_a_killed_process_is_started_again(parent: Path, name: str) -> Non
         assert set(_processes(folder)) == NAMES
 
 
+async def test_a_process_that_is_killed_again_and_again_is_started_later_and_said_to_be(parent: Path) -> None:
+    clock = asyncio.get_running_loop().time
+    async with alone(parent) as services, reached(services) as service_clients:
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        assert services.restarts() == {}
+        for count, delay_s in ((1, 0.0), (2, FIRST_DELAY_S), (3, 2 * FIRST_DELAY_S)):
+            before, began = _processes(folder)["ticketdesk"], clock()
+            os.kill(before, signal.SIGKILL)
+            await _until(partial(_is_replaced, folder, "ticketdesk", before))
+            assert clock() - began >= delay_s
+            assert services.restarts() == {"ticketdesk": {"restarts": count, "delay_s": delay_s}}
+        os.kill(_processes(folder)["service-host"], signal.SIGKILL)
+        await _until(lambda: services.restarts() == {"service-host": {"restarts": 1, "delay_s": 0.0}})
+        await _answering(service_clients)
+
+
 async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PARENT, str(parent), stdout=asyncio.subprocess.PIPE
@@ -201,6 +219,10 @@ async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not holds():  # noqa: ASYNC110 - what is waited for happens in other processes
             await asyncio.sleep(POLL_S)
+
+
+def _is_replaced(folder: Path, name: str, before: int) -> bool:
+    return _processes(folder).get(name, before) != before
 
 
 def _processes(folder: Path) -> dict[str, int]:

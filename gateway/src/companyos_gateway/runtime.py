@@ -214,6 +214,10 @@ class GatewayRuntime:
         """Return by name whether each service is ready; empty while none is known."""
         return {} if self._service_clients is None else await self._service_clients.readiness()
 
+    def restarts(self) -> dict[str, Any]:
+        """Return restarts and current delay of the embedded processes that have ended."""
+        return {} if self._embedded is None else self._embedded.restarts()
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Start the runtime, and stop it on exit."""

@@ -145,6 +145,10 @@ class EarlyStop:
     reason: str | None = None
 
 
+def _print_started(cpus: int) -> None:
+    ERR.print(f"no Ray cluster is running: started one on this machine with {pluralize(cpus, 'CPU')} for this run")
+
+
 def play_with_progress(
     player: Server | RayCluster,
     plans: list[EpisodePlan],
@@ -201,6 +205,7 @@ def play_with_progress(
                     resume=resume,
                     overwrite=overwrite,
                     episode_time_s=episode_time_s,
+                    on_started=_print_started,
                 ), None
             playing = play_all(
                 player.url,

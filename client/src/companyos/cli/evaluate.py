@@ -86,7 +86,11 @@ def evaluate(
     parallel: Annotated[int, typer.Option(min=1, help="Concurrent episodes; with --cluster, per worker.")] = 4,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="auto|ADDRESS", help=r"Play on a Ray cluster; its nodes need companyos\[ray,server]."),
+        typer.Option(
+            metavar="auto|ADDRESS",
+            help="Play on a Ray cluster: that in RAY_ADDRESS or of this machine, or one that is started for the run "
+            r"(auto), or that at an address. Its nodes need companyos\[ray,server].",
+        ),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of workers with --cluster. Default: one per CPU.")

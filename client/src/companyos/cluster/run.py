@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ from companyos.runner.episode import ResetRejectedError
 PARALLEL = 4
 """Concurrent episodes of one worker; a lost node loses at most this many."""
 
+AUTO = "auto"
+"""Address of the cluster that runs on this machine, or of one that is started for the run."""
 
+_ADDRESS_VARIABLE = "RAY_ADDRESS"
 _QUIET_ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 """Settings that keep Ray's output out of a terminal with a progress bar."""
 
@@ -41,12 +44,14 @@ def play_on_cluster(
     resume: bool = False,
     overwrite: bool = False,
     episode_time_s: float | None = None,
+    on_started: Callable[[int], None] | None = None,
 ) -> list[PlayedEpisode]:
-    """Play every plan on the cluster at an address (`auto` for this machine's) and return the episodes in plan order.
+    """Play every plan on the cluster at an address and return the episodes in plan order.
 
-    Starts at most `workers` servers, by default one per CPU of the cluster. With `out` it writes the same folder as a
-    run
-    on one machine, plus `trajectories/trajectories.parquet`. Raises ImportError without Ray, ClusterUnavailableError,
+    `auto` is the cluster in RAY_ADDRESS, or the one that runs on this machine. If there is none, a local one is started
+    for this run, and `on_started` receives the number of its CPUs. Starts at most `workers` servers, by default one per
+    CPU of the cluster. With `out` it writes the same folder as a run on one machine, plus
+    `trajectories/trajectories.parquet`. Raises ImportError without Ray, ClusterUnavailableError,
     PolicyUnavailableError and ResetRejectedError.
     """
     with require_extra("ray", "ray"):
@@ -66,7 +71,7 @@ def play_on_cluster(
             remaining.append((number, plan))
     table = TrajectoryTable(out, list(kept.values())) if out is not None else None
     try:
-        with _cluster(address):
+        with _cluster(address, on_started) if remaining else nullcontext():
             for result in _stream_results(
                 remaining,
                 make_policy,
@@ -133,7 +138,7 @@ def _stream_results(
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[None]:
+def _cluster(address: str, on_started: Callable[[int], None] | None) -> Iterator[None]:
     """Connect to a cluster without log output, and disconnect at the end; reuse an existing connection."""
     for name, value in _QUIET_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -144,13 +149,31 @@ def _cluster(address: str) -> Iterator[None]:
         yield
         return
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+        is_started = _connect(address)
+    except Exception as error:  # noqa: BLE001 - Ray raises Exception itself if its processes do not start
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ClusterUnavailableError(f"cannot connect to a Ray cluster at {address!r}: {first}") from None
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
     try:
+        if is_started and on_started is not None:
+            on_started(int(ray.cluster_resources().get("CPU", 1)))
         yield
     finally:
         ray.shutdown()
+
+
+def _connect(address: str) -> bool:
+    """Connect to a cluster; return whether it was started for that, and so ends with the connection."""
+    import ray
+
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        ray.init(address=address, **quiet)
+    except ConnectionError:
+        if address != AUTO or os.environ.get(_ADDRESS_VARIABLE):
+            raise
+    else:
+        return False
+    ray.init(address="local", include_dashboard=False, **quiet)
+    return True

@@ -63,6 +63,7 @@ async def _check(runtime: GatewayRuntime, drain: DrainState) -> dict[str, Any]:
     }
     return {
         "services": {name: "ready" if ready else "not ready" for name, ready in sorted(is_service_ready.items())},
+        "restarts": runtime.restarts(),
         "tools": tools,
         "free_bytes": free_bytes,
         "descriptors": {"open": open_count, "limit": limit},

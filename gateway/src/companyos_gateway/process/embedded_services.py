@@ -12,9 +12,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from companyos.entry_points import EntryPointError
+from companyos_gateway.process.backoff import Backoff, read_restart_states, restart_states
 from companyos_gateway.process.environment import service_environment
 from companyos_gateway.services import SERVICE_GROUP, load_error_file, service_entry_points
 
@@ -23,13 +24,16 @@ STOP_DEADLINE_S = 2.5
 """A little more than the host gives the services."""
 
 _POLL_S = 0.2
+_HOST = "service-host"
 _STOP_POLL_S = 0.02
 _KEY_BYTES = 32
 _log = logging.getLogger(__name__)
 
 
 class EmbeddedServices:
-    """Processes of the installed services and of their host, which restarts them; a dead host is started again.
+    """Processes of the installed services and of their host, which restarts them; a dead host is started again too.
+
+    The first restart is immediate; a process that keeps ending is started again with growing delays.
 
     Their sockets are in `folder`, their databases in `data_dir`, whose lock the caller holds: a process that still
     uses a service's folder is an orphan of another gateway and is killed. Raises EntryPointError for a service whose
@@ -42,6 +46,7 @@ class EmbeddedServices:
         self._points = service_entry_points()
         self._key = secrets.token_hex(_KEY_BYTES)
         self._host: subprocess.Popen[bytes] | None = None
+        self._backoff = Backoff()
         self._supervisor: asyncio.Task[None] | None = None
 
     @property
@@ -53,6 +58,10 @@ class EmbeddedServices:
     def addresses(self) -> dict[str, str]:
         """The address of each service by name."""
         return {name: f"unix:{self._folder / name}.sock" for name in self._points}
+
+    def restarts(self) -> dict[str, Any]:
+        """Return restarts and current delay of the host and of each service of this host that has ended."""
+        return restart_states({_HOST: self._backoff}) | read_restart_states(self._folder)
 
     def start(self) -> None:
         """Start the host without waiting for the services. Raises OSError, and RuntimeError without any service."""
@@ -70,6 +79,7 @@ class EmbeddedServices:
             env=service_environment(COMPANYOS_SERVICE_KEY=self._key, COMPANYOS_DATA_DIR=str(self._data_dir)),
             start_new_session=True,
         )
+        self._backoff.started()
 
     async def wait_for_load_error(self) -> NoReturn:
         """Wait until a service turns out to have no app that can be served. Raises EntryPointError for it."""
@@ -106,15 +116,23 @@ class EmbeddedServices:
     async def _keep_running(self) -> None:
         while True:
             if self._host is not None and (code := self._host.poll()) is not None:
-                _log.error("the host of the services ended with code %s and is started again", code)
+                _log.error("the host of the services ended with code %s", code)
                 _close(self._host)
                 self._host = None
-            if self._host is None:
+                self._record_end()
+            if self._host is None and self._backoff.is_due:
                 try:
                     self.start()
                 except OSError as error:
-                    _log.error("the host of the services could not be started and is tried again: %s", error)
+                    _log.error("the host of the services could not be started: %s", error)
+                    self._record_end()
+            if self._backoff.settle():
+                _log.info("the host of the services is healthy again after %d restarts", self._backoff.restarts)
             await asyncio.sleep(_POLL_S)
+
+    def _record_end(self) -> None:
+        delay_s = self._backoff.ended()
+        _log.error("the host of the services is started again in %g s (restart %d)", delay_s, self._backoff.restarts)
 
 
 async def _stop(host: subprocess.Popen[bytes]) -> None:

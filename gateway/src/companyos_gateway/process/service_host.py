@@ -1,8 +1,9 @@
 """The parent process of the embedded services: imports what they share once, and forks a process for each.
 
 `python -m companyos_gateway.process.service_host FOLDER NAME=MODULE:APP...` serves each app on `FOLDER/NAME.sock`. A
-service that ends is started again. Host and services end with the gateway, however that one dies: their standard input
-is a pipe without a writer, and on Linux the kernel is asked to send SIGTERM as well.
+service that ends is started again: at once, and with growing delays if it keeps ending. Host and services end with the
+gateway, however that one dies: their standard input is a pipe without a writer, and on Linux the kernel is asked to
+send SIGTERM as well.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, NoReturn
 
+from companyos_gateway.process.backoff import Backoff, write_restart_states
 from companyos_gateway.services import SERVICE_GROUP, load_error_file
 from companyos_shared.folder_lock import kill_orphan
 from companyos_shared.lifetime import exit_when_stdin_closes
 from companyos_shared.serving import serve, set_process_title
 from companyos_shared.telemetry.logs import configure_logging
 
-RESTART_PAUSE_S = 0.2
+CHECK_INTERVAL_S = 0.2
 STOP_DEADLINE_S = 1.5
 
 _MODULE = "companyos_gateway.process.service_host"
@@ -51,7 +53,7 @@ def main(folder: str, *services: str) -> NoReturn:
         import_module(module)
     gc.freeze()  # the collector of a forked process does not touch, and so copy, what it shares
     apps = dict(service.split("=", 1) for service in services)
-    name = _keep_running(sorted(apps))
+    name = _keep_running(Path(folder), sorted(apps))
     _end_with_parent()
     exit_when_stdin_closes()
     socket = Path(folder) / f"{name}.sock"
@@ -78,29 +80,60 @@ def _load_app(folder: Path, name: str, location: str) -> Any:
     return app
 
 
-def _keep_running(names: Iterable[str]) -> str:
+def _keep_running(folder: Path, names: Iterable[str]) -> str:
     """Keep one forked process per name running until the gateway is gone. Returns in each of them, with its name."""
     host = os.getpid()
     running: dict[int, str] = {}
+    backoffs = {name: Backoff() for name in names}
+    _report(folder, backoffs)
     try:
         while True:
-            for name in set(names) - set(running.values()):
+            for name in set(backoffs) - set(running.values()):
+                if not backoffs[name].is_due:
+                    continue
                 try:
                     pid = os.fork()
                 except OSError as error:
-                    _log.error("the service %s could not be started and is tried again: %s", name, error)
+                    _log.error("the service %s could not be started: %s", name, error)
+                    _record_end(folder, backoffs, name)
                     continue
                 if pid == 0:
                     return name
                 running[pid] = name
-            if select.select([sys.stdin], [], [], RESTART_PAUSE_S)[0]:
+                backoffs[name].started()
+            if select.select([sys.stdin], [], [], CHECK_INTERVAL_S)[0]:
                 sys.exit(0)
             for pid, status in _ended(running):
-                code = os.waitstatus_to_exitcode(status)
-                _log.error("the service %s ended with code %s and is started again", running.pop(pid), code)
+                name, code = running.pop(pid), os.waitstatus_to_exitcode(status)
+                _log.error("the service %s ended with code %s", name, code)
+                _record_end(folder, backoffs, name)
+            _settle(folder, backoffs)
     finally:
         if os.getpid() == host:
             _stop(running)
+
+
+def _record_end(folder: Path, backoffs: dict[str, Backoff], name: str) -> None:
+    delay_s = backoffs[name].ended()
+    _log.error("the service %s is started again in %g s (restart %d)", name, delay_s, backoffs[name].restarts)
+    _report(folder, backoffs)
+
+
+def _settle(folder: Path, backoffs: dict[str, Backoff]) -> None:
+    """Log and report the services that run again without ending."""
+    settled = [name for name, backoff in backoffs.items() if backoff.settle()]
+    for name in settled:
+        _log.info("the service %s is healthy again after %d restarts", name, backoffs[name].restarts)
+    if settled:
+        _report(folder, backoffs)
+
+
+def _report(folder: Path, backoffs: dict[str, Backoff]) -> None:
+    """Store the restarts for the gateway's health routes."""
+    try:
+        write_restart_states(folder, backoffs)
+    except OSError as error:
+        _log.error("the restarts of the services could not be stored: %s", error)
 
 
 def _ended(running: Iterable[int]) -> list[tuple[int, int]]:

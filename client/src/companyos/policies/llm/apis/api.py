@@ -1,4 +1,4 @@
-"""The interface of the modules in this package, and the parts that several of them use."""
+"""The interface of the modules in this package, and functions that several of them use."""
 
 from __future__ import annotations
 
