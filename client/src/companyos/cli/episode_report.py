@@ -26,12 +26,14 @@ _REASON_INDENT = 6
 
 def print_score(episode: EpisodeDocument) -> None:
     """Print the result of an episode: the return, every check with its reasons, and the injected problems."""
+    from companyos.viewer.explanation import verdict_of
+
     facts = episode.facts
     steps = f"{facts.steps} step{'s' * (facts.steps != 1)}"
     OUT.print(f"\n{format_outcome(facts.outcome)} after {steps}, return {format_reward(facts.return_, 2)}\n")
     if facts.trouble is not None:
         OUT.print(f"[yellow]trouble:[/] {sanitize(facts.trouble)}\n", soft_wrap=True)
-    verdict = (episode.judged.verdict if episode.judged is not None else None) or episode.verdict
+    verdict = verdict_of(episode)
     if verdict is not None:
         print_checks(verdict.failures_first)
         OUT.print(f"\n{format_verdict(verdict)}")
@@ -156,7 +158,9 @@ def _print_episode(episode: EpisodeDocument) -> None:
 
 
 def _print_verdicts(episode: EpisodeDocument) -> None:
-    """Print the recorded verdict, the new one, and every check that failed in either."""
+    """Print the recorded verdict and the new one, and why the episode failed."""
+    from companyos.viewer.explanation import verdict_of
+
     then = episode.verdict
     now = episode.judged.verdict if episode.judged is not None else None
     if episode.judged is not None and episode.judged.fault is not None:
@@ -166,7 +170,7 @@ def _print_verdicts(episode: EpisodeDocument) -> None:
     for name, verdict in verdicts:
         if verdict is not None:
             OUT.print(f"[dim]{name}:[/] {format_verdict(verdict)}")
-    latest = now or then
+    latest = verdict_of(episode)
     if latest is not None and episode.why is not None:
         _print_explanation(episode.why, latest, episode.steps)
     OUT.print()

@@ -91,7 +91,7 @@
     events.addEventListener("end", async (event) => {
       events.close();
       merge(event);
-      episode.why = (await fetched(address)).why;
+      episode.why = (await fetched(address).catch(() => ({ why: null }))).why;
       onChange(null);
     });
     return () => events.close();
