@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import typer
 
-from companyos.client import ApiError, CompanyOSEnv
+from companyos.cli.terminal import report_errors
+from companyos.client import MESSAGE_TIMEOUT_S, ApiError, CompanyOSEnv
 from companyos.contract import CallToolAction, CompanyOSObservation, CompanyOSResetObservation, CompanyOSState, Outcome
 
 
@@ -100,6 +102,19 @@ async def test_an_unreachable_server_is_a_connection_error() -> None:
     with pytest.raises(ConnectionError):
         async with CompanyOSEnv(base_url="http://127.0.0.1:9", connect_timeout_s=1):
             pass
+
+
+async def test_a_response_may_take_minutes_unless_the_caller_sets_another_limit(tiny_url: str) -> None:
+    assert CompanyOSEnv(base_url=tiny_url)._message_timeout == MESSAGE_TIMEOUT_S
+    async with CompanyOSEnv(base_url=tiny_url, message_timeout_s=1e-6) as env:
+        with pytest.raises(TimeoutError):
+            await env.reset(seed=1)
+
+
+def test_a_timeout_without_text_is_explained_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), report_errors():
+        raise TimeoutError
+    assert "error: the server did not respond in time" in capsys.readouterr().err
 
 
 async def test_tasks_are_found_and_played(tiny_url: str) -> None:

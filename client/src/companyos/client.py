@@ -49,6 +49,9 @@ __all__ = [
     "ResetArguments",
 ]
 
+MESSAGE_TIMEOUT_S = 300.0
+"""Default time for the response to a message: the first reset of a large company takes a minute on a busy machine."""
+
 _INITIAL_BACKOFF_S = 0.1
 _MAX_BACKOFF_S = 1.0
 _RETRYABLE_PROBLEMS = ("services-unavailable", "shutting-down")
@@ -82,6 +85,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         self._episode_token: str | None = None
         self._call_lock: asyncio.Lock | None = None
         self._call_lock_loop: asyncio.AbstractEventLoop | None = None
+        options.setdefault("message_timeout_s", MESSAGE_TIMEOUT_S)
         super().__init__(base_url, headers={**(headers or {}), **bearer(token)} or None, **options)
 
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose

@@ -109,7 +109,8 @@ def report_errors() -> Iterator[None]:
     except Exception as error:
         if (code := _exit_code(error)) is None:
             raise
-        fail(str(error) or type(error).__name__, code)
+        unnamed = "the server did not respond in time" if isinstance(error, TimeoutError) else type(error).__name__
+        fail(str(error) or unnamed, code)
 
 
 def _exit_code(error: Exception) -> int | None:
