@@ -43,6 +43,11 @@ _UNRELATED = (
 )
 """Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
 
+_PAGES_OF_THE_GATEWAY = ("companyos_gateway/ui/", "companyos_gateway/viewer/", "companyos_gateway/browser/")
+
+_SHIFTS = ("companyos_gateway/scenarios/shift_", "companyos_players/shift_")
+"""What only shifts run, and no episode of one scenario."""
+
 _OF_CLIENT = ("companyos/contract.py", "companyos/entry_points.py", "companyos/policies/")
 """Client modules that the gateway uses."""
 
@@ -139,6 +144,8 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
             return name in (own, f"{_PROOF}rows/base.py")
         if name.startswith(_LINTER):
             return row == "I"
+        if name.startswith(_SHIFTS):
+            return row in {"E", "H", "J"} or (row, part) == ("C", "code")
         if name.startswith(_CODE):
             return (row, part) == ("C", "code")
         if name == _TASK_AGNOSTIC:
@@ -171,8 +178,8 @@ def _is_relevant(name: str) -> bool:
 
 
 def _is_page(name: str) -> bool:
-    """Return whether a file is part of the pages of the apps."""
-    return PurePosixPath(name).parts[1] == "pages"
+    """Return whether a file is part of pages: those of the apps, of the gateway, or of screenshot episodes."""
+    return PurePosixPath(name).parts[1] == "pages" or name.startswith(_PAGES_OF_THE_GATEWAY)
 
 
 def _root(module: Any) -> Path:

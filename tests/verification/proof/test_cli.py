@@ -227,8 +227,21 @@ def test_every_row_finishes_its_jobs_on_a_scenario(capsys: pytest.CaptureFixture
 
 def test_only_the_jobs_that_read_pages_depend_on_them() -> None:
     channels, others = worklog._dependency_filter("C", "channels refused", ""), worklog._dependency_filter("C", "", "")
-    for page in ("companyos_datahub/pages/records.py", "companyos_shared/pages/shell.py"):
+    of_services = ("companyos_datahub/pages/records.py", "companyos_shared/pages/shell.py")
+    of_gateway = tuple(f"companyos_gateway/{file}" for file in ("ui/home.py", "viewer/archive.py", "browser/window.py"))
+    for page in (*of_services, *of_gateway):
         assert (channels(page), others(page)) == (True, False)
+    for folder in (SCENARIOS.parent / "engine", SCENARIOS.parent / "evaluation", SCENARIOS):
+        sources = "".join(file.read_text() for file in folder.rglob("*.py"))
+        assert not re.search(r"companyos_gateway\.(ui|viewer|browser)\b", sources)
+
+
+@pytest.mark.parametrize("letter", sorted(ROWS))
+def test_the_rows_that_play_shifts_depend_on_them(letter: str) -> None:
+    assert any(
+        worklog._dependency_filter(letter, part, "")("companyos_gateway/scenarios/shift_cases.py")
+        for part in ("code", "")
+    ) == (letter in {"C", "E", "H", "J"})
 
 
 def test_a_search_depends_on_final_states_and_the_other_agents_of_the_row_do_not() -> None:
