@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+_SETTINGS = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_WRAP": "1"}
 _UV = ROOT / ".venv-tools" / "bin" / "uv"
 
 
 class UvError(Exception):
-    """Raised for a command of uv that failed; the message is the last line that it printed."""
+    """Raised for a command of uv that failed; the message is its output in one line."""
 
 
 def uv(*arguments: str | Path, folder: Path = ROOT, stdin: str | None = None, **variables: str) -> str:
@@ -24,13 +25,13 @@ def uv(*arguments: str | Path, folder: Path = ROOT, stdin: str | None = None, **
         [str(_UV), "--quiet", *map(str, arguments)],
         cwd=folder,
         input=stdin,
-        env=os.environ | {"UV_PYTHON_DOWNLOADS": "never"} | variables,
+        env=os.environ | _SETTINGS | variables,
         capture_output=True,
         text=True,
         check=False,
     )
     if completed.returncode:
-        raise UvError((completed.stderr.strip().splitlines() or ["uv printed no error"])[-1])
+        raise UvError(" ".join(completed.stderr.split()) or "uv printed no error")
     return completed.stdout
 
 

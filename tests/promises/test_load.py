@@ -73,6 +73,7 @@ def _check_databases(deployment: DeploymentUnderLoad, seen: Observations) -> Non
 def _check_nobody_met(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> None:
     seen = asyncio.run(_played(deployment, count, figures))
     figures.record("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
+    figures.record("  steps repeated after an infrastructure error", seen.repeated)
     figures.record("  foreign canaries in observations and databases", len(seen.foreign))
     assert seen.unclear == []
     assert seen.foreign == []
@@ -117,10 +118,12 @@ def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deplo
         yield deployment
 
 
+@pytest.mark.timeout(300)
 def test_a_hundred_episodes_at_once_never_meet(small_deployment: DeploymentUnderLoad, figures: Measurements) -> None:
     _check_nobody_met(small_deployment, FEW, figures)
 
 
+@pytest.mark.timeout(300)
 def test_abandoned_episodes_leave_nothing_behind(small_deployment: DeploymentUnderLoad, figures: Measurements) -> None:
     _check_nothing_is_left(small_deployment, FEW_ABANDONED, warm_up=FEW_BEFORE, wave=SMALL_WAVE, figures=figures)
 
