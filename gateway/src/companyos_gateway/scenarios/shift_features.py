@@ -58,8 +58,8 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "counts for nothing.",
     Feature.CONDITION: "In larger shifts, the reporter of a ticket may need it only if another one is "
     "completed. If the policy does not allow that one, the ticket is to be cancelled as well.",
-    Feature.CHANGED_PRIORITY: "In the course of the shift, a colleague changes the priority of a ticket. It has to be "
-    "what the policy requires when the ticket is resolved. Needs `freeze`.",
+    Feature.CHANGED_PRIORITY: "Once a ticket is verified, a colleague changes its priority. It has to be what the "
+    "policy requires when the ticket is resolved. Needs `freeze`.",
     Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
     "valid, and the policy asks for the best one.",
     Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "
@@ -101,7 +101,9 @@ def compose_brief(
     acts = ["hand over further tickets"] if Feature.HANDOVERS in features else []
     acts += ["comment on tickets"] if has_remarks else []
     if acts:
-        sentences.append(f"Colleagues will {' and '.join(acts)} until {complete_at:%A, %-d %B %Y, %H:%M} UTC.")
+        later = "; after that they only respond to what you do" if has_remarks else ""
+        until = f"{complete_at:%A, %-d %B %Y, %H:%M} UTC"
+        sentences.append(f"Colleagues will {' and '.join(acts)} until {until}{later}.")
     if has_remarks:
         sentences.append(
             f'Do what a team asks for in a comment under one of its tickets with the tag "{QUEUE_TAG}", unless the '

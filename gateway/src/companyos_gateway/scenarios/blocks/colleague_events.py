@@ -95,8 +95,11 @@ def plan_remark(
 
 
 def plan_priority(world: WorldBuilder, stream: Stream, ticket: TicketRow, right: str) -> datetime:
-    """Let a colleague give a ticket another priority than the right one and say so; return when."""
-    at, _ = _plan_priority(world, stream, ticket.key, right, PRIORITY_MINUTES)
+    """Let a colleague give a ticket another priority than the right one and say so, once it is verified.
+
+    Return when this happens at the earliest.
+    """
+    at, _ = _plan_priority(world, stream, ticket.key, right, PRIORITY_MINUTES, once_verified=ticket.key)
     return at
 
 
