@@ -9,7 +9,7 @@ the same step as the tool call. The gateway needs the extra `companyos[browser]`
 import re
 import sys
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos.client import CompanyOSEnv
@@ -119,7 +119,7 @@ class Renewal:
     amount: float
     new_end: date
     days_left: str
-    as_of: datetime
+    as_of: str
     approver: str
 
 
@@ -134,7 +134,7 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
     agent.open(license_id)
     seats, used = number(agent.read(r"row \"Seats (\S+) Integer")), number(agent.read(r"Seats used (\S+) Number"))
     price, term = number(agent.read(r"Price per seat (\S+) Number")), int(agent.read(r"Term days (\d+) Number"))
-    ends = moment(agent.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
+    ends = datetime.strptime(agent.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()  # noqa: DTZ007
 
     agent.open(vendor)
     agent.open("DataHub", "Policies")
@@ -157,7 +157,7 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
         amount=seats * price,
         new_end=ends + timedelta(days=term),
         days_left=days_left,
-        as_of=moment(as_of, "%d %b %Y, %H:%M"),
+        as_of=as_of,
         approver=agent.read(rf'row "{role} (.*?) E-\d+ In office'),
     )
 
@@ -180,9 +180,9 @@ def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
         amount=f"{renewal.amount:.2f}",
         new_end=renewal.new_end.isoformat(),
         license_days_left=renewal.days_left,
-        days_left_as_of=f"{renewal.as_of:%Y-%m-%dT%H:%M:00Z}",
+        days_left_as_of=renewal.as_of,
     )
-    agent.click("button", "Submit the request")
+    agent.click("button", "Submit request")
     return agent.read(r"\b(APR-\d+)\b")
 
 
@@ -211,11 +211,6 @@ def open_ticket(agent: BrowserAgent, ticket: str) -> None:
 def number(text: str) -> float:
     """Return a number from its page format."""
     return float(text.replace(",", ""))
-
-
-def moment(text: str, form: str) -> datetime:
-    """Return a UTC timestamp from its page format."""
-    return datetime.strptime(text, form).replace(tzinfo=UTC)
 
 
 def main(url: str) -> CompanyOSState:

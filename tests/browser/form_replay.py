@@ -14,20 +14,7 @@ import httpx
 from companyos.policies import StepView
 from tests.browser.visitor import Visitor
 from tests.ui.episode_client import begin, solve
-
-FORM_PATHS = {
-    "ticketdesk": "tickets/{key}",
-    "ticketdesk_create_ticket": "new",
-    "datahub_refresh_metric": "metrics/{metric_id}",
-    "datahub_update_record": "records/{record_id}",
-    "datahub_update_vendor": "vendors/{vendor_id}",
-    "datahub_report_data_issue": "report",
-    "approvalflow": "requests/{request_id}",
-    "approvalflow_submit_approval": "submit/{type_key}",
-    "approvalflow_create_delegation": "delegations",
-    "approvalflow_revoke_delegation": "delegations",
-}
-"""Pages with the form of a tool, by tool or by service."""
+from tests.ui.http_browser import form_path
 
 READ_PATHS = {
     "datahub_get_record": "records/{record_id}",
@@ -87,8 +74,7 @@ def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
         if write.tool in READ_PATHS:
             visitor.open(f"/{service}/{READ_PATHS[write.tool].format(**write.arguments)}")
             continue
-        page = FORM_PATHS.get(write.tool) or FORM_PATHS[service]
-        visitor.open(f"/{service}/{page.format(**write.arguments)}")
+        visitor.open(form_path(write.tool, write.arguments))
         visitor.fill_and_send(write.tool.removeprefix(f"{service}_"), write.arguments)
 
 

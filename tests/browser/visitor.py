@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx
 
+from tests.ui.http_browser import as_shown
+
 
 class Visitor:
     """The visitor of one desk."""
@@ -59,13 +61,13 @@ class Visitor:
             field = form.locator(f'[name="{name}"], [name^="{name}:"]').first
             if field.get_attribute("type") == "hidden":
                 continue
-            kind = (field.get_attribute("name") or "").partition(":")[2]
             if field.evaluate("field => field.tagName") == "SELECT":
-                field.select_option(("true" if value else "false") if isinstance(value, bool) else str(value))
+                field.select_option(as_shown(name, value) if isinstance(value, bool) else str(value))
             elif field.get_attribute("type") == "checkbox":
-                field.set_checked(bool(value))
+                for one in value:
+                    form.locator(f'[name^="{name}:"][value="{one}"]').check()
             else:
-                field.fill(_format_value(value, kind))
+                field.fill(as_shown(field.get_attribute("name") or "", value))
         form.locator('button[type="submit"]').click()
 
     def _form(self, operation: str, arguments: Mapping[str, Any]) -> Any:
@@ -93,11 +95,3 @@ def _flatten(arguments: Mapping[str, Any], outer: str = "") -> list[tuple[str, A
             continue
         fields += _flatten(value, f"{outer}{name}.") if isinstance(value, dict) else [(f"{outer}{name}", value)]
     return fields
-
-
-def _format_value(value: Any, kind: str) -> str:
-    if kind == "cents":
-        return f"{value / 100:.2f}"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value)

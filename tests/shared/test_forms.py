@@ -31,6 +31,9 @@ def _form(*pairs: tuple[str, str]) -> bytes:
         ("tags:list", "a, b,,c ", {"tags": ["a", "b", "c"]}),
         ("fields.reason", "why", {"fields": {"reason": "why"}}),
         ("body", "one\r\ntwo", {"body": "one\ntwo"}),
+        ("price:cents", "83,375.00 EUR", {"price": 8_337_500}),
+        ("due_at:moment", "1 Jun 2027, 09:22", {"due_at": "2027-06-01T09:22:00Z"}),
+        ("due_on:date", "Tue 1 Jun 2027", {"due_on": "2027-06-01"}),
         ("due_at", "  ", {}),
     ],
 )
@@ -86,3 +89,13 @@ def test_a_field_inside_of_another_is_refused() -> None:
 def test_whatever_is_posted_is_a_form_or_refused(body: bytes) -> None:
     with suppress(MalformedFormError):
         assert isinstance(parse_form(body).arguments, dict)
+
+
+def test_a_field_with_its_present_text_is_omitted_and_one_that_was_emptied_is_not() -> None:
+    present = [("_was.title", "Old"), ("_was.tags:list", "a, b"), ("_was.note", "one\ntwo"), ("_was.type", "task")]
+    sent = [("title", "Old"), ("tags:list", ""), ("note", "one\r\ntwo"), ("type", "bug")]
+    assert parse_form(_form(*present, *sent)).arguments == {"tags": [], "type": "bug"}
+
+
+def test_ticked_boxes_of_one_name_are_a_list() -> None:
+    assert parse_form(_form(("keys:list", "a"), ("keys:list", "b"))).arguments == {"keys": ["a", "b"]}

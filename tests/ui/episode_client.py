@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -42,8 +42,12 @@ async def solve(
     scenario: str,
     max_steps: int = 200,
     on_step: Callable[[str, dict[str, Any], StepView], None] | None = None,
+    type_in: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Play at most `max_steps` steps with the oracle and return them as trajectory lines; call `on_step` after each."""
+    """Play at most `max_steps` steps with the oracle and return them as trajectory lines; call `on_step` after each.
+
+    `type_in` returns the arguments that a call is made with instead of the oracle's.
+    """
     first, episode_id = begun["observation"], begun["episode_id"]
     tools = (await client.get("/v1/tools", params={"episode_id": episode_id})).json()
     lines: list[dict[str, Any]] = []
@@ -51,6 +55,8 @@ async def solve(
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if len(lines) == max_steps or (lines and lines[-1]["done"]):
             raise EpisodeOverError
+        if type_in is not None:
+            arguments = await type_in(tool, arguments)
         answered = await step(client, episode_id, tool, **arguments)
         observation = answered["observation"]
         shared = {"result": observation["result"], "reward": answered["reward"], "done": answered["done"]}

@@ -3,11 +3,59 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from html.parser import HTMLParser
 from typing import Any
 
 import httpx
+
+from companyos_shared.choices import is_choice
+from companyos_shared.pages.rendering import label
+from companyos_shared.pages.values import day, figure, moment, money
+
+_FORM_PATHS = {
+    "ticketdesk": "tickets/{key}",
+    "ticketdesk_create_ticket": "new",
+    "datahub_refresh_metric": "metrics/{metric_id}",
+    "datahub_update_record": "records/{record_id}",
+    "datahub_update_vendor": "vendors/{vendor_id}",
+    "datahub_report_data_issue": "report",
+    "approvalflow": "requests/{request_id}",
+    "approvalflow_submit_approval": "submit/{type_key}",
+    "approvalflow_create_delegation": "delegations",
+    "approvalflow_revoke_delegation": "delegations",
+}
+"""Pages with the form of a tool, by tool or by service."""
+
+
+def form_path(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return the path of the page with the form of a call, within the episode's apps."""
+    service = tool.partition("_")[0]
+    page = _FORM_PATHS.get(tool) or _FORM_PATHS[service]
+    return f"/{service}/{page.format(**arguments)}"
+
+
+def as_shown(argument: str, value: Any) -> str:
+    """Return the text of a value on pages."""
+    name, _, kind = argument.partition(":")
+    if kind == "cents":
+        return f"{money(value)} EUR"
+    if kind == "moment":
+        return moment(datetime.fromisoformat(value))
+    if kind == "date":
+        return day(date.fromisoformat(value))
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, int | float):
+        return figure(value) if isinstance(value, float) else str(value)
+    if kind == "pairs":
+        return "\n".join(f"{one} = {as_shown('', given)}" for one, given in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
+    is_label = is_choice(value) and name.startswith("fields.")
+    return label(value) if is_label else str(value)
 
 
 @dataclass
@@ -15,36 +63,68 @@ class Form:
     """A form of a page with its values."""
 
     action: str
+    testid: str = ""
     fields: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    options: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Labels of the options of each selection, by value."""
 
 
-class _Forms(HTMLParser):
-    """Parser that collects the forms of a page by test id."""
+class _FormParser(HTMLParser):
+    """Parser that collects the forms of a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self.forms: dict[str, Form] = {}
+        self.forms: list[Form] = []
         self._form: Form | None = None
         self._select: str | None = None
+        self._option: str | None = None
+        self._area: str | None = None
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self._form = Form(attributes.get("action", ""))
-            self.forms[attributes.get("data-testid", "")] = self._form
-        elif self._form is not None and tag in ("input", "textarea"):
+            self._form = Form(attributes.get("action", ""), attributes.get("data-testid", ""))
+            self.forms.append(self._form)
+        elif self._form is None:
+            return
+        elif attributes.get("type") == "checkbox":
+            self._form.options.setdefault(attributes["name"], {})[attributes["value"]] = attributes["value"]
+        elif tag in ("input", "textarea"):
             self._form.fields[attributes["name"]] = attributes.get("value", "")
-        elif self._form is not None and tag == "select":
+            self._form.hidden |= {attributes["name"]} if attributes.get("type") == "hidden" else set()
+            self._area = attributes["name"] if tag == "textarea" else None
+        elif tag == "select":
             self._select = attributes["name"]
-            self._form.fields[attributes["name"]] = ""
-        elif self._form is not None and self._select and tag == "option" and "selected" in attributes:
-            self._form.fields[self._select] = attributes["value"]
+            self._form.fields[self._select] = ""
+            self._form.options[self._select] = {}
+        elif self._select and tag == "option":
+            self._option = attributes["value"]
+            if "selected" in attributes:
+                self._form.fields[self._select] = self._option
+
+    def handle_data(self, data: str) -> None:
+        if self._form is not None and self._select and self._option is not None:
+            labels = self._form.options[self._select]
+            labels[self._option] = labels.get(self._option, "") + data
+        elif self._form is not None and self._area is not None:
+            self._form.fields[self._area] += data.removeprefix("\n")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._form = None
         elif tag == "select":
             self._select = None
+        elif tag == "option":
+            self._option = None
+        elif tag == "textarea":
+            self._area = None
+
+
+def forms_of(text: str) -> list[Form]:
+    """Return the forms of a page."""
+    return _FormParser(text).forms
 
 
 @dataclass
@@ -79,9 +159,7 @@ class Browser:
 
     async def submit(self, form: str, **fields: str) -> httpx.Response:
         """Fill in a form of the page and submit it."""
-        parser = _Forms()
-        parser.feed(self.page.text)
-        target = parser.forms[form]
+        [target] = [one for one in forms_of(self.page.text) if one.testid == form]
         named = {name.replace("__", ":").replace("_dot_", "."): value for name, value in fields.items()}
         assert set(named) <= set(target.fields), target.fields
         self.page = await self.client.post(target.action, data={**target.fields, **named})

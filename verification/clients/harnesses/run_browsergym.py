@@ -11,7 +11,6 @@ import shutil
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -190,7 +189,7 @@ def read_vendor(agent, cited):
     agent.open("Records of this vendor")
     contract, amount = agent.row(r"(CTR-\d+) \| [^|]* \| Contract \| [^|]* \| ([\d,.]+) EUR").groups()
     agent.open(contract)
-    return vendor["id"], vendor["risk"].lower(), contract, number(amount)
+    return vendor["id"], vendor["risk"], contract, number(amount)
 
 
 def read_score(agent, vendor):
@@ -205,8 +204,7 @@ def read_score(agent, vendor):
         if facts["authoritative for this key"] != "Yes":
             metrics.pop(0)
         elif facts["freshness"].startswith("Fresh"):
-            as_of = datetime.strptime(facts["as of"], "%d %b %Y, %H:%M").replace(tzinfo=UTC)
-            return facts["value"].split()[0], f"{as_of:%Y-%m-%dT%H:%M:00Z}"
+            return facts["value"], facts["as of"]
         else:
             agent.press("Refresh metric")
             wait(agent, REFRESH_MINUTES)
@@ -225,7 +223,7 @@ def read_policy(agent, amount, risk):
     agent.open(agent.row(rf"({policy}, version \d+) \| [^|]* \| \d+ \| In force")[1])
     figures = {cells[0].split()[-1]: cells[1] for cells in agent.rows() if len(cells) == 2}
     limits = [number(figures[f"{level}_from_cents"]) for level in ("medium", "high", "critical")]
-    is_raised = risk in figures.get("raised_risk_tiers", "").split(", ")
+    is_raised = risk.lower() in figures.get("raised_risk_tiers", "").split(", ")
     level = min(sum(amount >= limit for limit in limits) + is_raised, 3)
     priority = ("Low", "Medium", "High", "Critical")[level]
     return number(figures["minimum_compliance_score"]), priority, below if amount <= limit else above, asks_risk
@@ -250,7 +248,7 @@ def find_approver(agent, role, amount):
         pair = re.fullmatch(r"DEL-\d+: (.*) E-\d+ to (.*) E-\d+", heading)
         if pair is None or pair[1] != holder or "In force" not in listed.text:
             continue
-        covers, limit = re.search(r"COVERS (.*) AMOUNTS UP TO (.*?) CREATED BY", with_terms(listed)).groups()
+        covers, limit = re.search(r"Covers (.*) Amounts up to (.*?) Created by", with_terms(listed)).groups()
         is_within = limit == "Any amount" or amount <= number(limit)
         if is_within and ("Every type" in covers or "Vendor onboarding" in covers):
             return pair[2]
@@ -284,7 +282,7 @@ def request_approval(agent, fields, approver):
         else:
             agent.fill(label, text)
     agent.select("Approver", f"{approver},")
-    agent.press("Submit the request")
+    agent.press("Submit request")
     request = re.search(r"\bAPR-\d+\b", agent.observation["url"])[0]
     for _ in range(5):
         wait(agent, A_DAY_MINUTES)
@@ -312,7 +310,7 @@ def onboard(agent):
     vendor, risk, contract, amount = read_vendor(agent, cited)
     minimum, priority, role, asks_risk = read_policy(agent, amount, risk)
     score, as_of = read_score(agent, vendor)
-    assert number(score) >= minimum, (score, minimum)
+    assert number(score.split()[0]) >= minimum, (score, minimum)
     prepare_ticket(agent, key, priority)
     fields = {
         "Subject": vendor,
@@ -325,7 +323,7 @@ def onboard(agent):
         "Score as of": as_of,
     }
     if asks_risk:
-        fields["Risk tier"] = risk.capitalize()
+        fields["Risk tier"] = risk
     request = request_approval(agent, fields, find_approver(agent, role, amount))
     open_ticket(agent, key)
     if agent.has("button", "In progress"):

@@ -5,8 +5,10 @@ A field is named after its argument. A dot separates object and member; a suffix
     title            text          version:int       whole number        days:number       any number
     fields.reason    text in an    urgent:flag       true where ticked   tags:list         words between commas
                      object        price:cents       an amount, in cents answers:pairs     lines of name = value
+                                   due_on:date       a day               due_at:moment     a time in UTC
 
-Empty fields are omitted. Names that begin with `_` belong to the page.
+Values are read as pages show them, and as the API writes them. Empty fields are omitted, and so is a field `name` that
+still has the text of `_was.name`. Names that begin with `_` belong to the page.
 """
 
 from __future__ import annotations
@@ -14,19 +16,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from companyos_shared.wire.strict_json import MAX_INTEGER
+from companyos_shared.pages.values import parse_day, parse_integer, parse_moment, parse_money, parse_number
 
 MAX_FIELDS = 200
 MAX_NESTING = 3
 
-PAGE, NEXT, FORM = "_page", "_next", "_form"
+PAGE, NEXT, FORM, WAS = "_page", "_next", "_form", "_was."
 
 _NAME = re.compile(r"_?[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(:[a-z]+)?", re.ASCII)
-_INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 _PATH = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
 
 
@@ -67,12 +67,13 @@ def parse_form(body: bytes) -> SubmittedForm:
         raise MalformedFormError(f"The form must be URL-encoded UTF-8 with at most {MAX_FIELDS} fields.") from error
     control_fields: dict[str, str] = {}
     arguments: dict[str, Any] = {}
+    originals = {name.removeprefix(WAS): text for name, text in pairs if name.startswith(WAS)}
     for name, text in pairs:
         if not _NAME.fullmatch(name):
             raise MalformedFormError(f"{name[:40]!r} is not a valid field name.")
         if name.startswith("_"):
             control_fields[name] = text
-        elif text.strip():
+        elif _is_given(name, text, originals):
             _set_argument(arguments, name, text.replace("\r\n", "\n"))
     return SubmittedForm(
         arguments=arguments,
@@ -81,6 +82,13 @@ def parse_form(body: bytes) -> SubmittedForm:
         form=control_fields.get(FORM, ""),
         typed=tuple((name, text) for name, text in pairs if not name.startswith("_")),
     )
+
+
+def _is_given(name: str, text: str, originals: Mapping[str, str]) -> bool:
+    """Return whether a field is an argument: its text was changed, or there was none and now there is one."""
+    if name not in originals:
+        return bool(text.strip())
+    return text.split() != originals[name].split()
 
 
 def _set_argument(arguments: dict[str, Any], name: str, text: str) -> None:
@@ -93,7 +101,8 @@ def _set_argument(arguments: dict[str, Any], name: str, text: str) -> None:
         arguments = arguments.setdefault(part, {})
         if not isinstance(arguments, dict):
             raise MalformedFormError(f"{name!r} is a member of a field that is not an object.")
-    arguments[last] = parse(text)
+    value = parse(text)
+    arguments[last] = arguments.get(last, []) + value if isinstance(value, list) else value
 
 
 def _page_path(text: str) -> str:
@@ -103,54 +112,29 @@ def _page_path(text: str) -> str:
     return text
 
 
-def _integer(text: str) -> Any:
-    return int(text) if _INTEGER.fullmatch(text.strip()) and _fits_json(int(text)) else text
-
-
-def _number(text: str) -> Any:
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        return text
-    if not number.is_finite() or not _fits_json(number):
-        return text
-    return int(number) if number == number.to_integral_value() else float(number)
-
-
-def _cents(text: str) -> Any:
-    number = _number(text.replace(",", ""))
-    if isinstance(number, str):
-        return text
-    cents = Decimal(str(number)) * 100
-    return int(cents) if cents == cents.to_integral_value() and _fits_json(cents) else text
-
-
-def _fits_json(number: int | Decimal) -> bool:
-    """Return whether strict JSON accepts a number of that size."""
-    return -MAX_INTEGER <= number <= MAX_INTEGER
-
-
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _paired(text: str) -> dict[str, Any]:
     lines = [line.partition("=") for line in text.splitlines() if line.strip()]
-    return {name.strip(): _figure(value.strip()) for name, _, value in lines}
+    return {name.strip(): _answer(value.strip()) for name, _, value in lines}
 
 
-def _figure(text: str) -> Any:
+def _answer(text: str) -> Any:
     flags = {"true": True, "false": False}
-    return flags[text] if text in flags else _number(text)
+    return flags[text] if text in flags else parse_number(text)
 
 
 _KINDS: Mapping[str, Callable[[str], Any]] = {
     "": str,
-    "int": _integer,
-    "number": _number,
+    "int": parse_integer,
+    "number": parse_number,
+    "date": parse_day,
+    "moment": parse_moment,
     "flag": lambda text: text.strip().lower() in {"on", "true", "yes", "1"},
     "list": _listed,
-    "cents": _cents,
+    "cents": parse_money,
     "pairs": _paired,
 }
 """Parser by suffix. A value that cannot be parsed stays text, so that the tool's validation rejects it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -16,6 +15,7 @@ from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined
 
 from companyos_shared.pages.shell import Shell
 from companyos_shared.pages.shown_objects import RENDERED, RecordingEnvironment, ShownObjects
+from companyos_shared.pages.values import day, duration, figure, moment, money
 
 MOUNT = "/static/pages"
 """URL path of the static files of pages."""
@@ -54,6 +54,7 @@ class Templates:
             money=money,
             figure=figure,
             status_colour=status_colour,
+            field_text=field_text,
         )
         self._environment.globals.update(static=MOUNT)
 
@@ -79,48 +80,12 @@ def url(prefix: str, *parts: object, **query: object) -> str:
     return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
-def moment(value: datetime | None) -> str:
-    """Format a time in UTC."""
-    return "-" if value is None else f"{value.day} {value:%b %Y, %H:%M}"
-
-
-def day(value: date | datetime | None) -> str:
-    """Format a day."""
-    return "-" if value is None else f"{value:%a} {value.day} {value:%b %Y}"
-
-
-def duration(minutes: float) -> str:
-    """Format a duration in its two largest units: `2 d 4 h`."""
-    whole = int(minutes)
-    days, hours, left = whole // 1440, whole // 60 % 24, whole % 60
-    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (left, "min")) if count]
-    return " ".join(parts[:2]) or "0 min"
-
-
 def label(value: object) -> str:
     """Return the label of an identifier: `in_progress` becomes `In progress`, `hr_lead` becomes `HR lead`."""
     if value is None or value == "":
         return "-"
     text = " ".join(word.upper() if word in _INITIALS else word for word in str(value).split("_"))
     return text[:1].upper() + text[1:]
-
-
-def money(cents: int | None) -> str:
-    """Format cents as an amount with two decimals."""
-    return "-" if cents is None else f"{cents / 100:,.2f}"
-
-
-def figure(value: float | None) -> str:
-    """Format a number without trailing zeros."""
-    if value is None:
-        return "-"
-    if float(value).is_integer():
-        return f"{value:,.0f}"
-    return f"{value:,.4f}".rstrip("0") if abs(value) >= _SMALL_NUMBER else f"{value:.2g}"
-
-
-_SMALL_NUMBER = 0.001
-"""Smaller numbers are shown with two significant digits."""
 
 
 def status_colour(value: object, kind: str = "status") -> str:
@@ -139,20 +104,27 @@ def status_colour(value: object, kind: str = "status") -> str:
 def _typed_lookup(shell: Shell) -> Any:
     """Return a function that looks up a typed value by form and field, with a default."""
     result = shell.form_result
-    values: dict[str, str] = {} if result is None or result.problem is None else dict(result.typed)
+    values: dict[str, str] = {}
+    for name, text in result.typed if result is not None and result.problem is not None else ():
+        values[name] = f"{values[name]}, {text}" if name in values else text
     form = None if result is None else result.form
 
     def field_value(of: str, name: str, default: object = "") -> str:
-        return values[name] if of == form and name in values else "" if default is None else _plain(default)
+        return values[name] if of == form and name in values else field_text(default)
 
     return field_value
 
 
-def _plain(value: object) -> str:
+def field_text(value: object) -> str:
+    """Return the text of a value in a form field; parts of a list are separated by commas."""
+    if value is None:
+        return ""
     if isinstance(value, str):
         return value
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return moment(value)
+    if isinstance(value, date):
+        return day(value)
     return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
 
 
@@ -227,23 +199,12 @@ _COLOURS = {
 
 _CENTS = "_cents"
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
-_SUFFIXES = {"integer": ":int", "number": ":number", "boolean": ":flag"}
+_SUFFIXES = {"integer": ":int", "number": ":number", "boolean": ":flag", "date": ":date", "datetime": ":moment"}
 
 
 def field_label(name: str) -> str:
     """Return the label of a field, without the suffix `_cents`."""
     return label(name.removesuffix(_CENTS))
-
-
-def format_value(name: str, value: object) -> str:
-    """Return a value for display; cents as an amount with two decimals."""
-    if value is None or value == "":
-        return "-"
-    if isinstance(value, bool):
-        return "Yes" if value else "No"
-    if isinstance(value, int) and name.endswith(_CENTS):
-        return money(value)
-    return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
 def form_argument(name: str, kind: str) -> str | None:

@@ -8,18 +8,18 @@ from typing import Any
 
 from companyos_approvalflow.approval_types.model import FieldType
 from companyos_approvalflow.approval_types.schemas import ApprovalType, FieldSpec
-from companyos_shared.pages.rendering import field_label, form_argument, format_value
+from companyos_shared.pages.rendering import field_label, form_argument
+from companyos_shared.pages.values import format_value
 
 _TYPED = {
     FieldType.TEXT: "",
     FieldType.NUMBER: "A number.",
     FieldType.INTEGER: "A whole number.",
     FieldType.BOOLEAN: "",
-    FieldType.DATETIME: "UTC, such as 2026-03-02T08:40:00Z.",
-    FieldType.DATE: "Such as 2026-03-31.",
+    FieldType.DATETIME: "UTC, such as 2 Mar 2026, 08:40.",
+    FieldType.DATE: "Such as 31 Mar 2026.",
 }
-_AMOUNT = "Amount, such as 1250.00."
-_PERSON = "Id of a person."
+_AMOUNT = "Such as 1,250.00."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,9 @@ class Field:
     """None for a field that is not part of the type."""
 
     value: str
+    text: str
+    """The value in a form field."""
+
     argument: str | None
     """Name of the form field; None if the name is not valid in a form."""
 
@@ -53,17 +56,17 @@ def fields_of(of: ApprovalType, values: Mapping[str, Any]) -> list[Field]:
 def _field(name: str, spec: FieldSpec | None, value: object) -> Field:
     kind = FieldType.TEXT if spec is None else spec.type
     argument = form_argument(name, kind)
+    text = format_value(name, value, kind)
     return Field(
         name=name,
         title=field_label(name),
         spec=spec,
-        value=format_value(name, value),
+        value=text,
+        text="" if value is None else text,
         argument=argument,
-        hint=_hint(kind, argument, spec),
+        hint=_hint(kind, argument),
     )
 
 
-def _hint(kind: FieldType, argument: str | None, spec: FieldSpec | None) -> str:
-    if argument is not None and argument.endswith(":cents"):
-        return _AMOUNT
-    return _PERSON if spec is not None and spec.names_beneficiary else _TYPED[kind]
+def _hint(kind: FieldType, argument: str | None) -> str:
+    return _AMOUNT if argument is not None and argument.endswith(":cents") else _TYPED[kind]

@@ -9,7 +9,8 @@ from companyos_datahub.records.model import FIELDS, FieldType
 from companyos_datahub.records.rules import field_type
 from companyos_datahub.records.schemas import RecordDetail
 from companyos_shared.framework import Call
-from companyos_shared.pages.rendering import field_label, form_argument, format_value
+from companyos_shared.pages.rendering import field_label, form_argument
+from companyos_shared.pages.values import format_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,9 @@ class Field:
     title: str
     type: FieldType
     value: str
+    text: str
+    """The value in a form field."""
+
     place: tuple[str, str] | None
     """Path of the page of the object that the field names."""
 
@@ -36,11 +40,13 @@ def fields_of(call: Call, record: RecordDetail) -> list[Field]:
 def _field(call: Call, record: RecordDetail, name: str) -> Field:
     value = record.fields.get(name)
     kind = field_type(record.kind, name, record.fields) or FieldType.TEXT
+    text = format_value(name, value, kind)
     return Field(
         name=name,
         title=field_label(name),
         type=kind,
-        value=format_value(name, value),
+        value=text,
+        text="" if value is None else text,
         place=place_of(call, value),
         argument=form_argument(name, kind),
     )

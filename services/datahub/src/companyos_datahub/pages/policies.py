@@ -12,7 +12,8 @@ from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotInForceError
 from companyos_datahub.policies.schemas import PolicyRow
 from companyos_shared.framework import ALL_ROWS, Call, PageCursor, PageText, PageView, page_params
-from companyos_shared.pages.rendering import field_label, format_value
+from companyos_shared.pages.rendering import field_label
+from companyos_shared.pages.values import format_value
 
 IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_longer_in_force", "superseded"
 

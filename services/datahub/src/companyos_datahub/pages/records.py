@@ -38,6 +38,7 @@ def show_records(
         cursor=cursor,
         kinds=list(FoundKind),
         states=sorted({state for states in STATES.values() for state in states}),
+        people=sorted(((one.id, one.name) for one in view.call.company.people), key=lambda one: one[1]),
     )
 
 

@@ -1,0 +1,118 @@
+"""Values of pages: what is shown can be typed, and what nobody can read stays as it was typed."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from companyos_shared.pages.values import (
+    day,
+    duration,
+    figure,
+    format_value,
+    moment,
+    money,
+    parse_day,
+    parse_integer,
+    parse_moment,
+    parse_money,
+    parse_number,
+)
+
+YEARS = {"min_value": date(1900, 1, 1), "max_value": date(2199, 12, 31)}
+MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2199, 12, 31)).map(  # noqa: DTZ001  # hypothesis asks for these
+    lambda at: at.replace(microsecond=0, tzinfo=UTC)
+)
+
+
+@given(at=MOMENTS)
+def test_a_time_is_read_as_it_is_shown(at: datetime) -> None:
+    written = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert parse_moment(moment(at)) == parse_moment(f"{moment(at)} UTC") == parse_moment(written) == written
+
+
+@given(on=st.dates(**YEARS))
+def test_a_day_is_read_as_it_is_shown(on: date) -> None:
+    assert parse_day(day(on)) == parse_day(day(on).partition(" ")[2]) == parse_day(on.isoformat()) == on.isoformat()
+
+
+@given(cents=st.integers(-(10**15), 10**15))
+def test_an_amount_is_read_as_it_is_shown(cents: int) -> None:
+    assert (
+        parse_money(money(cents)) == parse_money(f"{money(cents)} EUR") == parse_money(f"EUR {money(cents)}") == cents
+    )
+
+
+@given(number=st.floats(-1e15, 1e15), unit=st.sampled_from(["", " %", "%", " percent", " requests per day"]))
+def test_a_number_is_read_as_it_is_shown(number: float, unit: str) -> None:
+    assert parse_number(f"{figure(number)}{unit}") == number
+
+
+@given(number=st.integers(-(10**15), 10**15))
+def test_a_whole_number_is_read_as_it_is_shown(number: int) -> None:
+    assert parse_integer(f"{number:,}") == parse_integer(str(number)) == number
+
+
+@pytest.mark.parametrize("text", ["31 Feb 2027, 09:22", "1 Jun 2027, 9:22", "1 Jun 2027", "soon", "", "2027-06-01"])
+def test_a_text_that_is_no_time_stays_as_it_was_typed(text: str) -> None:
+    assert parse_moment(text) == text
+
+
+@pytest.mark.parametrize("text", ["31 Feb 2027", "1 Jun 2027, 09:22", "June", "1 Jun 27"])
+def test_a_text_that_is_no_day_stays_as_it_was_typed(text: str) -> None:
+    assert parse_day(text) == text
+
+
+@pytest.mark.parametrize("text", ["1,25.00", "12.345", "EUR", "1.250,00", "12 euros", "1e3", "9" * 30])
+def test_a_text_that_is_no_amount_stays_as_it_was_typed(text: str) -> None:
+    assert parse_money(text) == text
+
+
+@pytest.mark.parametrize("text", ["1,25", "12 of 20", "many", "nan", "1e400", "9" * 30])
+def test_a_text_that_is_no_number_stays_as_it_was_typed(text: str) -> None:
+    assert parse_number(text) == text
+    assert parse_integer(text) == text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (0, "0 min"),
+        (59.9, "59 min"),
+        (60, "1 h"),
+        (90, "1 h 30 min"),
+        (2880, "2 d"),
+        (2945, "2 d 1 h"),
+        (1441, "1 d 1 min"),
+    ],
+)
+def test_a_duration_is_shown_in_its_two_largest_units(minutes: float, text: str) -> None:
+    assert duration(minutes) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (1250000.0, "1,250,000"), (2.5, "2.5"), (0.1234567, "0.1234567"), (0.00004, "0.00004")],
+)
+def test_a_number_is_shown_with_all_of_its_decimals(value: float | None, text: str) -> None:
+    assert figure(value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "text"),
+    [
+        ("cost_cents", 125_050, "integer", "1,250.50"),
+        ("count", 1250, "integer", "1250"),
+        ("is_on", False, "boolean", "No"),
+        ("note", "", "text", "-"),
+        ("signed_on", "2026-03-31", "date", "Tue 31 Mar 2026"),
+        ("checked_at", "2026-03-02T10:40:00+02:00", "datetime", "2 Mar 2026, 08:40"),
+        ("signed_on", "in spring", "date", "in spring"),
+        ("parts", ["a", "b"], "text", '["a", "b"]'),
+    ],
+)
+def test_a_field_is_shown_by_its_name_and_type(name: str, value: object, kind: str, text: str) -> None:
+    assert format_value(name, value, kind) == text

@@ -1,0 +1,96 @@
+"""What pages show is accepted where forms ask for it: the oracle's calls, typed as pages show their values."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from companyos_gateway.scenarios.catalogue import builtin_names
+from companyos_shared.pages import parse_form
+from tests.ui.episode_client import begin, solve
+from tests.ui.http_browser import Browser, Form, as_shown, form_path, forms_of
+
+READS = ("get", "list", "search", "query")
+NO_PAGE = ("idempotency_key",)
+"""Arguments that no form asks for."""
+
+
+def _flat(arguments: Mapping[str, Any], form: Form, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name of the field of each argument, and its value."""
+    names = {name.partition(":")[0]: name for name in [*form.fields, *form.options]}
+    for argument, value in arguments.items():
+        if isinstance(value, dict) and f"{prefix}{argument}" not in names:
+            yield from _flat(value, form, f"{prefix}{argument}.")
+        elif argument not in NO_PAGE:
+            assert f"{prefix}{argument}" in names, f"no field for {prefix}{argument} in {form.action}"
+            yield names[f"{prefix}{argument}"], value
+
+
+class Typist:
+    """Types the arguments of calls into the forms of pages."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.typed: Counter[str] = Counter()
+
+    async def type_in(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments that the form of a call makes of what is typed; reads have no form."""
+        if tool == "wait" or any(f"_{verb}_" in tool for verb in READS):
+            return arguments
+        path = "" if tool == "finish" else form_path(tool, arguments)
+        form = self._find(await self.browser.open(path), tool.partition("_")[2] or tool, arguments)
+        fields = dict(form.fields)
+        for name, value in _flat(arguments, form):
+            if name in form.options:
+                choices = (
+                    value if isinstance(value, list) else [as_shown(name, value) if value in (True, False) else value]
+                )
+                assert set(choices) <= form.options[name].keys(), (path, name, choices)
+                fields[name] = ", ".join(choices)
+            elif name not in form.hidden:
+                fields[name] = as_shown(name, value)
+            self.typed[name.partition(":")[2] or ("text" if name in form.fields else "choice")] += 1
+        made = parse_form(urlencode(fields).encode()).arguments
+        if made.keys() <= form.hidden | {"if_match"}:  # the page shows that an earlier attempt was carried out
+            return arguments
+        return {**{name: arguments[name] for name in NO_PAGE if name in arguments}, **made}
+
+    def _find(self, page: Any, operation: str, arguments: Mapping[str, Any]) -> Form:
+        assert page.status_code == 200, page.text
+        asked = arguments.keys() - {*NO_PAGE}
+        for form in forms_of(page.text):
+            is_same = all(arguments.get(name, form.fields[name]) == form.fields[name] for name in form.hidden)
+            names = {re.split("[.:]", name)[0] for name in [*form.fields, *form.options]}
+            if form.action.endswith(f"/-/{operation}") and is_same and names >= asked:
+                return form
+        raise AssertionError(f"{page.url}: no form for {operation} with {sorted(arguments)}")
+
+
+async def _play(browser: Browser, scenario: str, seed: int, chaos: int) -> Counter[str]:
+    """Play an episode; no page is out of date, as the oracle does not expect a version to be stale."""
+    overrides = {"stale_read": 0.0} if chaos else {}
+    begun = await begin(browser.client, scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=overrides)
+    browser.root = f"/v1/episodes/{begun['episode_id']}/apps"
+    typist = Typist(browser)
+    await solve(browser.client, begun, scenario, type_in=typist.type_in)
+    state = (await browser.client.get("/state", params={"episode_id": begun["episode_id"]})).json()
+    assert state["success"], (scenario, seed, chaos, state)
+    return typist.typed
+
+
+@pytest.mark.parametrize("scenario", ["vendor_onboarding", "license_renewal", "expense_report"])
+async def test_values_typed_as_pages_show_them_solve_a_task(browser: Browser, scenario: str) -> None:
+    typed = await _play(browser, scenario, seed=7, chaos=1)
+    assert typed.total() > typed["text"] > 0
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("scenario", sorted(builtin_names()))
+async def test_values_typed_as_pages_show_them_solve_every_scenario(browser: Browser, scenario: str) -> None:
+    for seed in range(3):
+        await _play(browser, scenario, seed=seed, chaos=2 * seed)
