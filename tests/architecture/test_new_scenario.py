@@ -39,7 +39,7 @@ from companyos_gateway.settings import Settings
 
 
 async def look():
-    runtime = GatewayRuntime(Settings())
+    runtime = GatewayRuntime(Settings(start_timeout_s=120))
     async with runtime.running():
         environment, engine = CompanyOSEnvironment(runtime), runtime.engine()
         tasks = environment.list_tasks("test")

@@ -74,6 +74,7 @@ def kept(url: str) -> None:
         assert http.post(f"{url}/reset", json={"episode_id": "main"}).status_code in (200, 409)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("line", [line for line in LINES if not STORED_RUN.search(line)])
 def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_path: Path) -> None:

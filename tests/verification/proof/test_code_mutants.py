@@ -72,6 +72,7 @@ def test_mutants_of_rewards_are_killed_by_random_traces() -> None:
     assert [one.place for one in found if not runner.run_mutant(one).killed] == []
 
 
+@pytest.mark.timeout(600)
 def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
     shared = "companyos_gateway.evaluation.approval_rubric"
     assert shared in modules_of(sorted(catalogue()))
