@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from companyos.enterprise import Enterprise
+from tests.browser.accessibility import faults_of
 from tests.browser.conftest import NARROW, WIDE, expect
 from tests.ui import episode_client
 
@@ -149,8 +150,6 @@ def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, ru
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: str, width: int) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     page.set_viewport_size({"width": width, "height": 900})
     live, over = begin(runtime), begin(runtime)
     play(runtime, live, most=LOOKED_AT)
@@ -172,14 +171,7 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: st
         page.goto("about:blank")
         page.goto(f"{runtime}/console{path}")
         page.locator("main").get_by_text(text).filter(visible=True).first.wait_for()
-        violations = Axe().run(page).response["violations"]
-        faults += [
-            f"{view}: {violation['id']} at {violation['nodes'][0]['target']}"
-            for violation in violations
-            if violation["impact"] in ("serious", "critical")
-        ]
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            faults.append(f"{view}: wider than {width}")
+        faults += faults_of(page, width, view)
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=Path(folder) / f"console-{view}-{width}.png")
     assert not faults, "\n".join(faults)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.browser.accessibility import faults_of
 from tests.browser.conftest import NARROW, WIDE
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -20,8 +21,6 @@ PER_KIND = 2
 
 CRAWL_STEPS = 100
 """Steps that provide the page views of a crawl."""
-
-SERIOUS = ("serious", "critical")
 
 
 def _kind(path: str) -> str:
@@ -88,19 +87,7 @@ def test_the_score_of_an_episode_that_is_over_can_be_read_by_everybody(visit: An
 
 
 def _faults(visitor: Any, width: int) -> list[str]:
-    """Return the accessibility problems of the current page."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    violations = Axe().run(visitor.page).response["violations"]
-    path = urlsplit(visitor.page.url).path
-    faults = [
-        f"{path}: {violation['id']} at {violation['nodes'][0]['target']}"
-        for violation in violations
-        if violation["impact"] in SERIOUS
-    ]
-    if visitor.page.evaluate("document.documentElement.scrollWidth") > width:
-        faults.append(f"{path}: wider than {width}")
-    return faults
+    return faults_of(visitor.page, width, urlsplit(visitor.page.url).path)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

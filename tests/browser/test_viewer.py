@@ -16,6 +16,7 @@ from companyos.report.page import report_page
 from companyos.viewer import export_page
 from companyos.viewer.server import ViewerServer
 from companyos.viewer.stored_run import StoredRun
+from tests.browser.accessibility import faults_of
 from tests.browser.conftest import NARROW, WIDE, expect
 from tests.browser.live_server import LiveServer
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, an_audit, evidence, judge, write_episode
@@ -230,22 +231,13 @@ def test_a_shift_shows_its_cases_over_time(page: Any, enterprise: str, tmp_path:
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_axe_finds_nothing_serious_and_no_view_is_wider_than_its_window(page: Any, small: str, width: int) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     page.set_viewport_size({"width": width, "height": 900})
     faults = []
     for path in ("", f"#episode={NAME}", f"#episode={NAME}&step=6", f"#episode={NAME}&with={OTHER}&step=2"):
         page.goto("about:blank")
         page.goto(small + path)
         page.get_by_role("heading", level=1).wait_for()
-        violations = Axe().run(page).response["violations"]
-        faults += [
-            f"{path}: {violation['id']} at {violation['nodes'][0]['target']}"
-            for violation in violations
-            if violation["impact"] in ("serious", "critical")
-        ]
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            faults.append(f"{path}: wider than {width}")
+        faults += faults_of(page, width, path)
     assert not faults, "\n".join(faults)
 
 

@@ -37,7 +37,7 @@ async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.A
     assert shown.status_code == 200
     assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
     assert "http" not in shown.text.replace("http-equiv", "")
-    for asset in ("/static/pages/tabler/tabler.min.css", "/static/pages/pages.css", "/static/pages/pages.js"):
+    for asset in ("/static/pages/pages.css", "/static/pages/pages.js"):
         assert asset in shown.text
         assert (await browser.get(asset)).status_code == 200
 

@@ -7,8 +7,8 @@ from fastapi.responses import HTMLResponse
 from companyos_shared.framework import PageCursor, PageParams, PageText, PageView, page_params
 from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import NONE, Wanted
-from companyos_ticketdesk.pages.app import PAGES, teams_of
-from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
+from companyos_ticketdesk.pages.app import PAGES, people_of, teams_of
+from companyos_ticketdesk.tickets.model import SETTLED, Priority, Status, TicketType
 
 COLUMN_ROWS = 8
 """Maximum number of tickets in a column of the board."""
@@ -47,11 +47,13 @@ def show_list(
         q=q.strip(),
         filters=filters,
         cursor=cursor,
+        settled=SETTLED,
         choices={
             "status": [NONE, *Status],
             "priority": [NONE, *Priority],
             "type": list(TicketType),
             "team_id": teams_of(view.call.company),
+            "assignee_id": [(NONE, "Nobody"), *people_of(view.call.company)],
         },
     )
 

@@ -1,0 +1,26 @@
+"""Accessibility problems of a page, found by axe in light and dark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SERIOUS = ("serious", "critical")
+SCHEMES = ("light", "dark")
+
+
+def faults_of(page: Any, width: int, place: str) -> list[str]:
+    """Return the serious problems of the current page, and whether it is wider than its window."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    faults = []
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        faults += [
+            f"{place}, {scheme}: {violation['id']} at {violation['nodes'][0]['target']}"
+            for violation in Axe().run(page).response["violations"]
+            if violation["impact"] in SERIOUS
+        ]
+    page.emulate_media(color_scheme="light")
+    if page.evaluate("document.documentElement.scrollWidth") > width:
+        faults.append(f"{place}: wider than {width}")
+    return faults
