@@ -137,6 +137,10 @@ async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(brows
     assert refused.status_code == 422
     assert 'data-code="field-wrong-type"' in refused.text
     assert 'value="many"' in refused.text
+    assert re.findall(r'<div class="form-error" id="([^"]*)">([^<]*)', refused.text) == [
+        ("submit_approval-fields-compliance_score-number-error", "Must be a number; got &#34;many&#34;")
+    ]
+    assert refused.text.count('aria-invalid="true"') == 1
     assert '<option value="E-99" selected>' in refused.text
     assert '<option value="No" selected>' in refused.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text

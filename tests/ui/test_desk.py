@@ -246,3 +246,18 @@ async def test_pages_load_nothing_from_elsewhere(browser: Browser) -> None:
     for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):
         assert (await browser.client.get(asset)).status_code == 200
     assert "default-src 'none'" in browser.page.headers["Content-Security-Policy"]
+
+
+async def test_a_browser_gets_a_page_for_an_unknown_address_and_other_clients_a_problem(browser: Browser) -> None:
+    page = await browser.client.get("/<nowhere>", headers={"Accept": "text/html"})
+    assert page.status_code == 404
+    assert "There is no page at /&lt;nowhere&gt;." in page.text
+    assert (await browser.client.get("/<nowhere>")).json()["code"] == "not-found"
+
+
+async def test_a_rejected_form_marks_the_field(browser: Browser) -> None:
+    key = await _ticket(browser)
+    await browser.open(f"/ticketdesk/tickets/{key}")
+    refused = await browser.submit("update_ticket", due_at__moment="soon")
+    assert refused.text.count('aria-invalid="true"') == 1
+    assert re.search(r'id="update_ticket-due_at-moment-error">Must be [^<]*; got [^<]*soon', refused.text)

@@ -1,4 +1,4 @@
-"""What pages show is accepted where forms ask for it: the oracle's calls, typed as pages show their values."""
+"""Values typed as pages show them: the calls of the oracle, made from the forms of pages, still solve every task."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class Typist:
 
     def _find(self, page: Any, operation: str, arguments: Mapping[str, Any]) -> Form:
         assert page.status_code == 200, page.text
-        asked = arguments.keys() - {*NO_PAGE}
+        expected = arguments.keys() - {*NO_PAGE}
         for form in forms_of(page.text):
             is_same = all(arguments.get(name, form.fields[name]) == form.fields[name] for name in form.hidden)
             names = {re.split("[.:]", name)[0] for name in [*form.fields, *form.options]}
-            if form.action.endswith(f"/-/{operation}") and is_same and names >= asked:
+            if form.action.endswith(f"/-/{operation}") and is_same and names >= expected:
                 return form
         raise AssertionError(f"{page.url}: no form for {operation} with {sorted(arguments)}")
 

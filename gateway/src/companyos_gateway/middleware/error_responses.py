@@ -1,4 +1,7 @@
-"""Errors over HTTP: application/problem+json with a stable code, whatever part raises them."""
+"""Errors over HTTP: application/problem+json with a stable code, whatever part raises them.
+
+A browser that opens an unknown address gets a page.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,11 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     body = ProblemBody(
         type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
     )
-    return problem_response_of(body, {**(error.headers or {}), **_allow_header(request, error)})
+    headers = {**(error.headers or {}), **_allow_header(request, error)}
+    if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+        detail = f"There is no page at {request.url.path}." if error.status_code == 404 else None
+        return problem_body_page(body.model_copy(update={"detail": detail}), headers)
+    return problem_response_of(body, headers)
 
 
 def _allow_header(request: Request, error: HTTPException) -> dict[str, str]:

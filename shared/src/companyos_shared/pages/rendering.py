@@ -66,7 +66,11 @@ class Templates:
         recording = RENDERED.set(shown)
         try:
             text = self._environment.get_template(name).render(
-                shell=shell, url=partial(url, shell.prefix), typed=_typed_lookup(shell), **values
+                shell=shell,
+                url=partial(url, shell.prefix),
+                typed=_typed_lookup(shell),
+                error_at=_error_lookup(shell),
+                **values,
             )
         finally:
             RENDERED.reset(recording)
@@ -115,6 +119,24 @@ def _typed_lookup(shell: Shell) -> Any:
     return field_value
 
 
+def _error_lookup(shell: Shell) -> Any:
+    """Return a function that says what is wrong with a field of a form; "" if nothing is."""
+    result = shell.form_result
+    problem = None if result is None else result.problem
+    reasons: dict[str, str] = {}
+    if problem is not None:
+        reasons = {str(one.get("place")): str(one.get("reason")) for one in problem.errors or ()}
+        if not reasons and (found := _DETAIL.fullmatch(problem.detail or "")) is not None:
+            reasons = {found[1]: found[2]}
+    form = None if result is None else result.form
+
+    def error_at(of: str, name: str) -> str:
+        reason = reasons.get(name.partition(":")[0], "") if of == form else ""
+        return reason[:1].upper() + reason[1:]
+
+    return error_at
+
+
 def field_text(value: object) -> str:
     """Return the text of a value in a form field; parts of a list are separated by commas."""
     if value is None:
@@ -127,6 +149,9 @@ def field_text(value: object) -> str:
         return day(value)
     return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
 
+
+_DETAIL = re.compile(r"([a-z_.]+) (must .*)", re.DOTALL)
+"""A detail that names one field and what is accepted."""
 
 _INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
 _COLOURS = {

@@ -30,7 +30,7 @@ async function attempt(action) {
     return await action();
   } catch (error) {
     at("notice").textContent = error.message;
-    at("notice").hidden = false;
+    at("notice").hidden = at("live").hidden = false;
     return null;
   }
 }
@@ -130,7 +130,9 @@ function follow(id, isMine = sessionStorage.getItem("mine") === id) {
   if (isMine) sessionStorage.setItem("mine", id);
   window.history.replaceState(null, "", `#${id}`);
   at("link").href = `#${id}`;
-  at("link").hidden = false;
+  at("live").hidden = false;
+  at("apps").href = `/v1/episodes/${encodeURIComponent(id)}/apps`;
+  at("apps").hidden = !isMine;
 }
 
 async function begin() {
