@@ -28,6 +28,13 @@ def _form(*pairs: tuple[str, str]) -> bytes:
         ("price:cents", "1,250.07", {"price": 125007}),
         ("price:cents", "0.001", {"price": "0.001"}),
         ("urgent:flag", "on", {"urgent": True}),
+        ("urgent:flag", "No", {"urgent": False}),
+        ("urgent:flag", "maybe", {"urgent": "maybe"}),
+        (
+            "answers:pairs",
+            "vendor = 24 Hour Fitness\nscore = 55 points",
+            {"answers": {"vendor": "24 Hour Fitness", "score": 55}},
+        ),
         ("tags:list", "a, b,,c ", {"tags": ["a", "b", "c"]}),
         ("fields.reason", "why", {"fields": {"reason": "why"}}),
         ("body", "one\r\ntwo", {"body": "one\ntwo"}),
@@ -94,7 +101,20 @@ def test_whatever_is_posted_is_a_form_or_refused(body: bytes) -> None:
 def test_a_field_with_its_present_text_is_omitted_and_one_that_was_emptied_is_not() -> None:
     present = [("_was.title", "Old"), ("_was.tags:list", "a, b"), ("_was.note", "one\ntwo"), ("_was.type", "task")]
     sent = [("title", "Old"), ("tags:list", ""), ("note", "one\r\ntwo"), ("type", "bug")]
-    assert parse_form(_form(*present, *sent)).arguments == {"tags": [], "type": "bug"}
+    form = parse_form(_form(*present, *sent))
+    assert form.arguments == {"tags": [], "type": "bug"}
+    assert form.typed == (("tags:list", ""), ("type", "bug"))
+
+
+def test_line_breaks_that_a_field_of_one_line_loses_are_no_change_and_those_of_a_person_are() -> None:
+    present = [("_was.title", "one\r\ntwo"), ("_was.notes", "one two")]
+    form = parse_form(_form(*present, ("title", "onetwo"), ("notes", "one\r\n\r\ntwo")))
+    assert form.arguments == {"notes": "one\n\ntwo"}
+
+
+def test_a_list_that_is_something_else_as_well_is_refused() -> None:
+    with pytest.raises(MalformedFormError, match="as a list and as something else"):
+        parse_form(_form(("keys", "a"), ("keys:list", "b")))
 
 
 def test_ticked_boxes_of_one_name_are_a_list() -> None:

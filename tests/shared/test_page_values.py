@@ -46,7 +46,7 @@ def test_an_amount_is_read_as_it_is_shown(cents: int) -> None:
     )
 
 
-@given(number=st.floats(-1e15, 1e15), unit=st.sampled_from(["", " %", "%", " percent", " requests per day"]))
+@given(number=st.floats(-1e15, 1e15), unit=st.sampled_from(["", " %", "%", " percent", " errors per 1,000 requests"]))
 def test_a_number_is_read_as_it_is_shown(number: float, unit: str) -> None:
     assert parse_number(f"{figure(number)}{unit}") == number
 
@@ -61,17 +61,19 @@ def test_a_text_that_is_no_time_stays_as_it_was_typed(text: str) -> None:
     assert parse_moment(text) == text
 
 
-@pytest.mark.parametrize("text", ["31 Feb 2027", "1 Jun 2027, 09:22", "June", "1 Jun 27"])
+@pytest.mark.parametrize("text", ["31 Feb 2027", "Mon 1 Jun 2027", "1 Jun 2027, 09:22", "June", "1 Jun 27"])
 def test_a_text_that_is_no_day_stays_as_it_was_typed(text: str) -> None:
     assert parse_day(text) == text
 
 
-@pytest.mark.parametrize("text", ["1,25.00", "12.345", "EUR", "1.250,00", "12 euros", "1e3", "9" * 30])
+@pytest.mark.parametrize("text", ["1,25.00", "12.345", "EUR", "EUR 5 USD", "1.250,00", "12 euros", "1e3", "9" * 30])
 def test_a_text_that_is_no_amount_stays_as_it_was_typed(text: str) -> None:
     assert parse_money(text) == text
 
 
-@pytest.mark.parametrize("text", ["1,25", "12 of 20", "many", "nan", "1e400", "9" * 30])
+@pytest.mark.parametrize(
+    "text", ["1,25", "12 of 20", "5k", "2 million", "3 or 4", "3M", "many", "nan", "1e400", "1e-400", "9" * 30]
+)
 def test_a_text_that_is_no_number_stays_as_it_was_typed(text: str) -> None:
     assert parse_number(text) == text
     assert parse_integer(text) == text
@@ -106,6 +108,7 @@ def test_a_number_is_shown_with_all_of_its_decimals(value: float | None, text: s
     [
         ("cost_cents", 125_050, "integer", "1,250.50"),
         ("count", 1250, "integer", "1250"),
+        ("rate_cents", 1250, "number", "1250"),
         ("is_on", False, "boolean", "No"),
         ("note", "", "text", "-"),
         ("signed_on", "2026-03-31", "date", "Tue 31 Mar 2026"),

@@ -94,9 +94,14 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
     )
     headers = {**(error.headers or {}), **_allow_header(request, error)}
-    if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        detail = f"There is no page at {request.url.path}." if error.status_code == 404 else None
-        return problem_body_page(body.model_copy(update={"detail": detail}), headers)
+    accepted = request.headers.get("accept", "")
+    if request.method == "GET" and "text/html" in accepted and "json" not in accepted:
+        reasons = {
+            404: f"There is no page at {request.url.path}.",
+            405: "This address is for programs, by another method.",
+        }
+        detail = reasons.get(error.status_code)
+        return problem_body_page(body.model_copy(update={"detail": detail}), {**headers, "Vary": "Accept"})
     return problem_response_of(body, headers)
 
 

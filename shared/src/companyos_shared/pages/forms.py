@@ -51,7 +51,7 @@ class SubmittedForm:
     """The name of the form on its page."""
 
     typed: tuple[tuple[str, str], ...]
-    """Names and values as typed."""
+    """Names and values as typed, without those that were not changed."""
 
     def next_path(self, answer: Any) -> str:
         """Return the path to redirect to, with members of the response percent-encoded."""
@@ -67,28 +67,32 @@ def parse_form(body: bytes) -> SubmittedForm:
         raise MalformedFormError(f"The form must be URL-encoded UTF-8 with at most {MAX_FIELDS} fields.") from error
     control_fields: dict[str, str] = {}
     arguments: dict[str, Any] = {}
+    typed: list[tuple[str, str]] = []
     originals = {name.removeprefix(WAS): text for name, text in pairs if name.startswith(WAS)}
     for name, text in pairs:
         if not _NAME.fullmatch(name):
             raise MalformedFormError(f"{name[:40]!r} is not a valid field name.")
         if name.startswith("_"):
             control_fields[name] = text
-        elif _is_given(name, text, originals):
-            _set_argument(arguments, name, text.replace("\r\n", "\n"))
+            continue
+        text = text.replace("\r\n", "\n")
+        if name in originals and _is_unchanged(text, originals[name].replace("\r\n", "\n")):
+            continue
+        typed.append((name, text))
+        if name in originals or text.strip():
+            _set_argument(arguments, name, text)
     return SubmittedForm(
         arguments=arguments,
         page=_page_path(control_fields.get(PAGE, "")),
         next=_page_path(control_fields.get(NEXT) or control_fields.get(PAGE, "")),
         form=control_fields.get(FORM, ""),
-        typed=tuple((name, text) for name, text in pairs if not name.startswith("_")),
+        typed=tuple(typed),
     )
 
 
-def _is_given(name: str, text: str, originals: Mapping[str, str]) -> bool:
-    """Return whether a field is an argument: its text was changed, or there was none and now there is one."""
-    if name not in originals:
-        return bool(text.strip())
-    return text.split() != originals[name].split()
+def _is_unchanged(text: str, original: str) -> bool:
+    """Return whether a field still has its text; fields of one line lose the line breaks of theirs."""
+    return text in (original, original.replace("\n", ""))
 
 
 def _set_argument(arguments: dict[str, Any], name: str, text: str) -> None:
@@ -102,7 +106,12 @@ def _set_argument(arguments: dict[str, Any], name: str, text: str) -> None:
         if not isinstance(arguments, dict):
             raise MalformedFormError(f"{name!r} is a member of a field that is not an object.")
     value = parse(text)
-    arguments[last] = arguments.get(last, []) + value if isinstance(value, list) else value
+    if isinstance(value, list):
+        earlier = arguments.get(last, [])
+        if not isinstance(earlier, list):
+            raise MalformedFormError(f"{path!r} is in the form as a list and as something else.")
+        value = earlier + value
+    arguments[last] = value
 
 
 def _page_path(text: str) -> str:
@@ -126,13 +135,20 @@ def _answer(text: str) -> Any:
     return flags[text] if text in flags else parse_number(text)
 
 
+def _flag(text: str) -> bool | str:
+    return _FLAGS.get(text.strip().lower(), text)
+
+
+_FLAGS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
+
+
 _KINDS: Mapping[str, Callable[[str], Any]] = {
     "": str,
     "int": parse_integer,
     "number": parse_number,
     "date": parse_day,
     "moment": parse_moment,
-    "flag": lambda text: text.strip().lower() in {"on", "true", "yes", "1"},
+    "flag": _flag,
     "list": _listed,
     "cents": parse_money,
     "pairs": _paired,

@@ -70,6 +70,7 @@ class Templates:
                 url=partial(url, shell.prefix),
                 typed=_typed_lookup(shell),
                 error_at=_error_lookup(shell),
+                is_rejected=partial(_is_rejected, shell),
                 **values,
             )
         finally:
@@ -131,10 +132,18 @@ def _error_lookup(shell: Shell) -> Any:
     form = None if result is None else result.form
 
     def error_at(of: str, name: str) -> str:
-        reason = reasons.get(name.partition(":")[0], "") if of == form else ""
+        path, _, kind = name.partition(":")
+        reason = reasons.get(path, "") if of == form else ""
+        if kind in _EXPECTED and _OF_THE_API.match(reason):
+            reason = _EXPECTED[kind]
         return reason[:1].upper() + reason[1:]
 
     return error_at
+
+
+def _is_rejected(shell: Shell, form: str) -> bool:
+    """Return whether a form of the page was submitted and rejected."""
+    return shell.form_result is not None and shell.form_result.form == form and shell.form_result.problem is not None
 
 
 def field_text(value: object) -> str:
@@ -149,6 +158,14 @@ def field_text(value: object) -> str:
         return day(value)
     return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
 
+
+_OF_THE_API = re.compile(r"must be an? (ISO|integer|number)")
+_EXPECTED = {
+    "date": "must be a day such as 31 Mar 2026",
+    "moment": "must be a time in UTC such as 6 Mar 2026, 17:00",
+    "cents": "must be an amount such as 1,250.00",
+}
+"""What a field accepts, by its type, where the tool's reason is about the format of the API."""
 
 _DETAIL = re.compile(r"([a-z_.]+) (must .*)", re.DOTALL)
 """A detail that names one field and what is accepted."""
@@ -236,5 +253,5 @@ def form_argument(name: str, kind: str) -> str | None:
     """Return the form name of a field with that type, or None if the name is not valid in a form."""
     if not _NAME.fullmatch(name):
         return None
-    is_amount = name.endswith(_CENTS) and kind in ("integer", "number")
+    is_amount = name.endswith(_CENTS) and kind == "integer"
     return f"fields.{name}{':cents' if is_amount else _SUFFIXES.get(kind, '')}"

@@ -15,11 +15,13 @@ from decimal import Decimal, InvalidOperation
 from companyos_shared.wire.strict_json import MAX_INTEGER
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAY = rf"(?:[a-z]{{3}} )?(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})"
+_DAY = rf"(?:([a-z]{{3}}) )?(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})"
 _SHOWN_DAY = re.compile(_DAY, re.ASCII | re.IGNORECASE)
 _SHOWN_MOMENT = re.compile(rf"{_DAY}, (\d\d:\d\d)(:\d\d)?(?: UTC)?", re.ASCII | re.IGNORECASE)
-_NUMBER = re.compile(r"(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?: ?(?:%|[^\W\d_][^\d]*))?")
-_AMOUNT = re.compile(r"(?:[A-Z]{3} )?(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?: [A-Z]{3})?", re.ASCII)
+_DIGITS = r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_UNIT = r"(?: ?%| [A-Z]{3}| (?!(?:dozen|hundred|thousand|million|billion|and)\b)[a-z]{3,}\b.*)"
+_NUMBER = re.compile(rf"({_DIGITS}){_UNIT}?", re.ASCII)
+_AMOUNT = re.compile(rf"(?:[A-Z]{{3}} )?({_DIGITS})|({_DIGITS}) [A-Z]{{3}}", re.ASCII)
 _CENTS = "_cents"
 _WHOLE_DIGITS = 18
 
@@ -37,7 +39,7 @@ def parse_moment(text: str) -> str:
     found = _SHOWN_MOMENT.fullmatch(text.strip())
     if found is None:
         return text
-    shown_day, clock, seconds = text.strip().partition(",")[0], found[4], found[5] or ":00"
+    shown_day, clock, seconds = text.strip().partition(",")[0], found[5], found[6] or ":00"
     parsed = parse_day(shown_day)
     return text if parsed == shown_day else f"{parsed}T{clock}{seconds}Z"
 
@@ -51,10 +53,12 @@ def parse_day(text: str) -> str:
     """Return a day as the API writes it: `2027-06-01`."""
     if (found := _SHOWN_DAY.fullmatch(text.strip())) is None:
         return text
+    weekday, number, month, year = found.groups()
     try:
-        return date(int(found[3]), _MONTHS.index(found[2].capitalize()) + 1, int(found[1])).isoformat()
+        parsed = date(int(year), _MONTHS.index(month.capitalize()) + 1, int(number))
     except ValueError:
         return text
+    return text if weekday is not None and weekday.capitalize() != f"{parsed:%a}" else parsed.isoformat()
 
 
 def money(cents: int | None) -> str:
@@ -66,7 +70,7 @@ def parse_money(text: str) -> int | str:
     """Return an amount in cents; the code of a currency may stand before or after it: `83,375.00 EUR`."""
     if (found := _AMOUNT.fullmatch(text.strip())) is None:
         return text
-    cents = _decimal(found[1]) * 100
+    cents = _decimal(found[1] or found[2]) * 100
     return int(cents) if cents == cents.to_integral_value() and _fits_json(cents) else text
 
 
@@ -84,7 +88,7 @@ def parse_number(text: str) -> float | str:
         number = Decimal(text.strip()) if found is None else _decimal(found[1])
     except InvalidOperation:
         return text
-    if not number.is_finite() or not _fits_json(number):
+    if not number.is_finite() or not _fits_json(number) or (number and not float(number)):
         return text
     return int(number) if number == number.to_integral_value() else float(number)
 
@@ -110,7 +114,7 @@ def format_value(name: str, value: object, kind: str = "text") -> str:
         return "-"
     if isinstance(value, bool):
         return "Yes" if value else "No"
-    if isinstance(value, int) and name.endswith(_CENTS):
+    if isinstance(value, int) and name.endswith(_CENTS) and kind != "number":
         return money(value)
     if isinstance(value, str) and kind in _FORMATS:
         return _format_time(value, kind)

@@ -55,14 +55,14 @@ def fields_of(of: ApprovalType, values: Mapping[str, Any]) -> list[Field]:
 
 def _field(name: str, spec: FieldSpec | None, value: object) -> Field:
     kind = FieldType.TEXT if spec is None else spec.type
-    argument = form_argument(name, kind)
+    argument = None if isinstance(value, list | dict) else form_argument(name, kind)
     text = format_value(name, value, kind)
     return Field(
         name=name,
         title=field_label(name),
         spec=spec,
         value=text,
-        text="" if value is None else text,
+        text="" if value in (None, "") else text,
         argument=argument,
         hint=_hint(kind, argument),
     )

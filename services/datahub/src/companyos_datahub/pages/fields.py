@@ -46,7 +46,7 @@ def _field(call: Call, record: RecordDetail, name: str) -> Field:
         title=field_label(name),
         type=kind,
         value=text,
-        text="" if value is None else text,
+        text="" if value in (None, "") else text,
         place=place_of(call, value),
-        argument=form_argument(name, kind),
+        argument=None if isinstance(value, list | dict) else form_argument(name, kind),
     )

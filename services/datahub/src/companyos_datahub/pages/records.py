@@ -48,11 +48,12 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
     call = view.call
     record = service.get_record(call, record_id)
     view.shows(record, "fields")
-    employed = [one for one in call.company.people if one.is_employed(call.now.date())]
+    day = call.now.date()
+    people = [one for one in call.company.people if one.is_employed(day) or one.id == record.owner_id]
     return view.page(
         "record.html",
         record=record,
         fields=fields_of(call, record),
         states=STATES[record.kind],
-        owners=sorted(((one.id, f"{one.name}, {one.title}") for one in employed), key=lambda one: one[1]),
+        owners=sorted(((one.id, f"{one.name}, {one.title}") for one in people), key=lambda one: one[1]),
     )
