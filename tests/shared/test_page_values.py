@@ -46,7 +46,10 @@ def test_an_amount_is_read_as_it_is_shown(cents: int) -> None:
     )
 
 
-@given(number=st.floats(-1e15, 1e15), unit=st.sampled_from(["", " %", "%", " percent", " errors per 1,000 requests"]))
+@given(
+    number=st.floats(-1e15, 1e15),
+    unit=st.sampled_from(["", " %", "%", " percent", " errors per 1,000 requests", "  points\n"]),
+)
 def test_a_number_is_read_as_it_is_shown(number: float, unit: str) -> None:
     assert parse_number(f"{figure(number)}{unit}") == number
 

@@ -36,10 +36,10 @@ def moment(value: datetime | None) -> str:
 
 def parse_moment(text: str) -> str:
     """Return a time as the API writes it: `2027-06-01T09:22:00Z`."""
-    found = _SHOWN_MOMENT.fullmatch(text.strip())
+    found = _SHOWN_MOMENT.fullmatch(_spaced(text))
     if found is None:
         return text
-    shown_day, clock, seconds = text.strip().partition(",")[0], found[5], found[6] or ":00"
+    shown_day, clock, seconds = _spaced(text).partition(",")[0], found[5], found[6] or ":00"
     parsed = parse_day(shown_day)
     return text if parsed == shown_day else f"{parsed}T{clock}{seconds}Z"
 
@@ -51,7 +51,7 @@ def day(value: date | datetime | None) -> str:
 
 def parse_day(text: str) -> str:
     """Return a day as the API writes it: `2027-06-01`."""
-    if (found := _SHOWN_DAY.fullmatch(text.strip())) is None:
+    if (found := _SHOWN_DAY.fullmatch(_spaced(text))) is None:
         return text
     weekday, number, month, year = found.groups()
     try:
@@ -68,7 +68,7 @@ def money(cents: int | None) -> str:
 
 def parse_money(text: str) -> int | str:
     """Return an amount in cents; the code of a currency may stand before or after it: `83,375.00 EUR`."""
-    if (found := _AMOUNT.fullmatch(text.strip())) is None:
+    if (found := _AMOUNT.fullmatch(_spaced(text))) is None:
         return text
     cents = _decimal(found[1] or found[2]) * 100
     return int(cents) if cents == cents.to_integral_value() and _fits_json(cents) else text
@@ -83,7 +83,7 @@ def figure(value: float | None) -> str:
 
 def parse_number(text: str) -> float | str:
     """Return a number; its unit may stand after it: `1,250.5 requests`."""
-    found = _NUMBER.fullmatch(text.strip())
+    found = _NUMBER.fullmatch(_spaced(text))
     try:
         number = Decimal(text.strip()) if found is None else _decimal(found[1])
     except InvalidOperation:
@@ -95,7 +95,7 @@ def parse_number(text: str) -> float | str:
 
 def parse_integer(text: str) -> int | str:
     """Return a whole number."""
-    plain = text.strip().replace(",", "") if _NUMBER.fullmatch(text.strip()) else text.strip()
+    plain = text.strip().replace(",", "") if _NUMBER.fullmatch(_spaced(text)) else text.strip()
     is_whole = plain.removeprefix("-").isdecimal() and plain.isascii() and len(plain) <= _WHOLE_DIGITS + 1
     return int(plain) if is_whole and _fits_json(int(plain)) else text
 
@@ -132,6 +132,11 @@ _FORMATS: dict[str, Callable[[str], str]] = {
     "date": lambda text: day(date.fromisoformat(text)),
     "datetime": lambda text: moment(datetime.fromisoformat(text).astimezone(UTC)),
 }
+
+
+def _spaced(text: str) -> str:
+    """Return a text with single spaces: parts of a value can be copied with more."""
+    return " ".join(text.split())
 
 
 def _decimal(text: str) -> Decimal:
