@@ -26,7 +26,7 @@ def _form(*pairs: tuple[str, str]) -> bytes:
         ("days:number", "2.50", {"days": 2.5}),
         ("days:number", "nan", {"days": "nan"}),
         ("price:cents", "1,250.07", {"price": 125007}),
-        ("price:cents", "0.001", {"price": "0.001"}),
+        ("price:cents", "0.001", {"price": 0.1}),
         ("urgent:flag", "on", {"urgent": True}),
         ("urgent:flag", "No", {"urgent": False}),
         ("urgent:flag", "maybe", {"urgent": "maybe"}),

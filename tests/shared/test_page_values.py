@@ -39,8 +39,8 @@ def test_a_day_is_read_as_it_is_shown(on: date) -> None:
     assert parse_day(day(on)) == parse_day(day(on).partition(" ")[2]) == parse_day(on.isoformat()) == on.isoformat()
 
 
-@given(cents=st.integers(-(10**15), 10**15))
-def test_an_amount_is_read_as_it_is_shown(cents: int) -> None:
+@given(cents=st.integers(-(10**15), 10**15) | st.floats(-1e12, 1e12))
+def test_an_amount_is_read_as_it_is_shown(cents: float) -> None:
     assert (
         parse_money(money(cents)) == parse_money(f"{money(cents)} EUR") == parse_money(f"EUR {money(cents)}") == cents
     )
@@ -69,7 +69,7 @@ def test_a_text_that_is_no_day_stays_as_it_was_typed(text: str) -> None:
     assert parse_day(text) == text
 
 
-@pytest.mark.parametrize("text", ["1,25.00", "12.345", "EUR", "EUR 5 USD", "1.250,00", "12 euros", "1e3", "9" * 30])
+@pytest.mark.parametrize("text", ["1,25.00", "EUR", "EUR 5 USD", "1.250,00", "12 euros", "1e3", "9" * 30])
 def test_a_text_that_is_no_amount_stays_as_it_was_typed(text: str) -> None:
     assert parse_money(text) == text
 
@@ -111,7 +111,8 @@ def test_a_number_is_shown_with_all_of_its_decimals(value: float | None, text: s
     [
         ("cost_cents", 125_050, "integer", "1,250.50"),
         ("count", 1250, "integer", "1250"),
-        ("rate_cents", 1250, "number", "1250"),
+        ("rate_cents", 1250, "number", "12.50"),
+        ("rate_cents", 1250.5, "number", "12.505"),
         ("is_on", False, "boolean", "No"),
         ("note", "", "text", "-"),
         ("signed_on", "2026-03-31", "date", "Tue 31 Mar 2026"),

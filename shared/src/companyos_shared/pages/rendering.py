@@ -253,5 +253,5 @@ def form_argument(name: str, kind: str) -> str | None:
     """Return the form name of a field with that type, or None if the name is not valid in a form."""
     if not _NAME.fullmatch(name):
         return None
-    is_amount = name.endswith(_CENTS) and kind == "integer"
+    is_amount = name.endswith(_CENTS) and kind in ("integer", "number")
     return f"fields.{name}{':cents' if is_amount else _SUFFIXES.get(kind, '')}"

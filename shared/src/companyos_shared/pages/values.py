@@ -61,17 +61,22 @@ def parse_day(text: str) -> str:
     return text if weekday is not None and weekday.capitalize() != f"{parsed:%a}" else parsed.isoformat()
 
 
-def money(cents: int | None) -> str:
-    """Format cents as an amount with two decimals: `83,375.00`."""
-    return "-" if cents is None else f"{Decimal(cents) / 100:,.2f}"
+def money(cents: float | None) -> str:
+    """Format cents as an amount with two decimals, `83,375.00`, or with as many as a fraction of a cent has."""
+    if cents is None:
+        return "-"
+    amount = Decimal(repr(cents)) / 100
+    return f"{amount:,.2f}" if amount == round(amount, 2) else f"{amount:,f}"
 
 
-def parse_money(text: str) -> int | str:
+def parse_money(text: str) -> float | str:
     """Return an amount in cents; the code of a currency may stand before or after it: `83,375.00 EUR`."""
     if (found := _AMOUNT.fullmatch(_spaced(text))) is None:
         return text
     cents = _decimal(found[1] or found[2]) * 100
-    return int(cents) if cents == cents.to_integral_value() and _fits_json(cents) else text
+    if not _fits_json(cents):
+        return text
+    return int(cents) if cents == cents.to_integral_value() else float(cents)
 
 
 def figure(value: float | None) -> str:
@@ -114,7 +119,7 @@ def format_value(name: str, value: object, kind: str = "text") -> str:
         return "-"
     if isinstance(value, bool):
         return "Yes" if value else "No"
-    if isinstance(value, int) and name.endswith(_CENTS) and kind != "number":
+    if isinstance(value, int | float) and name.endswith(_CENTS):
         return money(value)
     if isinstance(value, str) and kind in _FORMATS:
         return _format_time(value, kind)
