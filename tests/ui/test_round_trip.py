@@ -92,5 +92,4 @@ async def test_values_typed_as_pages_show_them_solve_a_task(browser: Browser, sc
 @pytest.mark.matrix
 @pytest.mark.parametrize("scenario", sorted(builtin_names()))
 async def test_values_typed_as_pages_show_them_solve_every_scenario(browser: Browser, scenario: str) -> None:
-    for seed in range(3):
-        await _play(browser, scenario, seed=seed, chaos=2 * seed)
+    await _play(browser, scenario, seed=1, chaos=3)

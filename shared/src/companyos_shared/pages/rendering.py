@@ -127,8 +127,9 @@ def _error_lookup(shell: Shell) -> Any:
     reasons: dict[str, str] = {}
     if problem is not None:
         reasons = {str(one.get("place")): str(one.get("reason")) for one in problem.errors or ()}
-        if not reasons and (found := _DETAIL.fullmatch(problem.detail or "")) is not None:
-            reasons = {found[1]: found[2]}
+        place, _, reason = (problem.detail or "").partition(" ")
+        if not reasons and reason.startswith("must "):
+            reasons = {place: reason}
     form = None if result is None else result.form
 
     def error_at(of: str, name: str) -> str:
@@ -166,9 +167,6 @@ _EXPECTED = {
     "cents": "must be an amount such as 1,250.00",
 }
 """What a field accepts, by its type, where the tool's reason is about the format of the API."""
-
-_DETAIL = re.compile(r"([a-z_.]+) (must .*)", re.DOTALL)
-"""A detail that names one field and what is accepted."""
 
 _INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
 _COLOURS = {
