@@ -79,6 +79,7 @@ def _check_nobody_met(deployment: DeploymentUnderLoad, count: int, figures: Meas
     assert seen.foreign == []
     assert seen.answers.keys() == {"socket observation", "http 2xx"}
     assert seen.steps == count * STEPS
+    assert seen.repeated <= count, "more than one step per episode had to be repeated"
     assert sum(map(Counter.total, seen.written.values())) == count * 9
 
 

@@ -66,8 +66,8 @@ class Form:
     testid: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
-    options: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Labels of the options of each selection, by value."""
+    options: dict[str, set[str]] = field(default_factory=dict)
+    """Values of the options of each selection."""
 
 
 class _FormParser(HTMLParser):
@@ -78,7 +78,6 @@ class _FormParser(HTMLParser):
         self.forms: list[Form] = []
         self._form: Form | None = None
         self._select: str | None = None
-        self._option: str | None = None
         self._area: str | None = None
         self.feed(text)
 
@@ -90,7 +89,7 @@ class _FormParser(HTMLParser):
         elif self._form is None:
             return
         elif attributes.get("type") == "checkbox":
-            self._form.options.setdefault(attributes["name"], {})[attributes["value"]] = attributes["value"]
+            self._form.options.setdefault(attributes["name"], set()).add(attributes["value"])
         elif tag in ("input", "textarea"):
             self._form.fields[attributes["name"]] = attributes.get("value", "")
             self._form.hidden |= {attributes["name"]} if attributes.get("type") == "hidden" else set()
@@ -98,17 +97,14 @@ class _FormParser(HTMLParser):
         elif tag == "select":
             self._select = attributes["name"]
             self._form.fields[self._select] = ""
-            self._form.options[self._select] = {}
+            self._form.options[self._select] = set()
         elif self._select and tag == "option":
-            self._option = attributes["value"]
+            self._form.options[self._select].add(attributes["value"])
             if "selected" in attributes:
-                self._form.fields[self._select] = self._option
+                self._form.fields[self._select] = attributes["value"]
 
     def handle_data(self, data: str) -> None:
-        if self._form is not None and self._select and self._option is not None:
-            labels = self._form.options[self._select]
-            labels[self._option] = labels.get(self._option, "") + data
-        elif self._form is not None and self._area is not None:
+        if self._form is not None and self._area is not None:
             self._form.fields[self._area] += data.removeprefix("\n")
 
     def handle_endtag(self, tag: str) -> None:
@@ -116,8 +112,6 @@ class _FormParser(HTMLParser):
             self._form = None
         elif tag == "select":
             self._select = None
-        elif tag == "option":
-            self._option = None
         elif tag == "textarea":
             self._area = None
 
