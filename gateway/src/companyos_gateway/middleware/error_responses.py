@@ -98,7 +98,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     if request.method == "GET" and "text/html" in accepted and "json" not in accepted:
         reasons = {
             404: f"There is no page at {request.url.path}.",
-            405: "This address is for programs, by another method.",
+            405: f"{request.url.path} does not answer GET requests.",
         }
         detail = reasons.get(error.status_code)
         return problem_body_page(body.model_copy(update={"detail": detail}), {**headers, "Vary": "Accept"})
