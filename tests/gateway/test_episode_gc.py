@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_gateway.engine import episode_gc, service_client
+from companyos_gateway.engine import episode_gc
 from tests.gateway.conftest import NotesGateway, OpenGateway
 
 CROWD = 60
@@ -76,7 +76,6 @@ async def test_a_crowd_that_leaves_at_once_is_dropped_a_few_at_a_time(
 async def test_a_service_that_did_not_hear_of_a_drop_is_told_again(
     open_gateway: OpenGateway, drops: list[Drops], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.05)
     monkeypatch.setattr(episode_gc, "RETRY_INTERVAL_S", 0.05)
 
     def wrap(transport: httpx.AsyncBaseTransport) -> Drops:
@@ -85,6 +84,7 @@ async def test_a_service_that_did_not_hear_of_a_drop_is_told_again(
 
     async with open_gateway(wrap=wrap) as gateway:
         episode = await _written(gateway)
+        gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops[0].deaf = True
         assert (await gateway.http.delete(f"/v1/episodes/{episode}")).status_code == 204
         await asyncio.sleep(0.2)
@@ -94,10 +94,8 @@ async def test_a_service_that_did_not_hear_of_a_drop_is_told_again(
 
 
 async def test_a_service_that_answers_nothing_is_not_asked_for_every_one_of_a_crowd(
-    open_gateway: OpenGateway, drops: list[Drops], monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, drops: list[Drops]
 ) -> None:
-    monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.05)
-
     def wrap(transport: httpx.AsyncBaseTransport) -> Drops:
         drops.append(Drops(transport))
         return drops[0]
@@ -105,6 +103,7 @@ async def test_a_service_that_answers_nothing_is_not_asked_for_every_one_of_a_cr
     async with open_gateway(wrap=wrap) as gateway:
         for _ in range(CROWD):
             await _written(gateway)
+        gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops[0].deaf = True
         began = asyncio.get_running_loop().time()
         await gateway.runtime.engine().store.aclose()

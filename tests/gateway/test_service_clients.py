@@ -9,7 +9,6 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from companyos_gateway.engine import service_client
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER
@@ -76,11 +75,9 @@ async def test_a_lost_settle_loses_no_change(open_gateway: OpenGateway, flaky: l
 
 
 async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
-    open_gateway: OpenGateway, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, flaky: list[Flaky]
 ) -> None:
-    monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.1)
-    monkeypatch.setattr(service_client, "CALL_DEADLINE_S", 0.05)
-    async with open_gateway(wrap=losing(flaky)) as gateway:
+    async with open_gateway(wrap=losing(flaky), step_timeout_s=0.5) as gateway:
         one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
         flaky[0].lose_requests = 10_000
         answer = await gateway.step(one, "notes_list_notes")
@@ -91,10 +88,9 @@ async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
 
 
 async def test_a_service_that_is_back_within_the_budget_is_back_in_time(
-    open_gateway: OpenGateway, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, flaky: list[Flaky]
 ) -> None:
-    monkeypatch.setattr(service_client, "CALL_BUDGET_S", 2.0)
-    async with open_gateway(wrap=losing(flaky)) as gateway:
+    async with open_gateway(wrap=losing(flaky), step_timeout_s=3.0) as gateway:
         episode = (await gateway.reset())["episode_id"]
         flaky[0].lose_requests = 1_000_000
         asyncio.get_running_loop().call_later(1.4, setattr, flaky[0], "lose_requests", 0)

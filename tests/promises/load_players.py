@@ -21,8 +21,6 @@ SEEDS = 16
 OPENING_AT_ONCE = 64
 HTTP_CONNECTIONS = 32
 PATIENCE_S = 300.0
-ATTEMPTS = 10
-INFRASTRUCTURE_ERROR = "infra-error: "
 
 
 class GatewayClient(Protocol):
@@ -43,7 +41,6 @@ class Observations:
 
     answers: Counter[str] = field(default_factory=Counter)
     steps: int = 0
-    repeated: int = 0
     foreign: list[str] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
     written: dict[str, Counter[str]] = field(default_factory=dict)
@@ -165,15 +162,8 @@ class Player:
                     await self.call("approvalflow_list_approvals")
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Take a step that has to be carried out, and return its result.
-
-        A machine under too much load can answer with an infrastructure error; the step is repeated then.
-        """
-        for _ in range(ATTEMPTS):
-            observation = self._check_answer(await self.client.step(tool, arguments))
-            if not (observation["error"] or {}).get("message", "").startswith(INFRASTRUCTURE_ERROR):
-                break
-            self.seen.repeated += 1
+        """Take a step that has to be carried out, and return its result."""
+        observation = self._check_answer(await self.client.step(tool, arguments))
         self.seen.steps += 1
         result: dict[str, Any] | None = observation["result"]
         if observation["error"] is not None or result is None or "code" in result:

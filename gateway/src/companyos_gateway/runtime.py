@@ -266,6 +266,7 @@ class GatewayRuntime:
 
     async def _start(self, service_clients: ServiceClients, folder: Path) -> None:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
+        service_clients.set_step_timeout(self.settings.step_timeout_s)
         check_services(service_clients.clients)
         documents = await discover(service_clients)
         secret = read_or_create_secret(folder)

@@ -10,6 +10,7 @@ from openenv.core.env_server.types import ServerMode
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from companyos_gateway.engine.service_client import STEP_TIMEOUT_S
 from companyos_shared.web.trusted_hosts import parse_host_names
 
 MIN_TOKEN_LENGTH = 16
@@ -112,6 +113,11 @@ class Settings(BaseSettings):
     ws_ping_interval_s: float = Field(20.0, gt=0, description="Seconds between two pings of a WebSocket.")
     ws_ping_timeout_s: float = Field(
         20.0, gt=0, description="Seconds a ping waits for its answer; then the connection is cut."
+    )
+    step_timeout_s: float = Field(
+        STEP_TIMEOUT_S,
+        gt=0,
+        description="Seconds after which a step that a service has not answered ends its episode as `infra_error`.",
     )
     start_timeout_s: float = Field(15.0, gt=0, description="Seconds the start waits for the services to answer.")
 

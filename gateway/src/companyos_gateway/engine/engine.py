@@ -39,8 +39,6 @@ from companyos_gateway.tasks import TaskSet
 from companyos_shared.failpoints import failpoint
 from companyos_shared.wire.context import Actor
 
-STEP_DEADLINE_S = 5.0
-
 _log = logging.getLogger(__name__)
 
 
@@ -144,7 +142,7 @@ class EpisodeEngine:
         progress.step = intent.step
         pending = PendingStep(intent.tool, intent.arguments)
         try:
-            async with asyncio.timeout(STEP_DEADLINE_S):
+            async with asyncio.timeout(self.service_clients.step_timeout_s):
                 await self._execute(episode, pending)
                 end, solved_share = await self._check_end(episode)
             reward = progress.ledger.add_step(pending.kind, progress.standing, end, solved_share=solved_share)
@@ -297,7 +295,7 @@ class EpisodeEngine:
 
 def _error_message(fault: Exception) -> str:
     if isinstance(fault, TimeoutError):
-        return f"infra-error: The step was not done within {STEP_DEADLINE_S:g} s, which is not your fault."
+        return "infra-error: The step was not done in time, which is not your fault."
     if isinstance(fault, ServiceRefusalError) and fault.code == STALE_GENERATION:
         return "infra-error: another gateway has taken over the services, which is not your fault."
     return "infra-error: Internal error of the environment; the step was not counted."

@@ -31,11 +31,12 @@ from companyos_shared.wire.control import EntriesRequest, LoadRequest, Quarantin
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 MAX_TARGET_BYTES = 4096
-CALL_DEADLINE_S = 2.0
+STEP_TIMEOUT_S = 5.0
+ATTEMPT_SHARE, CALL_SHARE = 0.4, 0.9
+"""The parts of a step's timeout that one attempt at a call and all its attempts may take."""
 CONNECT_DEADLINE_S = 0.5
 LOAD_DEADLINE_S = 60.0
 PROBE_DEADLINE_S = 1.0
-CALL_BUDGET_S = 4.5
 RETRY_DELAY_S = 0.02
 MAX_RETRY_DELAY_S = 0.2
 KEEPALIVE_S = 60.0
@@ -126,6 +127,7 @@ class ServiceClient:
         traces: Traces = NO_TRACES,
     ) -> None:
         self.name = name
+        self.step_timeout_s = STEP_TIMEOUT_S
         self.address = address
         self.signer = Signer(key, name)
         self.is_superseded = False
@@ -176,8 +178,8 @@ class ServiceClient:
     async def _send(self, call: ServiceCall, context: CallContext, *, is_slow: bool) -> httpx.Response:
         clock = asyncio.get_running_loop().time
         began_at = clock()
-        deadline_s = LOAD_DEADLINE_S if is_slow else CALL_DEADLINE_S
-        give_up_at = began_at + (LOAD_DEADLINE_S if is_slow else CALL_BUDGET_S)
+        deadline_s = LOAD_DEADLINE_S if is_slow else ATTEMPT_SHARE * self.step_timeout_s
+        give_up_at = began_at + (LOAD_DEADLINE_S if is_slow else CALL_SHARE * self.step_timeout_s)
         for attempt in itertools.count():
             try:
                 async with asyncio.timeout(min(deadline_s, give_up_at - clock())):

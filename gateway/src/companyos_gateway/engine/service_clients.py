@@ -20,6 +20,7 @@ from companyos_gateway.engine.errors import (
 )
 from companyos_gateway.engine.leases import SERVICE_CONTEXT, Leases
 from companyos_gateway.engine.service_client import (
+    STEP_TIMEOUT_S,
     CorruptSourceError,
     ReceivedReport,
     ServiceCall,
@@ -63,6 +64,7 @@ class ServiceClients:
 
     def __init__(self, clients: Mapping[str, ServiceClient]) -> None:
         self.clients = dict(clients)
+        self.step_timeout_s = STEP_TIMEOUT_S
         self._limiters = {name: ConcurrencyLimiter(name) for name in clients}
         self._drop_queue = DropQueue(clients, self._send_drop)
         self._leases = Leases(clients)
@@ -80,6 +82,12 @@ class ServiceClients:
     @on_last_drop.setter
     def on_last_drop(self, done: Callable[[str], None]) -> None:
         self._drop_queue.on_last_drop = done
+
+    def set_step_timeout(self, seconds: float) -> None:
+        """Set how long a step, and the calls that it makes, may take."""
+        self.step_timeout_s = seconds
+        for client in self.clients.values():
+            client.step_timeout_s = seconds
 
     def step_slot(self, service: str | None) -> AbstractAsyncContextManager[None]:
         """Return a place with a service, to be held while a step is taken; a step that calls none needs none."""
