@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -17,12 +17,12 @@ from tests.ui.episode_client import begin, solve
 from tests.ui.http_browser import form_path
 
 READ_PATHS = {
-    "datahub_get_record": "records/{record_id}",
-    "datahub_get_vendor": "vendors/{vendor_id}",
-    "datahub_get_policy": "policies/{policy_id}",
-    "datahub_get_person": "people/{person_id}",
-    "datahub_query_metric": "?key={key}&subject={subject}",
-    "approvalflow_get_approval_type": "types/{type_key}",
+    "datahub_get_record": "/datahub/records/{record_id}",
+    "datahub_get_vendor": "/datahub/vendors/{vendor_id}",
+    "datahub_get_policy": "/datahub/policies/{policy_id}",
+    "datahub_get_person": "/datahub/people/{person_id}",
+    "ticketdesk_get_ticket": "/ticketdesk/tickets/{key}",
+    "approvalflow_get_approval_type": "/approvalflow/types/{type_key}",
 }
 """Pages that show what a tool returns; other reads are not repeated."""
 
@@ -50,7 +50,7 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
 
     def record(tool: str, arguments: dict[str, Any], view: StepView) -> None:
         is_read = any(f"_{verb}_" in tool for verb in READS)
-        if not view.is_refused and (not is_read or tool in READ_PATHS):
+        if not view.is_refused and (not is_read or tool in READ_PATHS or tool == "datahub_query_metric"):
             writes.append(RecordedWrite(tool, arguments, view.now))
 
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
@@ -60,30 +60,25 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
 
 
 def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
-    """Submit the writes as forms, none of them earlier than the oracle."""
+    """Find the pages by links and searches, and submit the writes as forms."""
     for write in writes:
-        if write.tool in TICKET_TOOLS:
-            visitor.open("")
-            if write.tool == "wait":
-                _wait_until(visitor, write.at)
-            else:
-                visitor.fill_and_send(write.tool, write.arguments)
-            continue
-        _wait_until(visitor, write.at - timedelta(minutes=_MAX_WRITE_MINUTES))
-        service = write.tool.partition("_")[0]
+        operation = write.tool.partition("_")[2]
         if write.tool in READ_PATHS:
-            visitor.open(f"/{service}/{READ_PATHS[write.tool].format(**write.arguments)}")
-            continue
-        visitor.open(form_path(write.tool, write.arguments))
-        visitor.fill_and_send(write.tool.removeprefix(f"{service}_"), write.arguments)
-
-
-_MAX_WRITE_MINUTES = 3
-"""Simulated minutes per write."""
+            visitor.go_to(READ_PATHS[write.tool].format(**write.arguments))
+        elif write.tool == "datahub_query_metric":
+            visitor.read_metric(write.arguments["subject"])
+        elif write.tool == "wait":
+            _wait_until(visitor, write.at)
+        elif write.tool == "finish":
+            visitor.go_to("")
+            visitor.fill_and_send(write.tool, write.arguments)
+        else:
+            visitor.go_to(form_path(write.tool, write.arguments))
+            visitor.fill_and_send(operation, write.arguments)
 
 
 def _wait_until(visitor: Visitor, at: datetime) -> None:
-    visitor.open("")
+    visitor.go_to("")
     minutes = int((at - visitor.now).total_seconds()) // 60
     if minutes > 0:
         visitor.fill_and_send("wait", {"minutes": minutes})

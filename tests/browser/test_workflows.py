@@ -11,6 +11,10 @@ from tests.browser.form_replay import RecordedWrite, record_oracle_writes, repla
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 
+MOST_CLICKS, MOST_LOADS = 39, 31
+"""Limits for vendor onboarding, seed 7: 40 % below the 66 clicks and 52 page loads of the pages before links by id."""
+
+
 @pytest.mark.parametrize(
     ("scenario", "javascript"),
     [("vendor_onboarding", True), ("vendor_onboarding", False), ("license_renewal", True), ("expense_report", True)],
@@ -21,9 +25,13 @@ def test_a_workflow_that_is_only_clicked_ends_in_success(
     options, writes = _find_task_without_refresh(enterprise, scenario)
     visitor = visit(javascript=javascript, **options)
     replay_writes(visitor, writes)
+    clicks, loads = visitor.clicks, visitor.loads
     visitor.open("")
     assert "Outcome: success" in visitor.text_of("notice")
     assert visitor.state["success"] is True
+    if scenario == "vendor_onboarding":
+        assert clicks <= MOST_CLICKS
+        assert loads <= MOST_LOADS
     assert {one.tool.partition("_")[0] for one in writes} >= {"ticketdesk", "datahub", "approvalflow"}
 
 
@@ -32,12 +40,12 @@ def _find_task_without_refresh(url: str, scenario: str) -> tuple[dict[str, Any],
 
     On pages a refresh ends at another time, and the time that the oracle entered would be wrong.
     """
-    for seed in range(11, 31):
+    for seed in range(7, 31):
         options = {"scenario": scenario, "seed": seed, "chaos": 1, "chaos_overrides": QUIET}
         writes = record_oracle_writes(url, options)
         if all(one.tool != "datahub_refresh_metric" for one in writes):
             return options, writes
-    raise AssertionError(f"{scenario}: seeds 11 to 30 all need a refresh")
+    raise AssertionError(f"{scenario}: seeds 7 to 30 all need a refresh")
 
 
 QUIET = dict.fromkeys(

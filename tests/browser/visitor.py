@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -18,7 +19,9 @@ class Visitor:
         self.page = page
         self.url = url
         self.requested: list[str] = []
+        self.clicks = self.loads = self.fields = 0
         page.on("request", lambda request: self.requested.append(request.url))
+        page.on("domcontentloaded", lambda _: self._count_load())
         answer = httpx.post(f"{url}/reset", json=options, timeout=30).json()
         self.episode_id: str = answer["episode_id"]
         self.brief: str = answer["observation"]["brief"]
@@ -28,6 +31,63 @@ class Visitor:
     def open(self, path: str) -> None:
         """Open a page of the apps."""
         self.page.goto(f"{self.root}{path}")
+
+    def _count_load(self) -> None:
+        self.loads += 1
+
+    def click(self, element: Any) -> None:
+        """Click a link, a button or the summary of a folded part."""
+        element.click()
+        self.clicks += 1
+
+    def follow(self, *paths: str) -> None:
+        """Click a link of the page to each of these paths of the apps in turn."""
+        for path in paths:
+            link = self.find_link(path)
+            assert link is not None, f"{self.page.url} has no link to {path}"
+            self.click(link)
+
+    def find_link(self, path: str) -> Any | None:
+        """Return the first visible link to a path of the apps, None without one; of a policy, the version in force."""
+        root = self.root.removeprefix(self.url)
+        targets = (f"{root}{path}", f"{root}/-/open?id={path.rpartition('/')[2]}")
+        links = self.page.locator("a[href]:not(tr:has-text('Superseded') *)").filter(visible=True)
+        hrefs = links.evaluate_all("links => links.map(one => one.getAttribute('href'))")
+        at = next(
+            (at for at, href in enumerate(hrefs) if href in targets or href.partition("?")[0] == targets[0]), None
+        )
+        return None if at is None else links.nth(at)
+
+    def go_to(self, path: str) -> None:
+        """Open a page as a person does: by a link, by its ID, or by the menus."""
+        app, _, rest = path.removeprefix("/").partition("/")
+        place, _, name = rest.partition("/")
+        if self.path == path:
+            return
+        if self.find_link(path) is not None:
+            self.follow(path)
+        elif re.fullmatch(r"[A-Z]+-\d+", name):
+            self.page.get_by_label("Go to ID").fill(name)
+            self.fields += 1
+            self.click(self.page.get_by_role("button", name="Go", exact=True))
+        else:
+            menus = [f"/{app}/"] if not self.path.startswith(f"/{app}/") else []
+            self.follow(*menus, *([f"/{app}/{place}", path] if name else []))
+
+    def read_metric(self, subject: str) -> None:
+        """Open the vendor whose page lists its metrics, or else the list of metrics of the subject."""
+        if subject.startswith("VEN-"):
+            self.go_to(f"/datahub/vendors/{subject}")
+            return
+        self.go_to("/datahub/")
+        self.page.get_by_label("Subject").fill(subject)
+        self.fields += 1
+        self.click(self.page.get_by_role("button", name="Find"))
+
+    @property
+    def path(self) -> str:
+        """Return the path of the page within the apps."""
+        return str(self.page.url).partition("#")[0].partition("?")[0].removeprefix(self.root)
 
     def wait(self, steps: int) -> None:
         """Take steps that only let time pass, each of which adds a page view."""
@@ -54,13 +114,16 @@ class Visitor:
     def fill_and_send(self, operation: str, arguments: Mapping[str, Any]) -> None:
         """Fill in the form of an operation and click its button."""
         form = self._form(operation, arguments)
-        form.evaluate(
-            "form => { for (let at = form; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true }"
-        )
+        folded = form.locator("xpath=ancestor::details[not(@open)]")
+        while folded.count():
+            self.click(folded.first.locator("summary").first)
         for name, value in _flatten(arguments):
             field = form.locator(f'[name="{name}"], [name^="{name}:"]').first
             if field.get_attribute("type") == "hidden":
                 continue
+            if field.input_value() == as_shown(field.get_attribute("name") or "", value):
+                continue
+            self.fields += 1
             if field.evaluate("field => field.tagName") == "SELECT":
                 field.select_option(as_shown(name, value) if isinstance(value, bool) else str(value))
             elif field.get_attribute("type") == "checkbox":
@@ -68,7 +131,7 @@ class Visitor:
                     form.locator(f'[name^="{name}:"][value="{one}"]').check()
             else:
                 field.fill(as_shown(field.get_attribute("name") or "", value))
-        form.locator('button[type="submit"]').click()
+        self.click(form.locator('button[type="submit"]'))
 
     def _form(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Return the form of the operation whose hidden values match the arguments."""

@@ -6,6 +6,7 @@ from companyos_shared.pages.rendering import (
     field_label,
     form_argument,
     label,
+    link_ids,
     status_colour,
 )
 
@@ -45,3 +46,12 @@ def test_a_field_is_worded_and_called_by_its_name_and_type() -> None:
         "fields.day:date",
     ]
     assert form_argument("<b>", "text") is None
+
+
+def test_each_id_in_a_text_is_a_link_and_the_text_is_escaped() -> None:
+    text = "<b>VEN-104</b> & E-12, not ven-104, X-1 or VEN-104b"
+    link = '<a href="/apps/-/open?id={0}">{0}</a>'
+    assert link_ids("/apps", text) == (
+        f"&lt;b&gt;{link.format('VEN-104')}&lt;/b&gt; &amp; {link.format('E-12')}, not ven-104, X-1 or VEN-104b"
+    )
+    assert link_ids(None, text) == "&lt;b&gt;VEN-104&lt;/b&gt; &amp; E-12, not ven-104, X-1 or VEN-104b"

@@ -274,3 +274,32 @@ async def test_a_rejected_edit_that_is_sent_again_keeps_what_somebody_else_chang
     assert shown.status_code == 200
     assert browser.text_of("heading") == "New title"
     assert browser.text_of("tags") == "urgent"
+
+
+async def test_an_id_opens_its_page_in_whichever_app_has_it(browser: Browser) -> None:
+    key = await _ticket(browser)
+    assert f'<a href="{browser.root}/-/open?id={key}">{key}</a>' in browser.page.text
+    listed = {
+        "ticketdesk/tickets": "/ticketdesk/",
+        "datahub/vendors": "/datahub/vendors",
+        "datahub/records": "/datahub/records?kind=contract",
+        "datahub/policies": "/datahub/policies",
+        "datahub/people": "/datahub/people",
+        "datahub/metrics": "/datahub/",
+        "approvalflow/requests": "/approvalflow/requests",
+    }
+    for place, path in listed.items():
+        text = (await browser.open(path)).text
+        found = re.search(rf'href="{browser.root}/{place}/([A-Z]+-\d+)', text)
+        assert found is not None, path
+        opened = await browser.open(f"/-/open?id={found[1]}")
+        assert (opened.status_code, opened.url.path) == (200, f"{browser.root}/{place}/{found[1]}")
+
+
+async def test_an_id_that_no_app_has_gets_a_page_that_names_it(browser: Browser) -> None:
+    await _ticket(browser)
+    for unknown in ("VEN-99999999", "../x", "%2e%2e", "", "<b>"):
+        answer = await browser.client.get(f"{browser.root}/-/open", params={"id": unknown})
+        assert (answer.status_code, "unknown-object" in answer.text) == (404, True), unknown
+        assert "<b>&#34;" not in answer.text
+        assert 'data-testid="go-to"' in answer.text

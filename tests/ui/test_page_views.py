@@ -67,6 +67,14 @@ async def test_the_refusal_is_a_page_for_browsers_and_a_problem_for_clients_that
     assert shown.headers["content-type"].startswith("text/html")
 
 
+async def test_opening_an_id_takes_one_page_view(browser: Browser) -> None:
+    await browser.reset(**OPTIONS)
+    key = browser.page.text.partition("/-/open?id=")[2].partition('"')[0]
+    assert (await browser.open(f"/-/open?id={key}")).url.path.endswith(f"/ticketdesk/tickets/{key}")
+    await browser.open("")
+    assert browser.text_of("page-views-left").startswith(f"{FREE_PAGE_VIEWS - 1} ")
+
+
 async def test_a_form_needs_no_page_view_and_shows_its_own_errors(browser: Browser) -> None:
     await browser.reset(**OPTIONS)
     await _open_until_refused(browser)

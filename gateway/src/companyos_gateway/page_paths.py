@@ -36,6 +36,7 @@ def viewer_path(episode_id: str) -> str:
 
 DESK_ROOT = "/v1/episodes/{episode_id}/apps"
 DESK_APP = f"{DESK_ROOT}/{{service}}"
+DESK_OPEN = f"{DESK_ROOT}/-/open"
 DESK_FORM = f"{DESK_ROOT}/-/{{tool}}"
 APP_PAGE = f"{DESK_ROOT}/{{service}}/{{path:path}}"
 APP_FORM = f"{DESK_ROOT}/{{service}}/-/{{operation}}"
@@ -44,6 +45,7 @@ DESK_ROUTES = frozenset(
     {
         ("GET", DESK_ROOT),
         ("GET", f"{DESK_ROOT}/"),
+        ("GET", DESK_OPEN),
         ("GET", DESK_APP),
         ("POST", DESK_FORM),
         ("GET", APP_PAGE),

@@ -20,6 +20,7 @@ from companyos_shared.framework.call import Call, CallDep
 from companyos_shared.framework.errors import InvalidArgumentsError, MalformedBodyError, ServiceError
 from companyos_shared.framework.schemas import PageParams
 from companyos_shared.pages import HEADERS, Shell, Templates
+from companyos_shared.pages.rendering import url
 from companyos_shared.pages.shown_objects import ShownObjects
 
 PAGES_PREFIX = "/pages"
@@ -56,6 +57,10 @@ def parse_choice(choices: Iterable[T], text: str) -> T | None:
         if choice == text:
             return choice
     raise InvalidArgumentsError(f'value must be one of {", ".join(map(str, accepted))}; got "{text}"')
+
+
+class UnknownObjectError(ServiceError):
+    status, code, title = 404, "unknown-object", "Object not found"
 
 
 class PageView:
@@ -101,10 +106,10 @@ class Pages:
         self._templates = Templates(package)
         self._standalone_shell = Shell(app=app, title=title, prefix=PAGES_PREFIX)
 
-    def page(self, path: str) -> Callable[[Callable[..., HTMLResponse]], Callable[..., Any]]:
+    def page(self, path: str) -> Callable[[Callable[..., Response]], Callable[..., Any]]:
         """Register a page. Its first parameter is a Showing; a Problem is rendered as a page."""
 
-        def register(render: Callable[..., HTMLResponse]) -> Callable[..., Any]:
+        def register(render: Callable[..., Response]) -> Callable[..., Any]:
             parameters = list(inspect.signature(render, eval_str=True).parameters.values())
             _, *rest = parameters
 
@@ -125,6 +130,20 @@ class Pages:
             return handler
 
         return register
+
+    def opens(self, locate: Callable[[Call, str], tuple[str, ...] | None]) -> None:
+        """Register the page `/open/{object_id}`, which redirects to the page of the object with that id.
+
+        `locate` returns the parts of its path, None if the service has no such object. The path is the body as well.
+        """
+
+        @self.page("/open/{object_id}")
+        def open_object(view: PageView, object_id: str) -> Response:
+            parts = locate(view.call, object_id)
+            if parts is None:
+                raise UnknownObjectError(f'no object has the id "{object_id}"')
+            path = url(view.shell.prefix, *parts)
+            return Response(path, status_code=303, headers={**HEADERS, "Location": path}, media_type="text/plain")
 
     async def _build_view(self, request: Request, call: CallDep) -> PageView:
         person = call.company.person(call.person)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from companyos_shared.pages.shell import Shell
 from companyos_shared.pages.shown_objects import RENDERED, RecordingEnvironment, ShownObjects
@@ -68,6 +69,7 @@ class Templates:
             text = self._environment.get_template(name).render(
                 shell=shell,
                 url=partial(url, shell.prefix),
+                linked=partial(link_ids, shell.home),
                 typed=_typed_lookup(shell),
                 error_at=_error_lookup(shell),
                 is_rejected=partial(_is_rejected, shell),
@@ -83,6 +85,18 @@ def url(prefix: str, *parts: object, **query: object) -> str:
     path = "/".join([prefix, *(quote(str(part), safe="") for part in parts)])
     parameters = {name: str(value) for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(parameters)}" if parameters else path
+
+
+def link_ids(home: str | None, value: object) -> Markup:
+    """Return a text in which each id, such as `VEN-104`, is a link that opens its object in whichever app has it.
+
+    Outside an episode the apps do not know each other, and ids are plain text.
+    """
+    text = escape(value)
+    if home is None:
+        return text
+    link = rf'<a href="{escape(home)}/-/open?id=\g<0>">\g<0></a>'
+    return Markup(_ID.sub(link, str(text)))  # noqa: S704 - escaped above
 
 
 def label(value: object) -> str:
@@ -160,6 +174,7 @@ def field_text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
 
 
+_ID = re.compile(r"\b(?:E|[A-Z]{2,6})-\d{1,8}\b", re.ASCII)
 _OF_THE_API = re.compile(r"must be an? (ISO|integer|number)")
 _EXPECTED = {
     "date": "must be a day such as 31 Mar 2026",

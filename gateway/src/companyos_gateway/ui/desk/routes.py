@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 from urllib.parse import quote, unquote
@@ -11,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.errors import UnknownServiceError
+from companyos_gateway.engine.errors import GatewayError, UnknownServiceError
 from companyos_gateway.engine.inspection import PageAccess, fetch_page
 from companyos_gateway.engine.observations import problem_of
 from companyos_gateway.engine.toolbox import FINISH, WAIT
@@ -21,6 +22,7 @@ from companyos_gateway.page_paths import (
     APP_PAGE,
     DESK_APP,
     DESK_FORM,
+    DESK_OPEN,
     DESK_ROOT,
     EPISODE_COOKIE,
     STEPS_SCOPE_KEY,
@@ -35,9 +37,15 @@ from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates
 from companyos_shared.wire.problem import ProblemBody
 
+
+class UnknownObjectError(GatewayError):
+    status, code, title = 404, "unknown-object", "Object not found"
+
+
 _TEMPLATES = Templates("companyos_gateway.ui.desk")
 _EPISODE_TOOLS = frozenset({WAIT, FINISH})
 _JSON = b"{"
+_OBJECT_ID = re.compile(r"[\w-]{1,64}")
 
 
 def desk_router(runtime: GatewayRuntime) -> APIRouter:
@@ -53,6 +61,12 @@ def desk_router(runtime: GatewayRuntime) -> APIRouter:
         if token is not None:
             return begin_session(request, runtime.sessions, root, EPISODE_COOKIE)
         return await _respond(runtime, request, episode_id, lambda visit: visit.desk())
+
+    @router.get(DESK_OPEN)
+    async def open_object(
+        request: Request, episode_id: str, object_id: Annotated[str, Query(alias="id", max_length=64)] = ""
+    ) -> Response:
+        return await _respond(runtime, request, episode_id, lambda visit: visit.open(object_id.strip()))
 
     @router.post(DESK_FORM)
     async def own_form(request: Request, episode_id: str, tool: str) -> Response:
@@ -125,10 +139,24 @@ class _DeskRequest:
         call = build_page_call(path, query, shell)
         response = await fetch_page(self._engine.service_clients, self._episode, service, call, self._access)
         text = response.payload
+        if response.status == SEE_OTHER:
+            return RedirectResponse(text.decode(), SEE_OTHER)
         if text.startswith(_JSON):  # a problem: unknown page or invalid query
             problem = ProblemBody.model_validate_json(text)
             text = _TEMPLATES.write("problem.html", shell, problem=problem).encode()
         return HTMLResponse(text, status_code=status or response.status, headers=HEADERS)
+
+    async def open(self, object_id: str) -> Response:
+        """Redirect to the page of the object with an id, in whichever app has it; the redirect is not a page view."""
+        access = PageAccess.PAID if self._access is PageAccess.AGENT else self._access
+        for service in self._engine.toolbox.page_titles if _OBJECT_ID.fullmatch(object_id) else ():
+            call = build_page_call(f"open/{object_id}", "", self._shell(service, None))
+            response = await fetch_page(self._engine.service_clients, self._episode, service, call, access)
+            if response.status == SEE_OTHER:
+                return RedirectResponse(response.payload.decode(), SEE_OTHER)
+        problem = UnknownObjectError(f'No object has the ID "{object_id}".').body()
+        text = _TEMPLATES.write("problem.html", self._shell("", None), problem=problem)
+        return HTMLResponse(text, problem.status, headers=HEADERS)
 
     async def submit(self, service: str, operation: str) -> Response:
         """Take a step and show the next page, or the form with the error."""

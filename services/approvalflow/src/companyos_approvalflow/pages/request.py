@@ -9,9 +9,17 @@ from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.chain import approvals_given, chain_of
 from companyos_approvalflow.pages.fields import fields_of
 from companyos_approvalflow.requests import service
-from companyos_approvalflow.requests.model import MOVES, EndReason, RequestStatus
+from companyos_approvalflow.requests.model import MOVES, EndReason, RequestStatus, read_request
 from companyos_approvalflow.requests.rules import may_cancel
-from companyos_shared.framework import PageView
+from companyos_shared.framework import Call, PageView
+
+
+def locate(call: Call, request_id: str) -> tuple[str, str] | None:
+    """Return the path of the page of a request, as its parts, or None."""
+    return None if read_request(call.db, request_id) is None else ("requests", request_id)
+
+
+PAGES.opens(locate)
 
 
 @PAGES.page("/requests/{request_id}")

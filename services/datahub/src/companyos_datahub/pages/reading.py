@@ -7,6 +7,7 @@ from sqlalchemy import select
 from companyos_datahub.issues.schemas import DataIssue
 from companyos_datahub.metrics.schemas import MetricRow, Reading
 from companyos_datahub.metrics.service import query_metric
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.tables import data_issues, metrics, policies, records, sources, vendors
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
@@ -29,6 +30,9 @@ def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
         if call.db.execute(select(column).where(column == thing_id).limit(1)).first() is not None:
             return place, thing_id
     return None
+
+
+PAGES.opens(place_of)
 
 
 def reading_of(call: Call, metric: MetricRow) -> Reading:

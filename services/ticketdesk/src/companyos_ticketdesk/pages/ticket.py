@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.framework import PageCursor, PageView, page_params
+from companyos_shared.framework import Call, PageCursor, PageView, page_params
 from companyos_ticketdesk.board.service import show_ticket as load_ticket
 from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
 from companyos_ticketdesk.pages.app import PAGES, teams_of
-from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType
+from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType, find_ticket
 from companyos_ticketdesk.workflow.rules import NEEDS_REASON, TAKES_REASON
 from companyos_ticketdesk.workflow.service import list_history
 
@@ -34,6 +34,14 @@ def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: 
         takes_reason=TAKES_REASON,
         needs_reason=NEEDS_REASON,
     )
+
+
+def locate(call: Call, key: str) -> tuple[str, str] | None:
+    """Return the path of the page of a ticket, as its parts, or None."""
+    return None if find_ticket(call.db, key) is None else ("tickets", key)
+
+
+PAGES.opens(locate)
 
 
 @PAGES.page("/new")
