@@ -72,6 +72,7 @@ async def test_a_form_is_the_tool_call_and_leads_to_the_page_of_what_was_made(br
         browser, "create_ticket", _page="new", _next="tickets/{key}", title="A gate", type="task", team_id="operations"
     )
     assert made.status_code == 200
+    assert 'data-testid="done">Create ticket: done.' in made.text
     key = made.url.path.rpartition("/")[2]
     assert (await browser.get(f"/tickets/{key}")).json()["title"] == "A gate"
 
@@ -120,10 +121,10 @@ async def test_a_ticket_that_is_not_there_has_a_page_that_says_so(browser: httpx
     assert "no ticket has the key &#34;OPS-1&#34;" in missing.text
 
 
-def _rows(text: str) -> list[str]:
 def _views(text: str) -> list[tuple[str, str]]:
     links = re.findall(r'href="([^"]*)"(?: aria-current="page")? data-testid="view-(\w+)"', text)
     return [(name, link.replace("&amp;", "&")) for link, name in links]
 
 
+def _rows(text: str) -> list[str]:
     return [part.partition('"')[0] for part in text.split('data-testid="row-')[1:]]
