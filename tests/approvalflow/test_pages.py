@@ -138,6 +138,7 @@ async def test_a_waiting_request_lists_who_may_approve_it_with_absence_and_deleg
     over = {**given, "id": "DEL-9", "to_id": "E-104", "revoked_at": waiting["submitted_at"]}
     document["company"] = company | {"absences": [*company["absences"], {**away, "kind": "sick"}]}
     document["delegations"] = [given, over]
+    waiting["fields"]["employee_id"] = "E-110"
     async for browser in _browsing(tmp_path, Seed.model_validate(document)):
         text = (await browser.get("/pages/requests/APR-1002")).text
         listed = text.partition('data-testid="approvers"')[2].partition("</section>")[0]
@@ -145,6 +146,7 @@ async def test_a_waiting_request_lists_who_may_approve_it_with_absence_and_deleg
         assert "Away until Fri 1 Jan 2027" in listed
         assert "Delegation DEL-8 from" in listed
         assert "DEL-9" not in listed
+        assert re.findall(r'data-testid="presence">([^<]*)', listed) == ["Away", "Concerned"]
         assert 'data-testid="approvers"' not in (await browser.get("/pages/requests/APR-1001")).text
 
 

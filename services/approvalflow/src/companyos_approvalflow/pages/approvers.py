@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.decisions.model import Case, read_case
+from companyos_approvalflow.decisions.rules import has_conflict
 from companyos_approvalflow.delegations.rules import delegation_refusal
 from companyos_approvalflow.delegations.schemas import Delegation
 from companyos_approvalflow.delegations.service import list_delegations
@@ -14,7 +15,9 @@ from companyos_approvalflow.requests.model import OPEN, Request
 from companyos_shared.framework import ALL_ROWS, Call
 from companyos_shared.wire.company import Role
 
-IN_OFFICE, AWAY, DEPARTED, REQUESTER, HAS_APPROVED = "in_office", "away", "departed", "requester", "has_approved"
+IN_OFFICE, AWAY, DEPARTED = "in_office", "away", "departed"
+REQUESTER, HAS_APPROVED, CONCERNED = "requester", "has_approved", "concerned"
+"""States of people who may not decide: CONCERNED is the subject or the beneficiary of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +52,8 @@ def next_decision_of(call: Call, request: Request) -> NextDecision | None:
         for one in list_delegations(call, ALL_ROWS, from_id=None, to_id=None).items
         if one.from_id in givers and _is_covered(call, case, one.id)
     ]
-    own = [_approver(call, case, person_id, None) for person_id in holders]
-    return NextDecision(case.role, (*own, *(_approver(call, case, one.to_id, one) for one in delegations)))
+    own = [_approver(call, case, request, person_id, None) for person_id in holders]
+    return NextDecision(case.role, (*own, *(_approver(call, case, request, one.to_id, one) for one in delegations)))
 
 
 def _is_covered(call: Call, case: Case, delegation_id: str) -> bool:
@@ -59,7 +62,7 @@ def _is_covered(call: Call, case: Case, delegation_id: str) -> bool:
     return delegation_refusal(delegation, key, amount_cents=amount, now=call.now) is None
 
 
-def _approver(call: Call, case: Case, person_id: str, delegation: Delegation | None) -> Approver:
+def _approver(call: Call, case: Case, request: Request, person_id: str, delegation: Delegation | None) -> Approver:
     day = call.now.date()
     absence = call.company.absence(person_id, day)
     state = AWAY if absence is not None else IN_OFFICE
@@ -69,5 +72,7 @@ def _approver(call: Call, case: Case, person_id: str, delegation: Delegation | N
         state = REQUESTER
     elif person_id in case.approvers_before:
         state = HAS_APPROVED
+    elif has_conflict(case, replace(request, approver_id=person_id)):
+        state = CONCERNED
     away_until = None if absence is None else absence.last_day
     return Approver(person_id=person_id, state=state, away_until=away_until, delegation=delegation)
