@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -25,8 +26,8 @@ from tests.approvalflow.builders import CFO, CONTROLLER, NOW, a_request
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
 PAGES = (
     "",
-    "?status=approved&type_key=vendor_onboarding",
     "requests",
+    "requests?status=approved&type_key=vendor_onboarding",
     "requests?approver_id=E-104&ticket_ref=OPS-1019",
     "requests/APR-1001",
     "requests/APR-1002",
@@ -100,7 +101,7 @@ async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> 
 
 
 async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
-    first = await browser.get("/pages/", params={"type_key": "vendor_onboarding"})
+    first = await browser.get("/pages/requests", params={"type_key": "vendor_onboarding", "requester_id": "E-110"})
     assert len(_rows(first.text)) == 20
     onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
     second = await browser.get(onward.replace("&amp;", "&"))
@@ -108,6 +109,45 @@ async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.Asy
     assert not set(_rows(first.text)) & set(_rows(second.text))
     assert _rows((await browser.get("/pages/requests", params={"approver_id": "E-104"})).text) == ["APR-1002"]
     assert _rows((await browser.get("/pages/requests", params={"ticket_ref": "OPS-1031"})).text) == ["APR-1003"]
+
+
+async def test_a_view_lists_what_the_tool_lists_and_is_marked(browser: httpx.AsyncClient) -> None:
+    own = (await browser.get("/pages/")).text
+    views = re.findall(r'href="([^"]*)"(?: aria-current="page")? data-testid="view-(\w+)"', own)
+    assert [name for _, name in views] == ["mine", "answer", "approver", "all"]
+    for link, name in views:
+        path = link.replace("&amp;", "&")
+        shown = (await browser.get(path)).text
+        listed = (await browser.get(f"/approvals?limit=20&{urlsplit(path).query}")).json()
+        assert _rows(shown) == [row["id"] for row in listed["items"]], name
+        assert f'data-testid="count">{listed["total"]}<' in shown
+        assert re.findall(r'aria-current="page" data-testid="view-(\w+)"', shown) == [name]
+    assert 'aria-current="page" data-testid="view-mine"' in own
+    assert _rows(own) == _rows((await browser.get(views[0][0])).text)
+
+
+async def test_a_waiting_request_lists_who_may_approve_it_with_absence_and_delegations(tmp_path: Path) -> None:
+    document = _document()
+    company = document["company"]
+    [waiting] = [row for row in document["requests"] if row["id"] == "APR-1002"]
+    day = waiting["submitted_at"][:10]
+    away = {"id": "ABS-9", "person_id": waiting["approver_id"], "first_day": day, "last_day": "2027-01-01"}
+    valid = {"from_id": waiting["approver_id"], "type_keys": [], "limit_cents": None, "revoked_at": None}
+    period = {"starts_at": waiting["submitted_at"], "ends_at": "2027-01-01T00:00:00Z"}
+    given = {**document["delegations"][0], **valid, **period, "id": "DEL-8", "to_id": "E-110"}
+    over = {**given, "id": "DEL-9", "to_id": "E-104", "revoked_at": waiting["submitted_at"]}
+    document["company"] = company | {"absences": [*company["absences"], {**away, "kind": "sick"}]}
+    document["delegations"] = [given, over]
+    waiting["fields"]["employee_id"] = "E-110"
+    async for browser in _browsing(tmp_path, Seed.model_validate(document)):
+        text = (await browser.get("/pages/requests/APR-1002")).text
+        listed = text.partition('data-testid="approvers"')[2].partition("</section>")[0]
+        assert f'data-testid="approver-{waiting["approver_id"]}"' in listed
+        assert "Away until Fri 1 Jan 2027" in listed
+        assert "Delegation DEL-8 from" in listed
+        assert "DEL-9" not in listed
+        assert re.findall(r'data-testid="presence">([^<]*)', listed) == ["Away", "Concerned"]
+        assert 'data-testid="approvers"' not in (await browser.get("/pages/requests/APR-1001")).text
 
 
 async def test_the_form_of_a_type_asks_for_its_fields(browser: httpx.AsyncClient) -> None:
@@ -158,7 +198,6 @@ async def test_information_that_is_given_stands_in_the_chain(browser: httpx.Asyn
         answer=HOSTILE,
         **{"if_match:int": "2", "fields.until:date": "30 Jun 2026"},
     )
-    assert re.findall(r'data-testid="thread-(\d)"', given.text) == ["1", "2"]
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in given.text
     assert "until: 2026-06-30" in given.text
     assert _steps(given.text) == ["Submitted", "Info requested", "Information given", "Waits for a decision"]
@@ -171,7 +210,7 @@ async def test_information_that_is_given_stands_in_the_chain(browser: httpx.Asyn
 
 
 async def test_a_request_that_is_ended_says_why_and_takes_notes_only(browser: httpx.AsyncClient) -> None:
-    about = {"request_id": "APR-1002", "if_match:int": "1"}
+    about = {"request_id": "APR-1002", "if_match:int": "1", "_confirmed": "yes"}
     why = {"reason_code": "duplicate", "reason_ref": "REC-310"}
     ended = await _submit(browser, "cancel_approval", "requests/APR-1002", **about, **why)
     assert _steps(ended.text) == ["Submitted", "Cancelled"]
@@ -202,7 +241,7 @@ async def test_what_cannot_be_shown_has_a_page_that_says_why(browser: httpx.Asyn
         ("requests/APR-9", 404, "request-not-found"),
         ("types/nonsense", 404, "approval-type-not-found"),
         ("submit/nonsense", 404, "approval-type-not-found"),
-        ("?status=nonsense", 422, "invalid-arguments"),
+        ("requests?status=nonsense", 422, "invalid-arguments"),
         ("delegations?cursor=x", 422, "invalid-cursor"),
     ):
         shown = await browser.get(f"/pages/{page}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -56,3 +57,27 @@ QUIET = dict.fromkeys(
     0.0,
 )
 """Pages make other calls than tools, so faults would strike at other places."""
+
+
+def test_a_form_of_what_cannot_be_undone_is_not_sent_before_it_is_confirmed(visit: Any) -> None:
+    visitor = visit(scenario="vendor_onboarding", seed=3, chaos=0)
+    key = re.search(r"[A-Z]{2,5}-\d+", visitor.brief)
+    assert key is not None
+    address = f"/ticketdesk/tickets/{key[0]}"
+    visitor.open(address)
+    if visitor.page.get_by_test_id("move-open").count():
+        visitor.page.get_by_test_id("move-open").click()
+    steps = visitor.state["step_count"]
+    visitor.page.get_by_test_id("open-move-cancelled").click()
+    visitor.page.get_by_test_id("move-cancelled-reason_code").select_option("duplicate")
+    visitor.page.get_by_test_id("move-cancelled-reason_ref").fill("POL-1")
+    tick = visitor.page.get_by_test_id("confirm-move-cancelled")
+    before = tick.locator("..").evaluate("label => getComputedStyle(label).color")
+    visitor.page.get_by_test_id("move-cancelled").click()
+    assert tick.locator("..").evaluate("label => getComputedStyle(label).color") != before
+    assert visitor.state["step_count"] == steps
+    tick.check()
+    visitor.page.get_by_test_id("move-cancelled").click()
+    visitor.page.get_by_test_id("done").wait_for()
+    assert visitor.text_of("status") == "Cancelled"
+    assert visitor.state["step_count"] == steps + 1

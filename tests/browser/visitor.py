@@ -131,6 +131,8 @@ class Visitor:
                     form.locator(f'[name^="{name}:"][value="{one}"]').check()
             else:
                 field.fill(as_shown(field.get_attribute("name") or "", value))
+        for required in form.locator('input[type="checkbox"][required]').all():
+            required.check()
         self.click(form.locator('button[type="submit"]'))
 
     def _form(self, operation: str, arguments: Mapping[str, Any]) -> Any:

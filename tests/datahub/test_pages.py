@@ -15,6 +15,7 @@ from companyos_datahub.main import SERVICE
 from companyos_datahub.seed import Seed
 from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.pages.values import duration
 from tests.datahub.builders import a_document, a_seed
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
@@ -110,6 +111,24 @@ async def test_a_link_within_the_app_leads_to_a_page(browser: httpx.AsyncClient)
     links = {link.replace("&amp;", "&") for text in texts for link in re.findall(r'href="(/pages[^"]*)"', text)}
     assert len(links) > 80
     assert dict.fromkeys(links, 200) == {link: (await browser.get(link)).status_code for link in links}
+
+
+async def test_values_show_their_age_and_limit_and_objects_their_names_before_their_ids(
+    browser: httpx.AsyncClient,
+) -> None:
+    [metric] = [row for row in (await browser.get("/metrics")).json()["items"] if row["id"] == "MET-1"]
+    source = (await browser.get(f"/sources/{metric['source_id']}")).json()
+    limit = f"stale after {duration(source['freshness_sla_minutes'])}"
+    for page in ("", "metrics/MET-1", f"sources/{source['id']}"):
+        assert re.search(rf"\d (min|h|d) old, {limit}", (await browser.get(f"/pages/{page}")).text), page
+    for page in ("", "metrics/MET-1"):
+        text = (await browser.get(f"/pages/{page}")).text
+        assert re.search(rf"{source['name']} <a [^>]*>{source['id']}</a>", text), page
+    [record, *_] = (await browser.get("/records?kind=contract")).json()["items"]
+    vendor = (await browser.get(f"/vendors/{record['vendor_id']}")).json()
+    for page in ("records?kind=contract", f"records/{record['id']}"):
+        text = (await browser.get(f"/pages/{page}")).text
+        assert re.search(rf"{vendor['name']} <a [^>]*>{vendor['id']}</a>", text), page
 
 
 async def test_a_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:

@@ -70,9 +70,9 @@ def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
 
 def test_the_way_on_takes_members_of_the_answer() -> None:
     form = parse_form(_form(("_page", "new"), ("_next", "tickets/{key}")))
-    assert form.next_path({"key": "OPS-9"}) == "tickets/OPS-9"
-    assert form.next_path(None) == "tickets/"
-    assert form.next_path({"key": "../../console?token=x"}) == "tickets/..%2F..%2Fconsole%3Ftoken%3Dx"
+    assert form.next_path({"key": "OPS-9"}, "create_ticket") == "tickets/OPS-9?_done=create_ticket"
+    assert form.next_path(None, "a&b") == "tickets/?_done=a%26b"
+    assert form.next_path({"key": "../../console?token=x"}, "a").startswith("tickets/..%2F..%2Fconsole%3Ftoken%3Dx?")
 
 
 @pytest.mark.parametrize("way", ["/etc", "//evil.example", "https://evil.example", "../up", "a\nb", "javascript:x"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -53,11 +55,24 @@ async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.Asy
     assert set(_rows(critical.text)) < set(_rows(first.text)) | set(_rows(second.text))
 
 
+async def test_a_view_lists_what_the_tool_lists_and_is_marked(browser: httpx.AsyncClient) -> None:
+    views = dict(_views((await browser.get("/pages/")).text))
+    assert list(views) == ["all", "mine", "team", "unassigned", "untriaged", "open"]
+    for name, link in views.items():
+        shown = (await browser.get(link)).text
+        listed = (await browser.get(f"/tickets?limit=20&{urlsplit(link).query}")).json()
+        assert _rows(shown) == [row["key"] for row in listed["items"]], name
+        assert f'data-testid="count">{listed["total"]}<' in shown
+        assert re.findall(r'aria-current="page" data-testid="view-(\w+)"', shown) == [name]
+    assert 'aria-current="page" data-testid="view' not in (await browser.get("/pages/?priority=low")).text
+
+
 async def test_a_form_is_the_tool_call_and_leads_to_the_page_of_what_was_made(browser: httpx.AsyncClient) -> None:
     made = await _submit(
         browser, "create_ticket", _page="new", _next="tickets/{key}", title="A gate", type="task", team_id="operations"
     )
     assert made.status_code == 200
+    assert 'data-testid="done">Create ticket: done.' in made.text
     key = made.url.path.rpartition("/")[2]
     assert (await browser.get(f"/tickets/{key}")).json()["title"] == "A gate"
 
@@ -104,6 +119,11 @@ async def test_a_ticket_that_is_not_there_has_a_page_that_says_so(browser: httpx
     missing = await browser.get("/pages/tickets/OPS-1")
     assert missing.status_code == 404
     assert "no ticket has the key &#34;OPS-1&#34;" in missing.text
+
+
+def _views(text: str) -> list[tuple[str, str]]:
+    links = re.findall(r'href="([^"]*)"(?: aria-current="page")? data-testid="view-(\w+)"', text)
+    return [(name, link.replace("&amp;", "&")) for link, name in links]
 
 
 def _rows(text: str) -> list[str]:

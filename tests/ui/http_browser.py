@@ -65,6 +65,8 @@ class Form:
     action: str
     testid: str = ""
     fields: dict[str, str] = field(default_factory=dict)
+    """Values by name; required checkboxes are ticked."""
+
     hidden: set[str] = field(default_factory=set)
     options: dict[str, set[str]] = field(default_factory=dict)
     """Values of the options of each selection."""
@@ -90,6 +92,8 @@ class _FormParser(HTMLParser):
             return
         elif attributes.get("type") == "checkbox":
             self._form.options.setdefault(attributes["name"], set()).add(attributes["value"])
+            if "required" in attributes:
+                self._form.fields[attributes["name"]] = attributes["value"]
         elif tag in ("input", "textarea"):
             self._form.fields[attributes["name"]] = attributes.get("value", "")
             self._form.hidden |= {attributes["name"]} if attributes.get("type") == "hidden" else set()

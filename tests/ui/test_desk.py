@@ -58,6 +58,20 @@ async def test_a_form_is_a_step_that_is_paid_like_the_tool_call(browser: Browser
     assert {name: clicked[name] for name in alike} == {name: called[name] for name in alike}
 
 
+async def test_the_page_after_a_form_says_that_it_succeeded(browser: Browser) -> None:
+    key = await _ticket(browser)
+    await browser.open(f"/ticketdesk/tickets/{key}")
+    assert 'data-testid="done"' not in browser.page.text
+    await browser.submit("add_comment", body="I take care of it.")
+    assert browser.text_of("done") == "Add comment: done."
+    await browser.open(f"/ticketdesk/tickets/{key}?_done=<b>")
+    assert 'data-testid="done"' not in browser.page.text
+    await browser.open(f"/ticketdesk/tickets/{key}?_done=add_comment")
+    await browser.submit("link_approval", approval_ref="nothing")
+    assert browser.code() is not None
+    assert 'data-testid="done"' not in browser.page.text
+
+
 async def test_a_rejected_form_is_a_step_and_keeps_its_input(browser: Browser) -> None:
     key = await _ticket(browser)
     await browser.open(f"/ticketdesk/tickets/{key}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlencode
+
 import httpx
 import pytest
 from hypothesis import given
@@ -9,8 +12,10 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from companyos_gateway.ui.desk.service_pages import UnknownPageError, build_page_call
-from companyos_shared.pages import FormResult, Shell
+from companyos_shared.pages import FormResult, Shell, parse_form
+from tests.ui.http_browser import Browser, forms_of
 
+TICK = "_confirmed"
 ASCII = "".join(map(chr, range(1, 127)))
 
 
@@ -29,6 +34,23 @@ def test_no_library_on_the_way_spells_an_address_anew(path: str, query: str) -> 
 def test_a_token_is_removed_from_the_query() -> None:
     assert build_page_call("board", "token=x&team_id=it&token=y", Shell()).target == "/pages/board?team_id=it"
     assert build_page_call("board", "token=x", Shell()).target == "/pages/board"
+    assert build_page_call("board", "_done=add_comment", Shell()).target == "/pages/board"
+
+
+async def test_forms_of_what_cannot_be_undone_require_a_tick_that_is_no_argument(browser: Browser) -> None:
+    begun = await browser.reset(scenario="vendor_onboarding", seed=3, chaos=0)
+    key = re.search(r"[A-Z]{2,5}-\d+", begun["observation"]["brief"])
+    assert key is not None
+    ticket = f"/ticketdesk/tickets/{key[0]}"
+    await browser.open(ticket)
+    if "move-open-form" in browser.page.text:
+        await browser.submit("move-open-form")
+    forms = {one.testid: one for one in forms_of(browser.page.text)}
+    assert {name for name, form in forms.items() if TICK in form.options} == {"move-cancelled-form"}
+    assert re.search(rf'<input type="checkbox" name="{TICK}" value="yes" required ', browser.page.text)
+    await browser.submit("move-cancelled-form", reason_code="duplicate", reason_ref="POL-1")
+    assert browser.text_of("status") == "Cancelled"
+    assert TICK not in parse_form(urlencode(forms["move-cancelled-form"].fields).encode()).arguments
 
 
 def test_form_values_are_left_out_if_they_exceed_the_message_limit() -> None:

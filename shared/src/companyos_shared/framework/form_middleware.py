@@ -46,7 +46,7 @@ class FormMiddleware:
         operation = scope["path"].removeprefix(FORMS_PREFIX)
         tool_response = await self._call_tool(scope, operation, form.arguments)
         if tool_response.status < 400:
-            target = form.next_path(json.loads(tool_response.body) if tool_response.body else None)
+            target = form.next_path(json.loads(tool_response.body) if tool_response.body else None, operation)
             response = RedirectResponse(f"{PAGES_PREFIX}/{target}", status_code=_SEE_OTHER)
             return BufferedResponse.of(response)
         problem = ProblemBody.model_validate_json(tool_response.body)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from companyos_shared.framework.call import Call, CallDep
 from companyos_shared.framework.errors import InvalidArgumentsError, MalformedBodyError, ServiceError
 from companyos_shared.framework.schemas import PageParams
-from companyos_shared.pages import HEADERS, Shell, Templates
+from companyos_shared.pages import HEADERS, Shell, Templates, result_of_query
 from companyos_shared.pages.rendering import url
 from companyos_shared.pages.shown_objects import ShownObjects
 
@@ -152,7 +152,8 @@ class Pages:
 
     async def _shell(self, request: Request) -> Shell:
         if request.method != "POST":
-            return self._standalone_shell
+            result = result_of_query(request.query_params)
+            return self._standalone_shell.model_copy(update={"form_result": result})
         try:
             return Shell.model_validate_json(await request.body())
         except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from companyos_shared.pages.forms import MalformedFormError, SubmittedForm, parse_form
 from companyos_shared.pages.rendering import HEADERS, MOUNT, STATIC, Templates
-from companyos_shared.pages.shell import AppLink, FormResult, Shell
+from companyos_shared.pages.shell import AppLink, FormResult, Shell, result_of_query
 
 __all__ = [
     "HEADERS",
@@ -15,4 +15,5 @@ __all__ = [
     "SubmittedForm",
     "Templates",
     "parse_form",
+    "result_of_query",
 ]

@@ -25,6 +25,8 @@ MAX_FIELDS = 200
 MAX_NESTING = 3
 
 PAGE, NEXT, FORM, WAS = "_page", "_next", "_form", "_was."
+DONE = "_done"
+"""Query parameter of the page after a form: the operation that succeeded."""
 
 _NAME = re.compile(r"_?[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(:[a-z]+)?", re.ASCII)
 _PATH = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
@@ -53,10 +55,12 @@ class SubmittedForm:
     typed: tuple[tuple[str, str], ...]
     """Names and values as typed, without those that were not changed."""
 
-    def next_path(self, answer: Any) -> str:
-        """Return the path to redirect to, with members of the response percent-encoded."""
+    def next_path(self, answer: Any, operation: str) -> str:
+        """Return the path to redirect to after an operation, with members of the response percent-encoded."""
         members = answer if isinstance(answer, dict) else {}
-        return re.sub(r"\{([a-z_]+)\}", lambda match: quote(str(members.get(match[1], "")), safe=""), self.next)
+        path = re.sub(r"\{([a-z_]+)\}", lambda match: quote(str(members.get(match[1], "")), safe=""), self.next)
+        page, mark, fragment = path.partition("#")
+        return f"{page}{'&' if '?' in page else '?'}{DONE}={quote(operation, safe='')}{mark}{fragment}"
 
 
 def parse_form(body: bytes) -> SubmittedForm:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from companyos_shared.pages.forms import DONE
 from companyos_shared.wire.problem import ProblemBody
+
+_OPERATION = re.compile(r"[a-z][a-z_]{0,63}", re.ASCII)
 
 
 class _Part(BaseModel):
@@ -28,6 +33,12 @@ class FormResult(_Part):
     form: str = Field("", description="Name of the form on its page.")
     problem: ProblemBody | None = None
     typed: tuple[tuple[str, str], ...] = Field((), description="Names and values as typed.")
+
+
+def result_of_query(query: Mapping[str, str]) -> FormResult | None:
+    """Return the success that the query of a page reports, or None."""
+    operation = query.get(DONE, "")
+    return FormResult(operation=operation) if _OPERATION.fullmatch(operation) else None
 
 
 class Shell(_Part):

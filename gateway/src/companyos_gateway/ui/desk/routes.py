@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from typing import Annotated
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -34,7 +34,7 @@ from companyos_gateway.scenarios.shift_features import QUEUE_TAG
 from companyos_gateway.ui.desk.score import episode_score
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
-from companyos_shared.pages import HEADERS, FormResult, Shell, Templates
+from companyos_shared.pages import HEADERS, FormResult, Shell, Templates, result_of_query
 from companyos_shared.wire.problem import ProblemBody
 
 
@@ -135,7 +135,7 @@ class _DeskRequest:
     ) -> Response:
         """Show a page of a service; raises UnknownServiceError or UnknownPageError (404)."""
         self._check_is_app(service)
-        shell = self._shell(service, form_error)
+        shell = self._shell(service, form_error or result_of_query(dict(parse_qsl(query))))
         call = build_page_call(path, query, shell)
         response = await fetch_page(self._engine.service_clients, self._episode, service, call, self._access)
         text = response.payload
@@ -173,7 +173,7 @@ class _DeskRequest:
             self._access = PageAccess.PAID
         problem = problem_of(observation, "Invalid form")
         if problem is None:
-            next_path = form.next_path(observation.result)
+            next_path = form.next_path(observation.result, operation)
             return RedirectResponse(f"{self._root}/{service}/{next_path}" if service else self._root, SEE_OTHER)
         form_error = FormResult(operation=operation, form=form.form, problem=problem, typed=form.typed)
         if not service:

@@ -10,6 +10,7 @@ from companyos_gateway.engine.openapi_operations import PATH_SAFE, QUERY_SAFE
 from companyos_gateway.engine.service_client import ServiceCall
 from companyos_gateway.engine.toolbox import Toolbox
 from companyos_shared.pages import AppLink, FormResult, Shell
+from companyos_shared.pages.forms import DONE
 
 DESK = "desk"
 
@@ -53,6 +54,7 @@ def _notice(episode: Episode, *, shows_outcome: bool) -> str | None:
     return f"The episode is over. Outcome: {outcome}. Return: {episode.progress.ledger.return_:.1f}."
 
 
+_NOT_SENT = frozenset({"token", DONE})
 _DOT_SEGMENTS = frozenset({".", ".."})
 
 
@@ -63,12 +65,12 @@ class UnknownPageError(GatewayError):
 def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
     """Return the request for a page; raises UnknownPageError (404).
 
-    `path` is decoded, `query` is not. A token is removed from the query. Submitted form values are left out if they
-    exceed the size limit of a message.
+    `path` is decoded, `query` is not. A token and the result of a form are removed from the query. Submitted form
+    values are left out if they exceed the size limit of a message.
     """
     if not _DOT_SEGMENTS.isdisjoint(path.split("/")):
         raise UnknownPageError
-    query_items = [(name, text) for name, text in parse_qsl(query, keep_blank_values=True) if name != "token"]
+    query_items = [item for item in parse_qsl(query, keep_blank_values=True) if item[0] not in _NOT_SENT]
     query = urlencode(query_items, safe=QUERY_SAFE, quote_via=quote)
     target = f"/pages/{quote(path, safe=f'{PATH_SAFE}/')}{'?' if query_items else ''}{query}"
     for candidate in (shell, _without_typed(shell)):

@@ -1,4 +1,4 @@
-"""Timeline of a request: submission, decisions and current status."""
+"""Timeline of a request: submission, decisions, answers and current status, oldest first."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Step:
     """The time at which the wait expires."""
 
     reason: str = ""
+    """The comment of the decision, or the answer."""
+
     reason_code: str | None = None
     reason_ref: str | None = None
 
@@ -52,7 +54,7 @@ def _answers(thread: Sequence[ThreadEntry]) -> dict[datetime, ThreadEntry]:
 def _given(answer: ThreadEntry | None) -> Step:
     if answer is None:
         return Step(kind="information_given")
-    return Step(kind="information_given", by=answer.author_id, at=answer.at)
+    return Step(kind="information_given", by=answer.author_id, at=answer.at, reason=answer.text)
 
 
 def approvals_given(request: Approval) -> int:

@@ -1,4 +1,4 @@
-"""Page of a request: timeline, fields and actions."""
+"""Page of a request: timeline, approvers, fields and actions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.approval_types.service import require_type, show_type
 from companyos_approvalflow.pages.app import PAGES, colleagues
+from companyos_approvalflow.pages.approvers import next_decision_of
 from companyos_approvalflow.pages.chain import approvals_given, chain_of
 from companyos_approvalflow.pages.fields import fields_of
 from companyos_approvalflow.requests import service
@@ -36,6 +37,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
         request=request,
         type=approval_type,
         chain=chain_of(request),
+        next_decision=next_decision_of(call, stored),
         given=approvals_given(request),
         fields=fields_of(approval_type, request.fields),
         people=colleagues(call),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
@@ -9,20 +11,13 @@ from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
 from companyos_shared.framework import PageCursor, PageText, PageView, page_params, parse_choice
 
+_FILTERS = ("status", "type_key", "approver_id", "requester_id", "ticket_ref", "subject")
+
 
 @PAGES.page("/")
-def show_mine(
-    view: PageView,
-    status: PageText = "",
-    type_key: PageText = "",
-    approver_id: PageText = "",
-    ticket_ref: PageText = "",
-    subject: PageText = "",
-    cursor: PageCursor = None,
-) -> HTMLResponse:
+def show_own(view: PageView) -> HTMLResponse:
     """Show the caller's requests."""
-    values = _values(status, type_key, approver_id, ticket_ref, subject)
-    return _listed(view, values | {"requester_id": view.call.person}, cursor, mine=True)
+    return _listed(view, {"requester_id": view.call.person}, None)
 
 
 @PAGES.page("/requests")
@@ -31,37 +26,45 @@ def show_all(
     status: PageText = "",
     type_key: PageText = "",
     approver_id: PageText = "",
+    requester_id: PageText = "",
     ticket_ref: PageText = "",
     subject: PageText = "",
-    requester_id: PageText = "",
     cursor: PageCursor = None,
 ) -> HTMLResponse:
-    """Show all requests."""
-    values = _values(status, type_key, approver_id, ticket_ref, subject)
-    return _listed(view, values | {"requester_id": requester_id}, cursor, mine=False)
-
-
-def _values(status: str, type_key: str, approver_id: str, ticket_ref: str, subject: str) -> dict[str, str]:
-    return {
+    """Show the requests that match all filters."""
+    values = {
         "status": status,
         "type_key": type_key,
         "approver_id": approver_id,
+        "requester_id": requester_id,
         "ticket_ref": ticket_ref.strip(),
         "subject": subject.strip(),
     }
+    return _listed(view, values, cursor)
 
 
-def _listed(view: PageView, values: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
+def _listed(view: PageView, values: dict[str, str], cursor: str | None) -> HTMLResponse:
     call = view.call
-    texts = {name: text or None for name, text in values.items() if name != "status"}
-    filters = service.ApprovalFilter(status=parse_choice(RequestStatus, values["status"]), **texts)
+    texts = dict.fromkeys(_FILTERS, "") | values
+    values_or_none: dict[str, Any] = {name: text or None for name, text in texts.items()}
+    values_or_none["status"] = parse_choice(RequestStatus, texts["status"])
     return view.page(
         "requests.html",
-        found=service.list_requests(call, page_params(cursor), filters),
-        mine=mine,
-        filters=values,
+        found=service.list_requests(call, page_params(cursor), service.ApprovalFilter(**values_or_none)),
+        views=_views(call.person),
+        filters=texts,
         cursor=cursor,
         statuses=list(RequestStatus),
         titles=titles_of_types(call),
         people=colleagues(call),
     )
+
+
+def _views(me: str) -> list[tuple[str, str, dict[str, str]]]:
+    """Return name, title and filters of the views."""
+    return [
+        ("mine", "Submitted by me", {"requester_id": me}),
+        ("answer", "Waiting for my answer", {"requester_id": me, "status": RequestStatus.INFO_REQUESTED}),
+        ("approver", "Assigned to me", {"approver_id": me}),
+        ("all", "All", {}),
+    ]

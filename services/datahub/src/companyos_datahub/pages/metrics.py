@@ -8,9 +8,8 @@ from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.chart import chart_of
-from companyos_datahub.pages.reading import place_of, reading_of
+from companyos_datahub.pages.reading import place_of, reading_of, sources_of, vendor_names
 from companyos_datahub.refreshes.service import list_refresh_jobs
-from companyos_datahub.sources.service import get_source
 from companyos_shared.framework import (
     ALL_ROWS,
     PageCursor,
@@ -47,11 +46,13 @@ def show_catalogue(
         "catalogue.html",
         found=found,
         readings={row.id: reading_of(call, row) for row in found.items},
+        origins=sources_of(call, found.items),
+        subjects=vendor_names(call, (row.subject for row in found.items)),
         q=q.strip(),
         filters=shown,
         cursor=cursor,
         keys=sorted({row.key for row in every}),
-        sources=sorted({row.source_id for row in every}),
+        sources=[(one.id, f"{one.name}, {one.id}") for one in sources_of(call, every).values()],
     )
 
 
@@ -69,7 +70,8 @@ def show_metric(view: PageView, metric_id: str, cursor: PageCursor = None) -> HT
         metric=metric,
         readings=readings,
         own=next(reading for reading in readings if reading.metric_id == metric_id),
-        source=get_source(call, metric.source_id),
+        origins=sources_of(call, readings),
+        subjects=vendor_names(call, [metric.subject]),
         subject_place=place_of(call, metric.subject),
         chart=chart_of([*charted, EarlierValue(value=metric.value, as_of=metric.as_of)]),
         history=history,

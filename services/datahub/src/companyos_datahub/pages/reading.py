@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlalchemy import select
 
 from companyos_datahub.issues.schemas import DataIssue
 from companyos_datahub.metrics.schemas import MetricRow, Reading
 from companyos_datahub.metrics.service import query_metric
 from companyos_datahub.pages.app import PAGES
+from companyos_datahub.sources.schemas import SourceDetail
+from companyos_datahub.sources.service import get_source
 from companyos_datahub.tables import data_issues, metrics, policies, records, sources, vendors
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
@@ -38,6 +42,17 @@ PAGES.opens(place_of)
 def reading_of(call: Call, metric: MetricRow) -> Reading:
     """Return the reading of a metric."""
     return query_metric(call, key=metric.key, subject=metric.subject, source_id=metric.source_id).readings[0]
+
+
+def sources_of(call: Call, rows: Iterable[MetricRow | Reading]) -> dict[str, SourceDetail]:
+    """Return the sources of metrics by id."""
+    return {source_id: get_source(call, source_id) for source_id in sorted({row.source_id for row in rows})}
+
+
+def vendor_names(call: Call, ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the names of the vendors among the ids, by id."""
+    rows = call.db.execute(select(vendors.c.id, vendors.c.name).where(vendors.c.id.in_({*ids} - {None})))
+    return {row.id: row.name for row in rows}
 
 
 def own_issues(call: Call, page: PageParams) -> Page[DataIssue]:

@@ -6,6 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.fields import fields_of
+from companyos_datahub.pages.reading import vendor_names
 from companyos_datahub.records import service
 from companyos_datahub.records.model import STATES, FoundKind
 from companyos_datahub.records.schemas import RecordFilter
@@ -30,9 +31,11 @@ def show_records(
         vendor_id=vendor_id.strip() or None,
         owner_id=owner_id.strip() or None,
     )
+    found = service.search_records(view.call, page_params(cursor), filters)
     return view.page(
         "records.html",
-        found=service.search_records(view.call, page_params(cursor), filters),
+        found=found,
+        vendors=vendor_names(view.call, (row.vendor_id for row in found.items)),
         q=q.strip(),
         filters={"kind": kind, "state": state, "vendor_id": vendor_id.strip(), "owner_id": owner_id.strip()},
         cursor=cursor,
@@ -53,6 +56,7 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
     return view.page(
         "record.html",
         record=record,
+        vendors=vendor_names(call, [record.vendor_id]),
         fields=fields_of(call, record),
         states=STATES[record.kind],
         owners=sorted(((one.id, f"{one.name}, {one.title}") for one in people), key=lambda one: one[1]),

@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.metrics.service import list_metrics
 from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import reading_of
+from companyos_datahub.pages.reading import reading_of, sources_of
 from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.schemas import RecordFilter
 from companyos_datahub.records.service import search_records
@@ -43,6 +43,7 @@ def show_vendor(view: PageView, vendor_id: str, cursor: PageCursor = None) -> HT
         vendor=vendor,
         measured=measured,
         readings={row.id: reading_of(call, row) for row in measured.items},
+        origins=sources_of(call, measured.items),
         cursor=cursor,
         statuses=list(VendorStatus),
         tiers=list(RiskTier),

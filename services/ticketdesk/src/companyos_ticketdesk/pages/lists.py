@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.framework import PageCursor, PageParams, PageText, PageView, page_params
+from companyos_shared.framework import Call, PageCursor, PageParams, PageText, PageView, page_params
 from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import NONE, Wanted
 from companyos_ticketdesk.pages.app import PAGES, people_of, teams_of
@@ -45,6 +45,7 @@ def show_list(
         "list.html",
         found=found,
         q=q.strip(),
+        views=_views(view.call),
         filters=filters,
         cursor=cursor,
         settled=SETTLED,
@@ -56,6 +57,19 @@ def show_list(
             "assignee_id": [(NONE, "Nobody"), *people_of(view.call.company)],
         },
     )
+
+
+def _views(call: Call) -> list[tuple[str, str, dict[str, str]]]:
+    """Return name, title and filters of the views."""
+    me = call.company.person(call.person)
+    return [
+        ("all", "All", {}),
+        ("mine", "Assigned to me", {"assignee_id": call.person}),
+        *([] if me is None else [("team", "My team", {"team_id": me.team_id})]),
+        ("unassigned", "Unassigned", {"assignee_id": NONE}),
+        ("untriaged", "Untriaged", {"status": NONE}),
+        ("open", "Open", {"status": Status.OPEN}),
+    ]
 
 
 @PAGES.page("/board")

@@ -9,7 +9,7 @@ from companyos_ticketdesk.board.service import show_ticket as load_ticket
 from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
 from companyos_ticketdesk.pages.app import PAGES, teams_of
-from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType, find_ticket
+from companyos_ticketdesk.tickets.model import FINAL, Priority, ReasonCode, TicketType, find_ticket
 from companyos_ticketdesk.workflow.rules import NEEDS_REASON, TAKES_REASON
 from companyos_ticketdesk.workflow.service import list_history
 
@@ -33,6 +33,7 @@ def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: 
         kinds=list(LinkKind),
         takes_reason=TAKES_REASON,
         needs_reason=NEEDS_REASON,
+        final=FINAL,
     )
 
 
