@@ -145,6 +145,20 @@ def test_an_episode_tells_verdict_reward_and_faults(page: Any, small: str) -> No
     expect(closed).to_contain_text("desk.tickets[T-1]: expected status: closed; found status: open")
 
 
+def test_checks_of_a_running_episode_are_pending_and_not_failed(page: Any, tmp_path: Path) -> None:
+    write_episode(tmp_path / "run", policy="noop", lines=LINES[:2], stored=evidence(changes=CHANGES[:0]))
+    stored = StoredRun(tmp_path / "run")
+    run, episode = stored.document(), stored.episode(OTHER)
+    for facts in (run.episodes[0], episode.facts):
+        facts.outcome = facts.success = None
+    (tmp_path / "run.html").write_text(export_page(run, [episode]))
+    page.goto((tmp_path / "run.html").as_uri())
+    verdict = page.get_by_test_id("verdict")
+    expect(verdict).to_contain_text("1 of 2 checks hold so far")
+    expect(page.get_by_test_id("checks").locator(".badge")).to_have_text(["pending", "passed"])
+    expect(verdict).not_to_contain_text("fail")
+
+
 def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) -> None:
     page.goto(small)
     rows = page.get_by_test_id("episode")

@@ -30,11 +30,10 @@
   const checks = (one, other) => {
     const passed = (episode) => new Map((episode.judged?.verdict ?? episode.verdict)?.checks.map((check) => [check.id, check.passed]) ?? []);
     const [left, right] = [passed(one), passed(other)];
-    const word = (value) => value === undefined ? el("span", { class: "quiet" }, "absent") : Viewer.badge(value ? "passed" : "failed", value ? "good" : "bad");
     const rows = [...new Set([...left.keys(), ...right.keys()])].map((id) => {
       const differs = left.get(id) !== right.get(id);
       return el("tr", { class: differs ? "differs" : null },
-        el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))), el("td", {}, word(left.get(id))), el("td", {}, word(right.get(id))), el("td", {}, differs ? "differs" : ""));
+        el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))), el("td", {}, Viewer.checkResult(left.get(id), one.facts)), el("td", {}, Viewer.checkResult(right.get(id), other.facts)), el("td", {}, differs ? "differs" : ""));
     });
     return Viewer.table("Checks of both", ["Check", "First", "Second", ""], rows);
   };

@@ -47,6 +47,13 @@ const Viewer = {};
 
   Viewer.badge = (text, tone) => Viewer.el("span", { class: `badge ${tone}` }, text);
 
+  // Result of a check; in a running episode a check that does not hold yet is pending.
+  Viewer.checkResult = (passed, facts) => {
+    if (passed === undefined) return Viewer.el("span", { class: "quiet" }, "absent");
+    if (!passed && facts.outcome === null) return Viewer.badge("pending", "plain");
+    return Viewer.badge(passed ? "passed" : "failed", passed ? "good" : "bad");
+  };
+
   Viewer.signed = (value) => {
     const thousandths = Math.round(value * 1000);
     const digits = thousandths % 100 === 0 ? 1 : thousandths % 10 === 0 ? 2 : 3;
