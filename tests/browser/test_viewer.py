@@ -19,7 +19,17 @@ from companyos.viewer.stored_run import StoredRun
 from tests.browser.accessibility import faults_of
 from tests.browser.conftest import NARROW, WIDE, expect
 from tests.browser.live_server import LiveServer
-from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, an_audit, evidence, judge, write_episode
+from tests.client.stored_runs import (
+    CHANGES,
+    LINES,
+    a_change,
+    a_line,
+    a_problem,
+    an_audit,
+    evidence,
+    judge,
+    write_episode,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -157,6 +167,68 @@ def test_checks_of_a_running_episode_are_pending_and_not_failed(page: Any, tmp_p
     expect(verdict).to_contain_text("1 of 2 checks hold so far")
     expect(page.get_by_test_id("checks").locator(".badge")).to_have_text(["pending", "passed"])
     expect(verdict).not_to_contain_text("fail")
+
+
+def a_run_with_reads(folder: Path) -> str:
+    """Export an episode of a write, five reads, a problem and a write, and return its URL."""
+    lines = [a_line(1, "desk_add_comment", arguments={"key": "T-1", "body": "Started."})]
+    lines += [a_line(step, result={"text": f"row {step}"}) for step in range(2, 7)]
+    lines.append(a_line(7, "desk_close_ticket", result=a_problem(409, "ticket-locked"), reward=-0.4))
+    lines.append(a_line(8, "desk_close_ticket", result={"status": "closed"}, reward=16.9, done=True))
+    changes = [
+        a_change(1, before=None, after={"key": "C-1"}, table="comments", key="C-1"),
+        a_change(8, before={"status": "open"}, after={"status": "closed"}, seq=2),
+    ]
+    audits = [an_audit(step) for step in range(1, 7)] + [an_audit(7, status=409, code="ticket-locked"), an_audit(8)]
+    write_episode(folder / "run", lines=lines, stored=evidence(changes=changes, audits=audits))
+    return exported(folder / "run", folder / "run.html")
+
+
+def test_reads_in_a_row_are_collapsed_until_expanded_or_linked_to(page: Any, tmp_path: Path) -> None:
+    page.goto(a_run_with_reads(tmp_path))
+    steps, reads = page.get_by_test_id("timeline-step"), page.get_by_test_id("reads")
+    expect(steps).to_have_count(3)
+    expect(reads).to_contain_text("5 reads")
+    for key, text in (("j", "Step 1"), ("j", "Step 7"), ("k", "Step 1")):
+        page.keyboard.press(key)
+        page.locator(f'[data-testid=step][aria-label="{text}"]').wait_for()
+    reads.click()
+    expect(steps).to_have_count(8)
+    expect(reads).to_be_focused()
+    page.keyboard.press("j")
+    page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()
+    page.keyboard.press("Home")
+    reads.click()
+    expect(steps).to_have_count(3)
+    page.evaluate("location.hash = 'step-4'")
+    page.locator('[data-testid=step][aria-label="Step 4"]').wait_for()
+    expect(page.locator("#step-4")).to_have_attribute("aria-current", "step")
+    page.locator("#step-5").click()
+    page.locator('[data-testid=step][aria-label="Step 5"]').wait_for()
+    expect(page.locator("#step-5")).to_be_focused()
+    page.get_by_role("button", name="Next").click()
+    page.locator('[data-testid=step][aria-label="Step 6"]').wait_for()
+
+
+def test_steps_are_searched_and_filtered_and_a_link_shows_a_hidden_step(page: Any, tmp_path: Path) -> None:
+    page.goto(a_run_with_reads(tmp_path))
+    steps, search = page.get_by_test_id("timeline-step"), page.get_by_label("Search steps")
+    for text, count in (("CLOSE_TICKET", 2), ("started.", 1), ("row 4", 1), ("ticket-locked", 1), ("nothing", 0)):
+        search.fill(text)
+        expect(steps).to_have_count(count)
+        expect(page.get_by_test_id("matches")).to_have_text(f"{count} of 8 steps match")
+    search.fill("")
+    page.get_by_role("button", name="Problems").click()
+    expect(steps).to_have_count(1)
+    page.get_by_role("button", name="Writes").click()
+    expect(steps).to_have_count(2)
+    for key, text in (("j", "Step 1"), ("j", "Step 8"), ("k", "Step 1")):
+        page.keyboard.press(key)
+        page.locator(f'[data-testid=step][aria-label="{text}"]').wait_for()
+    expect(page.get_by_role("button", name="Writes")).to_have_attribute("aria-pressed", "true")
+    page.evaluate("location.hash = 'step-3'")
+    expect(page.locator("#step-3")).to_have_attribute("aria-current", "step")
+    expect(page.get_by_role("button", name="All", exact=True)).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) -> None:

@@ -19,6 +19,7 @@ SCRIPTS = (
     "texts.js",
     "changes.js",
     "step.js",
+    "timeline.js",
     "cases.js",
     "overview.js",
     "runs.js",

@@ -42,7 +42,7 @@
     el("div", { class: "card" }, el("h2", {}, `${which}: `, el("a", { href: Viewer.link({ episode: episode.facts.name }) }, el("bdi", {}, episode.facts.name))),
       el("p", {}, Viewer.outcome(episode.facts), ` return ${Viewer.signed(episode.facts.return)} in ${Viewer.count(episode.steps.length, "step")}`));
 
-  // Show the comparison; returns a function that selects a step (0 shows the verdicts), and the number of steps.
+  // Show the comparison; returns a function that selects a step (0 shows the verdicts), and one that finds the next step.
   Viewer.comparison = (root, one, other) => {
     const rows = pairs(one, other);
     const first = rows.find((pair) => pair.how !== "same");
@@ -72,6 +72,6 @@
       fill(detail, el("div", { class: "sides" }, side(pair.left, one, number - 1), side(pair.right, other, number - 1)));
       fill(status, `Step ${number}: ${pair.how}`);
     };
-    return { select, last: rows.length };
+    return { select, next: (number, by) => Math.min(Math.max(number + by, 0), rows.length) };
   };
 })();
