@@ -115,7 +115,7 @@ def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
     for one in (first, second):
         page.get_by_test_id(f"choose-{one}").check()
     page.get_by_test_id("compare-chosen").click()
-    page.get_by_text("First difference at step 1").wait_for()
+    page.get_by_text("First difference in row 1").wait_for()
 
 
 def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, runtime: str) -> None:
@@ -123,7 +123,7 @@ def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: An
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.goto(f"{runtime}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
     expect(page.get_by_test_id("pair").locator("td").nth(1)).to_have_text("not yet played")
-    step(runtime, behind, "finish", outcome="impossible", summary="Enough.")
+    httpx.delete(f"{runtime}/v1/episodes/{behind}").raise_for_status()
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.reload()
     expect(page.get_by_test_id("pair").nth(1).locator("td").nth(1)).to_have_text("ended")

@@ -142,6 +142,20 @@ def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
     expect(page.locator("#step-5")).to_have_attribute("aria-current", "step")
 
 
+def test_the_heading_of_an_episode_is_its_readable_name(page: Any, tmp_path: Path) -> None:
+    write_episode(tmp_path / "run", stored=evidence(brief="Onboard the vendor by\nday 3.5. Then close T-1."))
+    stored = StoredRun(tmp_path / "run")
+    run, episode = stored.document(), stored.episode(NAME)
+    for facts in (run.episodes[0], episode.facts):
+        facts.scenario, facts.seed = "vendor_onboarding-large", 7
+    (tmp_path / "run.html").write_text(export_page(run, [episode]))
+    page.goto((tmp_path / "run.html").as_uri())
+    expect(page.get_by_role("heading", level=1)).to_have_text("Vendor onboarding large, seed 7, chaos 1, oracle")
+    expect(page.get_by_test_id("lead")).to_have_text("Onboard the vendor by day 3.5.")
+    expect(page.get_by_test_id("id")).to_have_text(NAME)
+    assert page.title().startswith("Vendor onboarding large, seed 7")
+
+
 def test_an_episode_tells_verdict_reward_and_faults(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}")
     closed = page.get_by_test_id("checks").locator("tr", has_text="ticket closed")
@@ -243,9 +257,42 @@ def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) 
     page.get_by_label(f"Compare {NAME}").check()
     page.get_by_label(f"Compare {OTHER}").check()
     page.get_by_test_id("compare").click()
-    expect(page.get_by_test_id("parting")).to_contain_text("First difference at step 3")
+    expect(page.get_by_test_id("parting")).to_contain_text("First difference in row 3: only in the first")
     page.get_by_role("link", name="Show it").click()
-    expect(page.get_by_test_id("detail")).to_contain_text("This episode had ended before this step.")
+    expect(page.get_by_test_id("detail")).to_contain_text("This episode had ended before this call.")
+
+
+def test_steps_of_two_episodes_are_aligned_by_tool_and_entity(page: Any, small: str) -> None:
+    page.goto(small)
+
+    def aligned(one: str, other: str) -> str:
+        """Align calls such as `a1`: tool `a` with key `1`."""
+        steps = [
+            [{"tool": call[0], "arguments": {"key": call[1], "n": at}} for call in calls.split()]
+            for at, calls in enumerate((one, other))
+        ]
+        pairs = page.evaluate("([one, other]) => Viewer.align(one, other)", steps)
+        named = [[step["tool"] + step["arguments"]["key"] if step else "-" for step in pair] for pair in pairs]
+        return " ".join("/".join(pair) for pair in named)
+
+    assert aligned("a1 b1 c1", "a1 x1 b1 c1") == "a1/a1 -/x1 b1/b1 c1/c1"
+    assert aligned("a1 a2 c1", "a2 c1 d1") == "a1/- a2/a2 c1/c1 -/d1"
+    assert aligned("a1", "b1") == "a1/- -/b1"
+    assert aligned("", "a1") == "-/a1"
+    assert aligned("", "") == ""
+
+
+def test_an_additional_step_does_not_shift_the_rows_of_a_comparison(page: Any, tmp_path: Path) -> None:
+    write_episode(tmp_path / "run")
+    lines = [{**line, "step": at} for at, line in enumerate((LINES[0], a_line(2, "desk_list_tickets"), *LINES[1:]), 1)]
+    write_episode(tmp_path / "run", policy="noop", lines=lines, stored=evidence(changes=CHANGES[:0], audits=()))
+    page.goto(f"{exported(tmp_path / 'run', tmp_path / 'run.html')}#episode={NAME}&with={OTHER}&step=3")
+    expect(page.get_by_test_id("pair").locator("td:last-child")).to_have_text(
+        ["same", "only in the second", *["same"] * 5]
+    )
+    detail = page.get_by_test_id("detail")
+    expect(detail.get_by_test_id("step").first).to_have_attribute("aria-label", "Step 2")
+    expect(detail.get_by_test_id("step").last).to_have_attribute("aria-label", "Step 3")
 
 
 def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
@@ -365,7 +412,7 @@ def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str
         "run": ("", "2 successful"),
         "episode": (f"#episode={failed}", "Rescored: failure"),
         "step": (f"#episode={failed}&step=16", "✓ priority by policy"),
-        "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "different call"),
+        "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "only in the"),
     }
     for name, (path, text) in views.items():
         page.goto("about:blank")

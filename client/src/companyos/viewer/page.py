@@ -23,6 +23,7 @@ SCRIPTS = (
     "cases.js",
     "overview.js",
     "runs.js",
+    "align.js",
     "compare.js",
     "viewer.js",
 )

@@ -80,8 +80,22 @@ const Viewer = {};
 
   Viewer.words = (name) => String(name).replaceAll("_", " ");
 
-  Viewer.title = (facts) =>
-    facts.scenario === null ? facts.name : `${facts.scenario}, seed ${facts.seed ?? "?"}, chaos ${facts.chaos}`;
+  // `vendor_onboarding-large` becomes `Vendor onboarding large`.
+  Viewer.label = (name) => {
+    const words = name.replaceAll(/[_-]+/g, " ");
+    return words.charAt(0).toUpperCase() + words.slice(1);
+  };
+
+  // Readable name of an episode; its id if the scenario is unknown.
+  Viewer.title = (facts) => facts.scenario === null ? facts.name : [
+    Viewer.label(facts.scenario), facts.seed === null ? null : `seed ${facts.seed}`, facts.chaos === null ? null : `chaos ${facts.chaos}`, facts.policy,
+  ].filter((part) => part !== null).join(", ");
+
+  // The first sentence of a text, cut after 200 characters.
+  Viewer.firstSentence = (text) => {
+    const [sentence] = /^.*?[.!?](?=\s|$)|^.*/.exec(text.trim().replaceAll(/\s+/g, " "));
+    return sentence.length <= 200 ? sentence : `${sentence.slice(0, 199)}\u2026`;
+  };
 
   Viewer.outcome = (facts) => {
     if (facts.outcome === null) return Viewer.badge(facts.events ? "live" : "unknown", "plain");

@@ -60,10 +60,11 @@
     const drawHead = () => {
       const now = episode.steps[shown.step - 1]?.now ?? (shown.step === 0 ? episode.started_at : null);
       fill(head, el("h1", {}, el("bdi", {}, Viewer.title(episode.facts))),
-        el("p", { class: "chips" }, episode.facts.policy === null ? null : [el("span", {}, "policy ", el("b", {}, el("bdi", {}, episode.facts.policy)))],
-          Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
+        episode.brief === null ? null : el("p", { "data-testid": "lead" }, el("bdi", {}, Viewer.firstSentence(episode.brief))),
+        el("p", { class: "chips" }, Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
           el("span", {}, Viewer.count(episode.steps.length, "step"), episode.max_steps === null ? "" : ` of at most ${episode.max_steps}`),
-          now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null));
+          now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null,
+          episode.facts.scenario === null ? null : el("code", { class: "quiet id", "data-testid": "id" }, episode.facts.name)));
     };
     const position = (number) => episode.steps.findIndex((step) => step.number === number);
     const buttons = () => el("span", { class: "moves" }, [["Previous", -1], ["Next", 1]].map(([title, by]) => {
@@ -121,7 +122,7 @@
       shown.step = target.step;
       shown.view = pair.length === 2 ? comparisonView(...pair) : episodeView(pair[0]);
       shown.key = key;
-      document.title = `${pair.map((one) => one.facts.name).join(" and ")} - ${run.title}`;
+      document.title = `${pair.map((one) => Viewer.title(one.facts)).join(" and ")} - ${run.title}`;
     }
     shown.step = target.step;
     shown.view.select(target.step);
