@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from companyos.contract import Outcome
 from companyos.report import build_report
 from companyos.report.page import report_page
-from companyos.viewer import export_page
+from companyos.viewer import EpisodeFacts, RunDocument, export_page
 from companyos.viewer.server import ViewerServer
 from companyos.viewer.stored_run import StoredRun
 from tests.browser.accessibility import faults_of
@@ -249,9 +250,9 @@ def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) 
     page.goto(small)
     rows = page.get_by_test_id("episode")
     expect(rows).to_have_count(2)
-    page.get_by_label("Outcome").select_option("failed")
+    page.get_by_role("combobox", name="Outcome").select_option("failed")
     expect(rows).to_have_count(1)
-    page.get_by_label("Outcome").select_option("")
+    page.get_by_role("combobox", name="Outcome").select_option("")
     page.get_by_role("button", name="return").click()
     expect(rows.first).to_contain_text(OTHER)
     page.get_by_label(f"Compare {NAME}").check()
@@ -260,6 +261,62 @@ def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) 
     expect(page.get_by_test_id("parting")).to_contain_text("First difference in row 3: only in the first")
     page.get_by_role("link", name="Show it").click()
     expect(page.get_by_test_id("detail")).to_contain_text("This episode had ended before this call.")
+
+
+def a_run_of(folder: Path, count: int) -> str:
+    """Export a run of many episodes: every third one failed, two scenarios, two policies, two levels."""
+    facts = EpisodeFacts(name="", outcome=Outcome.SUCCESS, success=True)
+    episodes = []
+    for at in range(count):
+        own: dict[str, Any] = {
+            "scenario": f"task_{at % 2}",
+            "policy": "ab"[at // 2 % 2],
+            "chaos": at // 4 % 2,
+            "seed": at // 8,
+        }
+        if at % 3 == 0:
+            own |= {"outcome": Outcome.FAILED, "success": False, "failed": ["ticket_closed", f"check_{at % 30}"]}
+        name = "{scenario}-{seed}-c{chaos}-{policy}".format_map(own)
+        episodes.append(facts.model_copy(update={"name": name, **own}))
+    file = folder / "large.html"
+    file.write_text(export_page(RunDocument(title="large", episodes=episodes), []))
+    return file.as_uri()
+
+
+def test_a_run_has_a_heat_map_and_failed_checks_that_filter_the_list(page: Any, tmp_path: Path) -> None:
+    page.goto(a_run_of(tmp_path, 48))
+    rows = page.get_by_test_id("heat-row")
+    expect(rows).to_have_count(4)
+    expect(rows.first.locator("a")).to_have_count(12)
+    expect(rows.first).to_contain_text("Task 0")
+    failed = page.get_by_role("link", name="task_0-0-c0-a: failed", exact=True)
+    expect(failed).to_have_text("\u2717")
+    expect(page.get_by_role("link", name="task_1-0-c0-a: success", exact=True)).to_have_text("\u2713")
+    assert failed.get_attribute("href") == "#episode=task_0-0-c0-a"
+    expect(page.get_by_test_id("failed-check").first).to_contain_text("ticket closed")
+    page.get_by_label("8 episodes of b failed ticket closed").click()
+    expect(page.get_by_test_id("episode")).to_have_count(8)
+    expect(page.get_by_role("combobox", name="Policy")).to_have_value("b")
+    assert faults_of(page, WIDE, "run") == []
+
+
+def test_a_run_of_two_thousand_episodes_is_drawn_quickly(page: Any, tmp_path: Path) -> None:
+    url = a_run_of(tmp_path, 2000)
+    page.goto("about:blank")
+    page.goto(url)
+    expect(page.get_by_test_id("heat-row").locator("a")).to_have_count(2000)
+    drawn = page.evaluate(
+        """async () => {
+            const since = performance.now();
+            document.querySelector("main").replaceChildren();
+            window.dispatchEvent(new Event("hashchange"));
+            while (!document.querySelector("[data-testid=episode]")) await new Promise(requestAnimationFrame);
+            await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+            return performance.now() - since;
+        }"""
+    )
+    print(f"a run of 2,000 episodes is drawn in {drawn:.0f} ms")  # noqa: T201
+    assert drawn < 10_000
 
 
 def test_steps_of_two_episodes_are_aligned_by_tool_and_entity(page: Any, small: str) -> None:

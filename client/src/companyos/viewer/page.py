@@ -22,6 +22,7 @@ SCRIPTS = (
     "timeline.js",
     "cases.js",
     "overview.js",
+    "heatmap.js",
     "runs.js",
     "align.js",
     "compare.js",

@@ -8,7 +8,7 @@
     ["outcome", (facts) => facts.outcome ?? ""],
     ["return", (facts) => facts.return],
     ["steps", (facts) => facts.steps],
-    ["failed checks", (facts) => facts.failed.length],
+    ["failed checks", (facts) => Viewer.failedChecks(facts).length],
     ["policy", (facts) => facts.policy ?? ""],
     ["chaos", (facts) => facts.chaos ?? -1],
   ];
@@ -23,10 +23,13 @@
         options.map((option) => el("option", { value: option, selected: state[name] === option }, Viewer.words(option)))));
 
   const matching = (episodes) => {
-    const query = state.text.trim().toLowerCase();
+    const query = Viewer.words(state.text.trim().toLowerCase());
+    const isCheck = episodes.some((facts) => facts.failed.includes(state.text));
+    const isMatch = (facts) => isCheck
+      ? Viewer.failedChecks(facts).includes(state.text)
+      : [facts.name, facts.trouble ?? "", ...Viewer.failedChecks(facts)].some((text) => Viewer.words(text).toLowerCase().includes(query));
     const found = episodes.filter((facts) =>
-      ["scenario", "policy", "outcome"].every((name) => state[name] === "" || facts[name] === state[name]) &&
-      (query === "" || [facts.name, facts.trouble ?? "", ...facts.failed].some((text) => text.toLowerCase().includes(query))));
+      ["scenario", "policy", "outcome"].every((name) => state[name] === "" || facts[name] === state[name]) && (query === "" || isMatch(facts)));
     if (state.column < 0) return found;
     const key = COLUMNS[state.column][1];
     const sign = state.down ? -1 : 1;
@@ -45,6 +48,7 @@
   };
 
   const line = (facts, redraw) => {
+    const failed = Viewer.failedChecks(facts);
     const choose = (event) => {
       state.chosen = state.chosen.filter((name) => name !== facts.name);
       if (event.target.checked) state.chosen = [...state.chosen, facts.name].slice(-2);
@@ -56,7 +60,7 @@
       el("td", {}, Viewer.outcome(facts)),
       el("td", { class: `figure ${Viewer.tone(facts.return)}` }, Viewer.signed(facts.return)),
       el("td", { class: "figure" }, facts.steps),
-      el("td", { class: "failed" }, facts.failed.slice(0, 3).map(Viewer.words).join(", "), facts.failed.length > 3 ? ` and ${facts.failed.length - 3} more` : "",
+      el("td", { class: "failed" }, failed.slice(0, 3).map(Viewer.words).join(", "), failed.length > 3 ? ` and ${failed.length - 3} more` : "",
         facts.trouble === null ? null : el("span", { class: "bad" }, ` ${facts.trouble}`)),
       el("td", {}, el("bdi", {}, facts.policy ?? "")),
       el("td", { class: "figure" }, facts.chaos ?? ""));
@@ -69,7 +73,9 @@
       el("table", { class: "episodes" }, el("caption", { class: "unseen" }, "Episodes"), el("thead", {}, heads), el("tbody", {}, rows)));
   };
 
-  Viewer.runList = (root, run) => {
+  // `failed` and `policy` of a link set the filters: a failed check, and a policy.
+  Viewer.runList = (root, run, { failed, policy }) => {
+    if (failed !== undefined) Object.assign(state, { scenario: "", outcome: "", policy: policy ?? "", text: failed });
     const list = el("div", {});
     const status = el("p", { role: "status", class: "quiet" });
     const buttons = el("p", {});
@@ -90,6 +96,7 @@
     fill(root,
       el("header", { class: "top" }, el("h1", {}, el("bdi", {}, run.title))),
       Viewer.faults(run.faults),
+      el("div", { class: "figures" }, Viewer.heatMap(run), Viewer.failureTable(run)),
       el("form", { class: "filters", "aria-label": "Filter episodes", onsubmit: (event) => event.preventDefault() },
         choice("Scenario", "scenario", values(run.episodes, "scenario"), redraw),
         choice("Policy", "policy", values(run.episodes, "policy"), redraw),
@@ -97,5 +104,6 @@
         el("label", {}, "Name or failed check", el("input", { type: "search", value: state.text, oninput: (event) => { state.text = event.target.value; redraw(); } }))),
       status, buttons, list);
     redraw();
+    if (failed !== undefined) status.scrollIntoView();
   };
 })();

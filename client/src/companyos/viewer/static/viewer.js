@@ -10,14 +10,14 @@
   Viewer.link = (route) =>
     `#${Object.entries(route).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")}`;
 
-  // `#episode=NAME&step=7`, `#episode=A&with=B`, or `#step-7` of the current episode, else of the run's only one.
+  // `#episode=NAME&step=7`, `#episode=A&with=B`, `#failed=CHECK&policy=NAME` for the list, or `#step-7` of the current episode, else of the run's only one.
   const route = () => {
     const fragment = location.hash.slice(1);
     const lone = /^step-(\d+)$/.exec(fragment);
     if (lone) return { episode: shown.view?.name ?? (run.episodes.length === 1 ? run.episodes[0].name : undefined), with: shown.view?.other, step: Number(lone[1]) };
     const fields = Object.fromEntries(new URLSearchParams(fragment.replaceAll("+", "%2B")));
     const only = run.episodes.length === 1 && fields.episode === undefined ? run.episodes[0].name : fields.episode;
-    return { episode: only, with: fields.with, step: Number.parseInt(fields.step ?? "0", 10) || 0 };
+    return { ...fields, episode: only, step: Number.parseInt(fields.step ?? "0", 10) || 0 };
   };
 
   const failure = (error) => {
@@ -111,7 +111,7 @@
     if (report) report.hidden = location.hash.includes("episode=");
     if (target.episode === undefined) {
       leave();
-      Viewer.runList(root, run);
+      Viewer.runList(root, run, target);
       document.title = run.title;
       return;
     }
