@@ -319,6 +319,25 @@ def test_a_run_of_two_thousand_episodes_is_drawn_quickly(page: Any, tmp_path: Pa
     assert drawn < 10_000
 
 
+def test_tokens_and_cost_are_shown_where_a_model_played(page: Any, small: str, tmp_path: Path) -> None:
+    page.goto(small)
+    expect(page.get_by_role("button", name="return")).to_be_visible()
+    expect(page.get_by_role("button", name="tokens")).to_have_count(0)
+    used = {"model": "m", "requests": 3, "retries": 0, "unmetered": 0, "latency_s": 1.5, "cost": 0.01234}
+    run = tmp_path / "model"
+    write_episode(run)
+    write_episode(run, policy="llm", usage={**used, "prompt_tokens": 12000, "completion_tokens": 345})
+    page.goto(exported(run, tmp_path / "model.html"))
+    expect(page.get_by_role("button", name="cost")).to_be_visible()
+    page.get_by_role("button", name="tokens").click()
+    cells = page.get_by_test_id("episode").last.locator("td.figure")
+    expect(cells.nth(-2)).to_have_text("12,345")
+    expect(cells.nth(-1)).to_have_text("0.01234")
+    page.get_by_test_id("episode").last.get_by_role("link").click()
+    expect(page.get_by_test_id("tokens")).to_have_text("tokens 12,345 (12,000 prompt, 345 completion)")
+    expect(page.get_by_test_id("cost")).to_have_text("cost 0.01234")
+
+
 def test_steps_of_two_episodes_are_aligned_by_tool_and_entity(page: Any, small: str) -> None:
     page.goto(small)
 

@@ -97,6 +97,9 @@ const Viewer = {};
     return sentence.length <= 200 ? sentence : `${sentence.slice(0, 199)}\u2026`;
   };
 
+  // A cost with four significant digits.
+  Viewer.cost = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
+
   Viewer.outcome = (facts) => {
     if (facts.outcome === null) return Viewer.badge(facts.events ? "live" : "unknown", "plain");
     return Viewer.badge(Viewer.words(facts.outcome), facts.success ? "good" : facts.outcome === "infra_error" ? "odd" : "bad");

@@ -44,6 +44,12 @@
     refresh();
   };
 
+  const usage = (used) => used === null ? null : [
+    el("span", {}, "model ", el("b", {}, el("bdi", {}, used.model))),
+    el("span", { "data-testid": "tokens" }, "tokens ", el("b", {}, (used.prompt_tokens + used.completion_tokens).toLocaleString("en")),
+      ` (${used.prompt_tokens.toLocaleString("en")} prompt, ${used.completion_tokens.toLocaleString("en")} completion)`, used.unmetered ? `, ${Viewer.count(used.unmetered, "response")} not counted` : ""),
+    used.cost === null ? null : el("span", { "data-testid": "cost" }, "cost ", el("b", {}, Viewer.cost(used.cost)))];
+
   const episodeView = ({ episode, facts }) => {
     const name = facts.name;
     const link = (number) => Viewer.link({ episode: name, step: number });
@@ -63,6 +69,7 @@
         episode.brief === null ? null : el("p", { "data-testid": "lead" }, el("bdi", {}, Viewer.firstSentence(episode.brief))),
         el("p", { class: "chips" }, Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
           el("span", {}, Viewer.count(episode.steps.length, "step"), episode.max_steps === null ? "" : ` of at most ${episode.max_steps}`),
+          usage(episode.usage),
           now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null,
           episode.facts.scenario === null ? null : el("code", { class: "quiet id", "data-testid": "id" }, episode.facts.name)));
     };
