@@ -3,7 +3,8 @@
 (() => {
   const { el } = Viewer;
   const MOST_EPISODES = 5000;
-  const MOST_CHECKS = 12;
+  const MOST_CHECKS = 10;
+  const WIDE_ROW = 24; // longer rows use the full width
 
   const KINDS = { success: ["\u2713", "success"], failure: ["\u2717", "failed"], running: ["\u2026", "running"], error: ["!", "infrastructure error"] };
   const kindOf = (facts) =>
@@ -33,7 +34,9 @@
     const shown = episodes.slice(0, MOST_EPISODES);
     const levels = [...new Set(shown.map((facts) => facts.chaos))].sort((one, other) => one - other);
     const hasPolicies = new Set(shown.map((facts) => facts.policy)).size > 1;
-    const rows = [...grouped(shown, (facts) => JSON.stringify([facts.scenario, facts.policy]))].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, own]) => {
+    const groups = [...grouped(shown, (facts) => JSON.stringify([facts.scenario, facts.policy]))].sort(([one], [other]) => (one < other ? -1 : 1));
+    const isWide = groups.some(([, own]) => own.length > WIDE_ROW);
+    const rows = groups.map(([, own]) => {
       const byLevel = grouped([...own].sort((one, other) => one.seed - other.seed), (facts) => facts.chaos);
       return el("tr", { "data-testid": "heat-row" }, el("th", { scope: "row" }, el("bdi", {}, Viewer.label(own[0].scenario))),
         hasPolicies ? el("td", {}, el("bdi", {}, own[0].policy ?? "")) : null,
@@ -42,7 +45,7 @@
     });
     const heads = ["Scenario", ...(hasPolicies ? ["Policy"] : []), "Successes", ...levels.map((level) => (levels.length > 1 ? `Chaos ${level}` : "By seed"))];
     return el("section", { "aria-label": "Outcomes", "data-testid": "heat-map" }, el("h2", {}, "Outcomes"), legend(),
-      Viewer.table("Outcomes by scenario and seed", heads, rows, { class: "heat" }),
+      Viewer.table("Outcomes by scenario and seed", heads, rows, { class: isWide ? "heat wide" : "heat" }),
       episodes.length > shown.length ? el("p", { class: "quiet" }, `The first ${Viewer.count(shown.length, "episode")} of ${episodes.length.toLocaleString("en")} are shown.`) : null);
   };
 
@@ -56,7 +59,7 @@
         ? el("a", { href: Viewer.link({ failed: id, policy }), "aria-label": `${Viewer.count(own.get(policy), "episode")} of ${policy} failed ${Viewer.words(id)}` }, own.get(policy)) : "0")))), { class: "failures" });
 
   Viewer.failureTable = (run) => {
-    const policies = [...new Set(run.episodes.map((facts) => facts.policy))];
+    const policies = [...new Set(run.episodes.map((facts) => facts.policy))].sort();
     const counts = new Map();
     for (const facts of run.episodes) {
       for (const id of Viewer.failedChecks(facts)) {

@@ -34,7 +34,7 @@
     const state = { filter: "All", text: "", opened: new Set() };
     const list = el("ol", { class: "timeline", "data-testid": "timeline" });
     const status = el("p", { role: "status", class: "quiet", "data-testid": "matches" });
-    const search = el("input", { type: "search", "aria-label": "Search steps", placeholder: "Search tool, arguments, result", oninput: () => { state.text = search.value.trim().toLowerCase(); draw(); } });
+    const search = el("input", { type: "search", "aria-label": "Search steps", placeholder: "Search steps", oninput: () => { state.text = search.value.trim().toLowerCase(); draw(); } });
     const buttons = Object.keys(FILTERS).map((name) => el("button", { type: "button", onclick: () => { state.filter = name; draw(); } }, name));
     const isFiltered = () => state.filter !== "All" || state.text !== "";
     const matching = () => episode.steps.filter((step) => FILTERS[state.filter](step) && (state.text === "" || textOf(step).includes(state.text)));
