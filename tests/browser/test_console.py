@@ -101,9 +101,36 @@ def test_sixty_live_steps_open_and_how_fast_is_told(page: Any, runtime: str) -> 
     for _ in range(3):
         page.goto("about:blank")
         page.goto(f"{runtime}/console/episodes/{begun['episode_id']}")
+        page.get_by_label("Search steps").fill("_list_")
         page.get_by_test_id("timeline-step").nth(STEPS - 1).wait_for()
         painted = "new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
         print(f"{STEPS} live steps opened in {page.evaluate(painted):.0f} ms")  # noqa: T201
+
+
+def test_the_list_of_episodes_refreshes_itself_and_keeps_what_was_typed(page: Any, runtime: str) -> None:
+    first = begin(runtime)["episode_id"]
+    page.goto(f"{runtime}/console?state=running")
+    page.get_by_test_id(f"choose-{first}").check()
+    page.get_by_test_id("filter-scenario").select_option("handbook_update")
+    page.get_by_test_id("start-seed-int").fill("77")
+    page.get_by_test_id(f"view-{first}").focus()
+    page.evaluate("window.kept = true")
+    second = begin(runtime)["episode_id"]
+    page.get_by_test_id(f"view-{second}").wait_for()
+    step(runtime, first, "ticketdesk_list_tickets")
+    row = page.get_by_test_id(f"episode-{first}")
+    expect(row.locator("td").nth(3)).to_contain_text("1 of ")
+    expect(page.get_by_test_id("episodes").locator("tbody tr").first).to_have_attribute(
+        "data-testid", f"episode-{first}"
+    )
+    expect(page.get_by_test_id(f"view-{first}")).to_be_focused()
+    expect(page.get_by_test_id(f"choose-{first}")).to_be_checked()
+    expect(page.get_by_test_id(f"choose-{second}")).not_to_be_checked()
+    expect(page.get_by_test_id("filter-scenario")).to_have_value("handbook_update")
+    expect(page.get_by_test_id("start-seed-int")).to_have_value("77")
+    httpx.delete(f"{runtime}/v1/episodes/{second}").raise_for_status()
+    expect(page.get_by_test_id(f"view-{second}")).to_have_count(0)
+    assert page.evaluate("window.kept")
 
 
 def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
@@ -114,7 +141,7 @@ def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
     for one in (first, second):
         page.get_by_test_id(f"choose-{one}").check()
     page.get_by_test_id("compare-chosen").click()
-    page.get_by_text("First difference at step 1").wait_for()
+    page.get_by_text("First difference in row 1").wait_for()
 
 
 def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, runtime: str) -> None:
@@ -122,7 +149,7 @@ def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: An
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.goto(f"{runtime}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
     expect(page.get_by_test_id("pair").locator("td").nth(1)).to_have_text("not yet played")
-    step(runtime, behind, "finish", outcome="impossible", summary="Enough.")
+    httpx.delete(f"{runtime}/v1/episodes/{behind}").raise_for_status()
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.reload()
     expect(page.get_by_test_id("pair").nth(1).locator("td").nth(1)).to_have_text("ended")

@@ -57,6 +57,16 @@ def test_facts_and_task_stand_beside_the_steps(tmp_path: Path) -> None:
     assert found.model_dump(mode="json")["facts"]["return"] == 15.1
 
 
+def test_facts_have_tokens_and_cost_of_a_model(tmp_path: Path) -> None:
+    used = {"model": "m", "requests": 3, "retries": 0, "unmetered": 0, "latency_s": 1.5, "cost": 0.5}
+    tokens = {"prompt_tokens": 12000, "completion_tokens": 345}
+    unreported = {"prompt_tokens": 0, "completion_tokens": 0, "unmetered": 3, "cost": None}
+    for seed, usage in enumerate(({**used, **tokens}, {**used, **unreported}, None)):
+        write_episode(tmp_path, seed=seed, usage=usage)
+    facts = StoredRun(tmp_path).document().episodes
+    assert [(one.tokens, one.cost) for one in facts] == [(12345, 0.5), (None, None), (None, None)]
+
+
 def test_a_run_of_before_without_a_brief_is_shown(tmp_path: Path) -> None:
     stored = {name: value for name, value in evidence().items() if name not in ("brief", "company", "started_at")}
     found = the_episode(tmp_path, stored=stored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -203,3 +204,6 @@ async def test_the_page_only_loads_files_of_the_viewer_and_has_a_table_without_s
     table = (await browser.client.get(episode_path(episode_id, "/steps"))).text
     assert 'id="step-1"' in table
     assert "Verdict so far" in table
+    assert re.search(r'data-testid="sum">\d+ of \d+ checks hold so far<', table)
+    assert "Pending</span>" in table
+    assert "Failed</span>" not in table

@@ -109,6 +109,8 @@ class EpisodeFacts(_Part):
     steps: int = 0
     failed: list[str] = Field(default_factory=list, description="The failed checks.")
     trouble: str | None = None
+    tokens: int | None = Field(None, ge=0, description="Prompt and completion tokens, if the endpoint reported them.")
+    cost: float | None = Field(None, description="Cost in the currency of the prices; null without prices.")
     document: str | None = Field(None, description="URL of its EpisodeDocument; null if the page embeds it.")
     judged: str | None = Field(None, description="URL of its Judged document, fetched when the episode is shown.")
     events: str | None = Field(None, description="URL of the event stream of further steps while the episode is live.")

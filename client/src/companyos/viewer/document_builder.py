@@ -90,6 +90,7 @@ _CHANGES = TypeAdapter(dict[str, list[ChangeLine]])
 
 def episode_facts(record: EpisodeRecord, name: str) -> EpisodeFacts:
     """Return the list entry of a record."""
+    usage = record.usage
     return EpisodeFacts(
         name=name,
         scenario=record.scenario,
@@ -103,6 +104,8 @@ def episode_facts(record: EpisodeRecord, name: str) -> EpisodeFacts:
         steps=record.steps,
         failed=list(record.verdict.failed) if record.verdict is not None else [],
         trouble=record.trouble,
+        tokens=None if usage is None else (usage.prompt_tokens + usage.completion_tokens) or None,
+        cost=None if usage is None else usage.cost,
     )
 
 

@@ -19,9 +19,12 @@ SCRIPTS = (
     "texts.js",
     "changes.js",
     "step.js",
+    "timeline.js",
     "cases.js",
     "overview.js",
+    "heatmap.js",
     "runs.js",
+    "align.js",
     "compare.js",
     "viewer.js",
 )

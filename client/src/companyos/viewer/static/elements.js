@@ -47,6 +47,13 @@ const Viewer = {};
 
   Viewer.badge = (text, tone) => Viewer.el("span", { class: `badge ${tone}` }, text);
 
+  // Result of a check; in a running episode a check that does not hold yet is pending.
+  Viewer.checkResult = (passed, facts) => {
+    if (passed === undefined) return Viewer.el("span", { class: "quiet" }, "absent");
+    if (!passed && facts.outcome === null) return Viewer.badge("pending", "plain");
+    return Viewer.badge(passed ? "passed" : "failed", passed ? "good" : "bad");
+  };
+
   Viewer.signed = (value) => {
     const thousandths = Math.round(value * 1000);
     const digits = thousandths % 100 === 0 ? 1 : thousandths % 10 === 0 ? 2 : 3;
@@ -73,8 +80,25 @@ const Viewer = {};
 
   Viewer.words = (name) => String(name).replaceAll("_", " ");
 
-  Viewer.title = (facts) =>
-    facts.scenario === null ? facts.name : `${facts.scenario}, seed ${facts.seed ?? "?"}, chaos ${facts.chaos}`;
+  // `vendor_onboarding-large` becomes `Vendor onboarding large`.
+  Viewer.label = (name) => {
+    const words = name.replaceAll(/[_-]+/g, " ");
+    return words.charAt(0).toUpperCase() + words.slice(1);
+  };
+
+  // Readable name of an episode; its id if the scenario is unknown.
+  Viewer.title = (facts) => facts.scenario === null ? facts.name : [
+    Viewer.label(facts.scenario), facts.seed === null ? null : `seed ${facts.seed}`, facts.chaos === null ? null : `chaos ${facts.chaos}`, facts.policy,
+  ].filter((part) => part !== null).join(", ");
+
+  // The first sentence of a text, cut after 200 characters.
+  Viewer.firstSentence = (text) => {
+    const [sentence] = /^.*?[.!?](?=\s|$)|^.*/.exec(text.trim().replaceAll(/\s+/g, " "));
+    return sentence.length <= 200 ? sentence : `${sentence.slice(0, 199)}\u2026`;
+  };
+
+  // A cost with four significant digits.
+  Viewer.cost = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
   Viewer.outcome = (facts) => {
     if (facts.outcome === null) return Viewer.badge(facts.events ? "live" : "unknown", "plain");

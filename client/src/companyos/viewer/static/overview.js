@@ -3,9 +3,6 @@
 (() => {
   const { el } = Viewer;
 
-  const verdictWord = (passed) =>
-    passed === undefined ? el("span", { class: "quiet" }, "absent") : Viewer.badge(passed ? "passed" : "failed", passed ? "good" : "bad");
-
   const lastTurn = (episode, id) => {
     const found = episode.steps.filter((step) => step.turned.some((one) => one.id === id));
     return found.map((step) => step.number);
@@ -39,19 +36,23 @@
       const differs = isJudged && then.get(id)?.passed !== now.get(id)?.passed;
       return el("tr", { class: differs ? "differs" : null },
         el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))),
-        el("td", {}, verdictWord(then.get(id)?.passed)),
-        isJudged ? el("td", {}, verdictWord(now.get(id)?.passed), differs ? " differs" : "") : null,
+        el("td", {}, Viewer.checkResult(then.get(id)?.passed, episode.facts)),
+        isJudged ? el("td", {}, Viewer.checkResult(now.get(id)?.passed, episode.facts), differs ? " differs" : "") : null,
         el("td", {}, reason(now.get(id) ?? then.get(id), link)),
         tellsTurns ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
     });
     return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Recorded" : "Verdict", ...(isJudged ? ["Rescored"] : []), "Why", ...(tellsTurns ? ["Changed by"] : [])], rows, { "data-testid": "checks" });
   };
 
-  const verdictSum = (name, verdict) => {
+  const verdictSum = (name, verdict, facts) => {
+    const count = Viewer.count(verdict.checks.length, "check");
     const failed = verdict.checks.filter((check) => !check.passed).length;
-    return el("p", {}, `${name}: `, Viewer.badge(verdict.success ? "success" : "failure", verdict.success ? "good" : "bad"),
-      ` ${failed ? `${failed} of ${Viewer.count(verdict.checks.length, "check")} failed` : `all ${Viewer.count(verdict.checks.length, "check")} passed`}, milestones worth ${Viewer.signed(verdict.potential)}`,
-      verdict.primary_failure ? `, primary failure: ${Viewer.words(verdict.primary_failure)}` : "",
+    const isRunning = facts.outcome === null;
+    return el("p", {}, isRunning
+      ? `${verdict.checks.length - failed} of ${count} hold so far`
+      : [`${name}: `, Viewer.badge(verdict.success ? "success" : "failure", verdict.success ? "good" : "bad"), failed ? ` ${failed} of ${count} failed` : ` all ${count} passed`],
+      `, milestones worth ${Viewer.signed(verdict.potential)}`,
+      verdict.primary_failure && !isRunning ? `, primary failure: ${Viewer.words(verdict.primary_failure)}` : "",
       verdict.damage.length ? `, damage: ${verdict.damage.map(Viewer.words).join(", ")}` : "",
       verdict.rejections ? `, ${Viewer.count(verdict.rejections, "rejection")}` : "");
   };
@@ -70,12 +71,12 @@
     if (episode.judging) return el("p", { class: "quiet" }, "Rescoring ...");
     if (episode.judged === null) return null;
     if (episode.judged.verdict === null) return el("p", { class: "bad" }, `Not rescored: ${episode.judged.fault}`);
-    return verdictSum("Rescored", episode.judged.verdict);
+    return verdictSum("Rescored", episode.judged.verdict, episode.facts);
   };
 
   const verdict = (episode, link) =>
     el("section", { "aria-label": "Verdict", "data-testid": "verdict" }, el("h2", {}, "Verdict"),
-      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was stored.") : verdictSum(episode.facts.outcome === null ? "So far" : "Recorded", episode.verdict),
+      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was stored.") : verdictSum("Recorded", episode.verdict, episode.facts),
       judgedAgain(episode),
       scorecard((episode.judged?.verdict ?? episode.verdict)?.scorecard),
       episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));

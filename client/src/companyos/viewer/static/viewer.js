@@ -10,14 +10,14 @@
   Viewer.link = (route) =>
     `#${Object.entries(route).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")}`;
 
-  // `#episode=NAME&step=7`, `#episode=A&with=B`, or `#step-7` of the current episode, else of the run's only one.
+  // `#episode=NAME&step=7`, `#episode=A&with=B`, `#failed=CHECK&policy=NAME` for the list, or `#step-7` of the current episode, else of the run's only one.
   const route = () => {
     const fragment = location.hash.slice(1);
     const lone = /^step-(\d+)$/.exec(fragment);
     if (lone) return { episode: shown.view?.name ?? (run.episodes.length === 1 ? run.episodes[0].name : undefined), with: shown.view?.other, step: Number(lone[1]) };
     const fields = Object.fromEntries(new URLSearchParams(fragment.replaceAll("+", "%2B")));
     const only = run.episodes.length === 1 && fields.episode === undefined ? run.episodes[0].name : fields.episode;
-    return { episode: only, with: fields.with, step: Number.parseInt(fields.step ?? "0", 10) || 0 };
+    return { ...fields, episode: only, step: Number.parseInt(fields.step ?? "0", 10) || 0 };
   };
 
   const failure = (error) => {
@@ -44,10 +44,16 @@
     refresh();
   };
 
+  const usage = (used) => used === null ? null : [
+    el("span", {}, "model ", el("b", {}, el("bdi", {}, used.model))),
+    el("span", { "data-testid": "tokens" }, "tokens ", el("b", {}, (used.prompt_tokens + used.completion_tokens).toLocaleString("en")),
+      ` (${used.prompt_tokens.toLocaleString("en")} prompt, ${used.completion_tokens.toLocaleString("en")} completion)`, used.unmetered ? `, ${Viewer.count(used.unmetered, "response")} not counted` : ""),
+    used.cost === null ? null : el("span", { "data-testid": "cost" }, "cost ", el("b", {}, Viewer.cost(used.cost)))];
+
   const episodeView = ({ episode, facts }) => {
     const name = facts.name;
     const link = (number) => Viewer.link({ episode: name, step: number });
-    const list = el("ol", { class: "timeline", "data-testid": "timeline" });
+    const timeline = Viewer.timeline(episode, link, () => shown.step);
     const detail = el("div", { class: "detail", "data-testid": "detail" });
     const head = el("header", { class: "top" });
     const status = el("p", { role: "status", class: "unseen" });
@@ -56,49 +62,46 @@
     const choose = el("select", { "aria-label": "Compare with", onchange: (event) => { if (event.target.value) location.hash = Viewer.link({ episode: name, with: event.target.value }); } },
       el("option", { value: "" }, "Compare with ..."), [...sameTask, ...others.filter((one) => !sameTask.includes(one))].slice(0, 200).map((one) => el("option", { value: one.name }, one.name)));
     fill(root, el("nav", { class: "way", "aria-label": "Way back" }, run.episodes.length > 1 ? [el("a", { href: "#" }, "All episodes"), choose] : null),
-      head, status, el("div", { class: "columns" }, el("nav", { class: "steps", "aria-label": "Steps", "data-testid": "steps" }, list), detail));
+      head, status, el("div", { class: "columns" }, timeline.element, detail));
     const drawHead = () => {
       const now = episode.steps[shown.step - 1]?.now ?? (shown.step === 0 ? episode.started_at : null);
       fill(head, el("h1", {}, el("bdi", {}, Viewer.title(episode.facts))),
-        el("p", { class: "chips" }, episode.facts.policy === null ? null : [el("span", {}, "policy ", el("b", {}, el("bdi", {}, episode.facts.policy)))],
-          Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
+        episode.brief === null ? null : el("p", { "data-testid": "lead" }, el("bdi", {}, Viewer.firstSentence(episode.brief))),
+        el("p", { class: "chips" }, Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
           el("span", {}, Viewer.count(episode.steps.length, "step"), episode.max_steps === null ? "" : ` of at most ${episode.max_steps}`),
-          now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null));
-    };
-    const draw = () => {
-      const most = Math.max(...episode.steps.map((step) => Math.abs(step.reward)), 0);
-      const start = el("li", {}, el("a", { href: link(0), "data-number": 0 }, el("span", { class: "number" }, ""), el("span", { class: "what" }, el("b", {}, "Overview"), el("span", { class: "quiet" }, "task, verdict, reward, injected problems"))));
-      fill(list, start, episode.steps.map((step) => Viewer.timelineLine(step, link(step.number), most)));
+          usage(episode.usage),
+          now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null,
+          episode.facts.scenario === null ? null : el("code", { class: "quiet id", "data-testid": "id" }, episode.facts.name)));
     };
     const position = (number) => episode.steps.findIndex((step) => step.number === number);
-    const move = (by) => () => { location.hash = link(episode.steps[position(shown.step) + by]?.number ?? 0); };
-    const buttons = (at) => el("span", { class: "moves" },
-      el("button", { type: "button", onclick: move(-1) }, "Previous"), el("button", { type: "button", disabled: at + 1 >= episode.steps.length, onclick: move(1) }, "Next"));
-    const select = (number) => {
-      const at = position(number);
-      shown.step = at < 0 ? 0 : number;
-      for (const a of list.querySelectorAll("a[aria-current]")) a.removeAttribute("aria-current");
-      const current = list.children[at + 1].firstElementChild;
-      current.setAttribute("aria-current", "step");
-      Viewer.reveal(list.parentElement, current);
+    const buttons = () => el("span", { class: "moves" }, [["Previous", -1], ["Next", 1]].map(([title, by]) => {
+      const to = timeline.next(shown.step, by);
+      return el("button", { type: "button", disabled: to === shown.step, onclick: () => { location.hash = link(to); } }, title);
+    }));
+    const showDetail = () => {
+      const at = position(shown.step);
       const step = episode.steps[at];
-      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(at), episode.messages));
+      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(), episode.messages));
       drawHead();
       fill(status, step === undefined ? "Overview" : Viewer.stepTelling(step));
     };
-    draw();
-    const refresh = () => { draw(); select(shown.step); };
+    const select = (number) => {
+      shown.step = position(number) < 0 ? 0 : number;
+      timeline.reveal(shown.step);
+      showDetail();
+    };
+    const refresh = () => { timeline.draw(); showDetail(); };
     judge({ episode, facts }, () => { if (shown.view?.name === name) refresh(); });
     if (facts.events && episode.facts.outcome === null) {
       shown.stop = Viewer.follow(facts.events, facts.document, episode, (step) => {
         Object.assign(facts, { ...episode.facts, document: facts.document, judged: facts.judged, events: facts.events });
         const last = episode.steps[episode.steps.length - 1];
-        const follows = step !== null && step === last && shown.step === (episode.steps[episode.steps.length - 2]?.number ?? 0);
+        const follows = step !== null && step === last && timeline.isVisible(step) && shown.step === (episode.steps[episode.steps.length - 2]?.number ?? 0);
         refresh();
         if (follows) location.replace(link(step.number));
       });
     }
-    return { name, select, get last() { return episode.steps[episode.steps.length - 1]?.number ?? 0; }, link };
+    return { name, select, next: timeline.next, link };
   };
 
   const comparisonView = (one, other) => {
@@ -115,7 +118,7 @@
     if (report) report.hidden = location.hash.includes("episode=");
     if (target.episode === undefined) {
       leave();
-      Viewer.runList(root, run);
+      Viewer.runList(root, run, target);
       document.title = run.title;
       return;
     }
@@ -126,7 +129,7 @@
       shown.step = target.step;
       shown.view = pair.length === 2 ? comparisonView(...pair) : episodeView(pair[0]);
       shown.key = key;
-      document.title = `${pair.map((one) => one.facts.name).join(" and ")} - ${run.title}`;
+      document.title = `${pair.map((one) => Viewer.title(one.facts)).join(" and ")} - ${run.title}`;
     }
     shown.step = target.step;
     shown.view.select(target.step);
@@ -148,7 +151,7 @@
     const by = KEYS[event.key];
     if (by === undefined || shown.view === null || isElsewhere(event)) return;
     event.preventDefault();
-    const to = Math.min(Math.max(shown.step + by, 0), shown.view.last);
+    const to = shown.view.next(shown.step, by);
     if (to === shown.step) return;
     shown.step = to; // the next key may arrive before the URL has changed
     location.hash = shown.view.link(to);
