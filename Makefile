@@ -54,7 +54,7 @@ TEST_ALL := not e2e and not slow and not load and not browser and not ray and no
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -99,8 +99,10 @@ faults: $(STAMP) ## Run fault injection on real processes and check durability (
 
 ray-setup: $(RAY_STAMP) ## Create .venv-ray with Ray and PyArrow (about 1 GB on disk)
 
-ray: $(RAY_STAMP) ## Test a local Ray cluster of two nodes with a node failure, and time one and two workers (ROLLOUTS=500)
+ray: $(RAY_STAMP) ## Test a local Ray cluster of two nodes with a node failure (ROLLOUTS=500)
 	@RAY_worker_niceness=0 $(RAY)/bin/pytest -n0 -s -m ray tests/cluster $(ARGS)
+
+ray-bench: $(RAY_STAMP) ## Time one and two workers of a local Ray cluster
 	@RAY_worker_niceness=0 $(RAY)/bin/python -m verification.benchmarks.cluster
 
 browser: $(STAMP) ## Test every page in Chromium, which must be on the path (SCREENSHOTS=docs/screenshots)
