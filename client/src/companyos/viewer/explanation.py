@@ -41,7 +41,7 @@ def _describe_end(episode: EpisodeDocument) -> str:
     count = len(episode.steps)
     after = f"after {count} step{'s' * (count != 1)}"
     if not any(change.actor == "agent" for step in episode.steps for change in step.changes):
-        after += " that changed nothing"
+        after += ", none of which changed anything" if count > 1 else ", which changed nothing"
     match episode.facts.outcome:
         case _ if episode.facts.trouble is not None:
             return f"An error stopped the episode {after}: {episode.facts.trouble}"
@@ -51,7 +51,8 @@ def _describe_end(episode: EpisodeDocument) -> str:
             return f"The client closed the episode {after}."
         case _ if episode.finish is not None:
             declared, summary = episode.finish.get("outcome"), episode.finish.get("summary")
-            return f'The agent declared "{declared}" {after}: {summary}'
+            wrote = f', and wrote: "{summary}"' if summary else ""
+            return f'The agent declared "{declared}" {after}{wrote}'
         case _ if episode.steps:
             return f"Step {episode.steps[-1].number}, {episode.steps[-1].tool}, closed the task."
     return "The episode has no steps."

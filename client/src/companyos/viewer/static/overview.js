@@ -25,23 +25,22 @@
   const checks = (episode, link) => {
     const then = new Map((episode.verdict?.checks ?? []).map((check) => [check.id, check]));
     const now = new Map((episode.judged?.verdict?.checks ?? []).map((check) => [check.id, check]));
-    const isJudged = now.size > 0;
-    const tellsTurns = isJudged || episode.steps.some((step) => step.turned.length);
     const ids = [...new Set([...then.keys(), ...now.keys()])];
-    const isBad = (id) => then.get(id)?.passed === false || now.get(id)?.passed === false || then.get(id)?.passed !== (isJudged ? now.get(id)?.passed : then.get(id)?.passed);
+    const differs = (id) => now.size > 0 && then.get(id)?.passed !== now.get(id)?.passed;
+    const isTwice = ids.some(differs);
+    const tellsTurns = now.size > 0 || episode.steps.some((step) => step.turned.length);
+    const isBad = (id) => then.get(id)?.passed === false || differs(id);
     const primary = (episode.judged?.verdict ?? episode.verdict)?.primary_failure;
     const rank = (id) => (id === primary ? 2 : Number(isBad(id)));
     ids.sort((one, other) => rank(other) - rank(one));
-    const rows = ids.map((id) => {
-      const differs = isJudged && then.get(id)?.passed !== now.get(id)?.passed;
-      return el("tr", { class: differs ? "differs" : null },
+    const rows = ids.map((id) =>
+      el("tr", { class: differs(id) ? "differs" : null },
         el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))),
         el("td", {}, Viewer.checkResult(then.get(id)?.passed, episode.facts)),
-        isJudged ? el("td", {}, Viewer.checkResult(now.get(id)?.passed, episode.facts), differs ? " differs" : "") : null,
+        isTwice ? el("td", {}, Viewer.checkResult(now.get(id)?.passed, episode.facts), differs(id) ? " differs" : "") : null,
         el("td", {}, reason(now.get(id) ?? then.get(id), link)),
-        tellsTurns ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
-    });
-    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Recorded" : "Verdict", ...(isJudged ? ["Rescored"] : []), "Why", ...(tellsTurns ? ["Changed by"] : [])], rows, { "data-testid": "checks" });
+        tellsTurns ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null));
+    return Viewer.table("Checks of the verdict", ["Check", isTwice ? "Recorded" : "Verdict", ...(isTwice ? ["Rescored"] : []), "Why", ...(tellsTurns ? ["Changed by"] : [])], rows, { "data-testid": "checks" });
   };
 
   const verdictSum = (name, verdict, facts) => {
@@ -71,6 +70,8 @@
     if (episode.judging) return el("p", { class: "quiet" }, "Rescoring ...");
     if (episode.judged === null) return null;
     if (episode.judged.verdict === null) return el("p", { class: "bad" }, `Not rescored: ${episode.judged.fault}`);
+    const isSame = JSON.stringify(episode.judged.verdict) === JSON.stringify(episode.verdict);
+    if (isSame) return el("p", {}, "Rescored: ", Viewer.badge(...(episode.verdict.success ? ["success", "good"] : ["failure", "bad"])), " as recorded");
     return verdictSum("Rescored", episode.judged.verdict, episode.facts);
   };
 
@@ -86,19 +87,19 @@
     if (!episode.why) return null;
     const found = new Map((episode.judged?.verdict ?? episode.verdict).checks.map((check) => [check.id, check]));
     const calls = new Map(episode.steps.map((step) => [step.number, step]));
-    const call = (number) => el("li", {}, el("a", { href: link(number) }, `step ${number}`), " ", calls.has(number)
-      ? [Viewer.tool(calls.get(number).tool), calls.get(number).problem ? ` ${calls.get(number).problem}` : ""] : null);
+    const call = (number, check) => el("li", {}, el("a", { href: link(number) }, `step ${number}`), " ",
+      calls.has(number) ? Viewer.effect(calls.get(number), check) : null);
     const causes = episode.why.causes.map((cause, at) => {
       const check = found.get(cause.check);
       return el("section", { "aria-label": Viewer.words(cause.check) },
-        el("h3", {}, at === 0 ? "Root cause: " : "Also: ", el("bdi", {}, Viewer.words(cause.check))),
+        el("h3", {}, at === 0 ? "Root cause: check \u201c" : "Also failed: check \u201c", el("bdi", {}, Viewer.words(cause.check)), "\u201d"),
         el("p", {}, el("bdi", {}, [check?.entity, cause.label].filter(Boolean).join(" ")), ": expected ", el("b", {}, el("bdi", {}, check?.expected ?? "")), "; found ", el("b", {}, el("bdi", {}, check?.found ?? ""))),
-        cause.steps.length ? el("ul", {}, cause.more ? el("li", { class: "quiet" }, `${cause.more} earlier`) : null, cause.steps.map(call)) : null);
+        cause.steps.length ? el("ul", {}, cause.more ? el("li", { class: "quiet" }, `${cause.more} earlier`) : null, cause.steps.map((number) => call(number, check))) : null);
     });
     return el("section", { class: "faults", "aria-label": "Why it failed", "data-testid": "why" }, el("h2", {}, "Why it failed"),
       el("p", {}, episode.why.ended), causes,
-      episode.why.consequences.length ? el("p", { class: "quiet" }, `Consequences: ${episode.why.consequences.map(Viewer.words).join(", ")}`) : null,
-      episode.why.policies.length ? el("p", { class: "quiet" }, "Policy read at ", stepLinks(episode.why.policies, link)) : null);
+      episode.why.consequences.length ? el("p", { class: "quiet" }, `Failed as a result: ${episode.why.consequences.map(Viewer.words).join(", ")}`) : null,
+      episode.why.policies.length ? el("p", { class: "quiet" }, "The agent read a policy in ", stepLinks(episode.why.policies, link)) : null);
   };
 
   const rewards = (episode) => {

@@ -29,7 +29,17 @@
 
   // The short values of a call, such as ids and states.
   const shortArguments = (step) =>
-    Object.values(step.arguments ?? {}).filter((value) => typeof value !== "object").map(String).filter((value) => value.length <= 24).join(" ").slice(0, 60);
+    step.tool === "wait" && step.arguments?.minutes !== undefined ? `${step.arguments.minutes} minutes` : Object.values(step.arguments ?? {}).filter((value) => typeof value !== "object").map(String).filter((value) => value.length <= 24).join(" ").slice(0, 60);
+
+  // What a step did to the row of a check, or why it was refused.
+  Viewer.effect = (step, check) => {
+    const call = [Viewer.tool(step.tool), " ", el("bdi", { class: "quiet" }, shortArguments(step))];
+    if (step.kind !== "carried_out") return [call, `: refused${step.problem === null ? "" : `, ${step.problem}`}`];
+    const rows = step.changes.filter((change) => check?.entity === `${change.service}.${change.table}[${change.key}]`);
+    const values = rows.flatMap((change) => change.columns.filter((one) => check.expected?.includes(`${one.column}:`)).map((one) =>
+      `${Viewer.words(one.column)} ${one.before ?? "none"} \u2192 ${one.after ?? "none"}${change.actor === "agent" ? "" : ", by a colleague"}`));
+    return [call, values.length ? `: ${values.join("; ")}` : ""];
+  };
 
   Viewer.timelineLine = (step, href, most) =>
     el("li", {},
@@ -40,7 +50,7 @@
           el("bdi", { class: "quiet" }, shortArguments(step)),
           el("span", { class: "marks" }, Viewer.stepStatus(step),
             step.fault !== null && step.kind !== "planned_fault" ? Viewer.badge(`fault: ${Viewer.words(step.fault)}`, "odd") : null,
-            step.changes.length ? el("span", { class: "quiet" }, Viewer.count(step.changes.length, "row")) : null,
+            step.changes.length ? el("span", { class: "quiet" }, `${Viewer.count(step.changes.length, "row")} changed`) : null,
             step.milliseconds === null ? null : el("span", { class: "quiet" }, `${Math.round(step.milliseconds)} ms`),
             turned(step))),
         el("span", { class: "paid" },
