@@ -91,7 +91,9 @@ def test_the_end_is_described(tmp_path: Path) -> None:
         },
         "No steps were left after 6 steps, none of which changed anything.": {"outcome": "out_of_steps"},
         "The client closed the episode after 6 steps, none of which changed anything.": {"outcome": "closed"},
-        "An error stopped the episode after 6 steps, none of which changed anything: no answer": {"trouble": "no answer"},
+        "An error stopped the episode after 6 steps, none of which changed anything: no answer": {
+            "trouble": "no answer"
+        },
         "Step 1, desk_close_ticket, closed the task.": {"lines": [closed]},
     }
     for at, (ended, options) in enumerate(cases.items()):
