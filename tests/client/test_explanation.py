@@ -86,14 +86,12 @@ def test_the_end_is_described(tmp_path: Path) -> None:
     finish = {"outcome": "impossible", "summary": "The ticket is locked."}
     closed = a_line(1, "desk_close_ticket", done=True)
     cases: dict[str, dict[str, Any]] = {
-        'The agent declared "impossible" after 6 steps, none of which changed anything, and wrote: "The ticket is locked."': {
+        'The agent declared "impossible" after 6 steps without a change, and wrote: "The ticket is locked."': {
             "stored": evidence(changes=[], finish=finish)
         },
-        "No steps were left after 6 steps, none of which changed anything.": {"outcome": "out_of_steps"},
-        "The client closed the episode after 6 steps, none of which changed anything.": {"outcome": "closed"},
-        "An error stopped the episode after 6 steps, none of which changed anything: no answer": {
-            "trouble": "no answer"
-        },
+        "No steps were left after 6 steps without a change.": {"outcome": "out_of_steps"},
+        "The client closed the episode after 6 steps without a change.": {"outcome": "closed"},
+        "An error stopped the episode after 6 steps without a change: no answer": {"trouble": "no answer"},
         "Step 1, desk_close_ticket, closed the task.": {"lines": [closed]},
     }
     for at, (ended, options) in enumerate(cases.items()):

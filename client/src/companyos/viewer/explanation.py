@@ -41,7 +41,7 @@ def _describe_end(episode: EpisodeDocument) -> str:
     count = len(episode.steps)
     after = f"after {count} step{'s' * (count != 1)}"
     if not any(change.actor == "agent" for step in episode.steps for change in step.changes):
-        after += ", none of which changed anything" if count > 1 else ", which changed nothing"
+        after += " without a change"
     match episode.facts.outcome:
         case _ if episode.facts.trouble is not None:
             return f"An error stopped the episode {after}: {episode.facts.trouble}"
