@@ -147,7 +147,12 @@ class _DeskRequest:
         return HTMLResponse(text, status_code=status or response.status, headers=HEADERS)
 
     async def open(self, object_id: str) -> Response:
-        """Redirect to the page of the object with an id, in whichever app has it; the redirect is not a page view."""
+        """Redirect to the page of the object with an id, in whichever app has it; the redirect is not a page view.
+
+        Without an id it leads to the desk.
+        """
+        if not object_id:
+            return RedirectResponse(self._root, SEE_OTHER)
         access = PageAccess.PAID if self._access is PageAccess.AGENT else self._access
         for service in self._engine.toolbox.page_titles if _OBJECT_ID.fullmatch(object_id) else ():
             call = build_page_call(f"open/{object_id}", "", self._shell(service, None))
