@@ -28,6 +28,7 @@ CLIENTS_OF_EACH_KIND = 8
 STEPS_BEFORE = 20
 DEADLINE_S = 60.0
 STOP_DEADLINE_S = 10.0
+ENDS_BEFORE_THE_DRAIN = "5"
 POLL_S = 0.05
 SERVICE_RESTART = 1012
 
@@ -59,12 +60,12 @@ class Played:
 class Gateway:
     """A gateway on a data folder, with its embedded services."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, **environment: str) -> None:
         self.port = free_port()
         self.url = f"http://{HOST}:{self.port}"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "companyos_gateway", "--port", str(self.port)],
-            env=clean_environment({"COMPANYOS_DATA_DIR": str(data_dir)}),
+            env=clean_environment({"COMPANYOS_DATA_DIR": str(data_dir), **environment}),
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -89,8 +90,8 @@ class Gateway:
 
 
 @contextmanager
-def gateway(data_dir: Path, http: requests.Session) -> Iterator[Gateway]:
-    started = Gateway(data_dir)
+def gateway(data_dir: Path, http: requests.Session, **environment: str) -> Iterator[Gateway]:
+    started = Gateway(data_dir, **environment)
     try:
         started.wait_until_ready(http)
         yield started
@@ -212,8 +213,11 @@ def test_the_databases_hold_every_write_that_was_answered(stopped: Stopped, http
         assert sorted(written) == sorted(answered)
 
 
-def test_a_service_that_hangs_does_not_hold_up_the_end(tmp_path: Path, http: requests.Session) -> None:
-    with gateway(tmp_path, http) as running:
+@pytest.mark.parametrize("step_timeout_s", [ENDS_BEFORE_THE_DRAIN, "30"])
+def test_a_service_that_hangs_does_not_hold_up_the_end(
+    tmp_path: Path, http: requests.Session, step_timeout_s: str
+) -> None:
+    with gateway(tmp_path, http, COMPANYOS_STEP_TIMEOUT_S=step_timeout_s) as running:
         episode_id = http.post(f"{running.url}/reset", json={"seed": 1, "chaos": 0}).json()["episode_id"]
         body = {"episode_id": episode_id, "action": ACTIONS[0]}
         assert http.post(f"{running.url}/step", json=body).status_code == 200
@@ -226,7 +230,10 @@ def test_a_service_that_hangs_does_not_hold_up_the_end(tmp_path: Path, http: req
                 began_at = time.monotonic()
                 code, _ = running.stop()
                 took_s = time.monotonic() - began_at
-            assert step.result().json()["observation"]["error"]["message"].startswith("infra-error")
+            if step_timeout_s == ENDS_BEFORE_THE_DRAIN:
+                assert step.result().json()["observation"]["error"]["message"].startswith("infra-error")
+            else:
+                assert step.result().status_code == 500
         finally:
             with suppress(ProcessLookupError):
                 os.kill(hung, signal.SIGKILL)

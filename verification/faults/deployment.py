@@ -20,6 +20,8 @@ USUAL_START_S = 3.0
 """A longer start is attributed to the machine and extends deadlines by the excess, in seconds."""
 
 FAILPOINT = "COMPANYOS_FAILPOINT"
+STEP_TIMEOUT_S = "5"
+"""Short, so that faults that outlast a step take little time."""
 
 
 class Deployment:
@@ -133,6 +135,7 @@ class Deployment:
                 "COMPANYOS_DATA_DIR": str(self.data),
                 "COMPANYOS_SERVICES": ",".join(f"{name}={url}" for name, url in addresses.items()),
                 "COMPANYOS_MAX_EPISODES": "4096",
+                "COMPANYOS_STEP_TIMEOUT_S": STEP_TIMEOUT_S,
             },
             ready="/readyz",
         )

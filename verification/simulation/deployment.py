@@ -36,6 +36,7 @@ from verification.simulation.scheduler import Operation, Process
 from verification.simulation.service import KEY, SERVICE_DEFINITIONS, SERVICES, EntriesScenario, toolbox
 
 _LIMITS = EpisodeLimits(max_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
+_STEP_TIMEOUT_S = 5.0
 _MOST_OPEN = 64
 _MOST_TEMPLATE_BYTES = 2**26
 
@@ -164,6 +165,7 @@ class Engine:
         """Return the engine of a folder with a client for each service."""
         clients = {name: ServiceClient(name, f"http://{name}", KEY.encode(), way) for name, way in transports.items()}
         service_clients = ServiceClients(clients)
+        service_clients.set_step_timeout(_STEP_TIMEOUT_S)
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
         quarantine = Quarantine(folder, service_clients, files, snapshot_files)
         tokens = EpisodeTokens(bytes(32))

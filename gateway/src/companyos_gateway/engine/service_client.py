@@ -31,7 +31,7 @@ from companyos_shared.wire.control import EntriesRequest, LoadRequest, Quarantin
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 MAX_TARGET_BYTES = 4096
-STEP_TIMEOUT_S = 5.0
+STEP_TIMEOUT_S = 30.0
 ATTEMPT_SHARE, CALL_SHARE = 0.4, 0.9
 """The parts of a step's timeout that one attempt at a call and all its attempts may take."""
 CONNECT_DEADLINE_S = 0.5
