@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from companyos_gateway.engine.service_client import ServiceClient
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.scenarios import Instance
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import SERVICE, NoteKeeping
@@ -103,3 +106,23 @@ async def test_outside_its_life_a_house_refuses(open_gateway: OpenGateway) -> No
     with pytest.raises(ServicesUnavailableError):
         await asyncio.to_thread(env.reset, 1)
     env.close()
+
+
+@dataclass(frozen=True)
+class SlowlyPlanned(NoteKeeping):
+    """Its plan takes until another request was answered."""
+
+    answered: Event = field(default_factory=Event)
+
+    def plan(self, seed_: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        assert self.answered.wait(10), "no other request was answered"
+        return super().plan(seed_, chaos, overrides)
+
+
+async def test_other_requests_are_answered_while_a_task_is_planned(open_gateway: OpenGateway) -> None:
+    scenario = SlowlyPlanned()
+    async with open_gateway(scenario) as gateway:
+        reset = asyncio.create_task(gateway.reset())
+        assert (await gateway.http.get("/health")).status_code == 200
+        scenario.answered.set()
+        assert (await reset)["observation"]["brief"] == "Do notes 1 and 2."

@@ -75,6 +75,8 @@ class TaskCache:
         self._max_size = max_size
         self._tasks: OrderedDict[TaskKey, Task] = OrderedDict()
         self._in_flight: dict[TaskKey, asyncio.Task[Task]] = {}
+        self._planning = asyncio.Lock()
+        """Plans are drawn in a thread, one at a time: that of a month takes seconds, while other episodes go on."""
 
     async def task(self, key: TaskKey) -> Task:
         """Return the task; raises UnknownScenarioError or InvalidResetError (422), or ServicesUnavailableError
@@ -94,7 +96,8 @@ class TaskCache:
         scenario = self._find_scenario(key)
         if isinstance(scenario, SizedScenario):
             await asyncio.to_thread(find_base_company, scenario.size)  # drawing it the first time takes seconds
-        instance = _plan(scenario, key)
+        async with self._planning:
+            instance = await asyncio.to_thread(_plan, scenario, key)
         services = list(self._service_clients.clients)
         sources = {service: source_id(instance, service) for service in services}
         missing = sorted(set(instance.documents) - set(services))
