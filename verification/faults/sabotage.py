@@ -1,7 +1,7 @@
 """Runs a process with one guarantee disabled: `python -m verification.faults.sabotage NAME MODULE ARGUMENTS...`.
 
 The suite must detect each sabotage. Only the process that implements the guarantee is changed.
-`verification.faults.sabotage_trials` maps each sabotage to a cell and to the column that must not be 0.
+`verification.faults.sabotage_trials` maps each sabotage to a cell and to the columns that must not all be 0.
 """
 
 from __future__ import annotations

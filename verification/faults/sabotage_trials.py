@@ -17,19 +17,19 @@ TRIALS = 3
 
 @dataclass(frozen=True)
 class SabotageTrial:
-    """A sabotage, the cell that detects it, and the column that must not be 0."""
+    """A sabotage, the cell that detects it, and the columns that must not all be 0."""
 
     sabotage: str
     cell: str
-    column: str
+    columns: tuple[str, ...]
 
 
 SABOTAGE_TRIALS = (
-    SabotageTrial("no-stored-answer", "reset after the call, step", "doubled"),
-    SabotageTrial("forgotten-intents", "gateway.outcome.before, no retry", "torn"),
-    SabotageTrial("lost-outcomes", "kill -9 gateway in mid step", "torn"),
-    SabotageTrial("half-a-snapshot", "snapshot of another episode", "lost"),
-    SabotageTrial("bare-refusals", "snapshot of another episode", "unclear"),
+    SabotageTrial("no-stored-answer", "reset after the call, step", ("doubled",)),
+    SabotageTrial("forgotten-intents", "gateway.outcome.before, no retry", ("torn", "lost")),
+    SabotageTrial("lost-outcomes", "kill -9 gateway in mid step", ("torn", "lost")),
+    SabotageTrial("half-a-snapshot", "snapshot of another episode", ("lost",)),
+    SabotageTrial("bare-refusals", "snapshot of another episode", ("unclear",)),
 )
 
 
@@ -42,8 +42,8 @@ async def run_sabotage_trial(trial: SabotageTrial, folder: Path, seed: int) -> t
 
 
 def is_detected(trial: SabotageTrial, counts: tuple[int, ...]) -> bool:
-    """Return whether the column that must not be 0 is positive."""
-    return counts[KINDS.index(trial.column)] > 0
+    """Return whether one of the columns that must not all be 0 is positive."""
+    return any(counts[KINDS.index(column)] > 0 for column in trial.columns)
 
 
 def sabotage_table(found: dict[SabotageTrial, tuple[int, ...]]) -> Table:

@@ -92,7 +92,7 @@
     const causes = episode.why.causes.map((cause, at) => {
       const check = found.get(cause.check);
       return el("section", { "aria-label": Viewer.words(cause.check) },
-        el("h3", {}, at === 0 ? "Root cause: check \u201c" : "Also failed: check \u201c", el("bdi", {}, Viewer.words(cause.check)), "\u201d"),
+        el("h3", {}, at === 0 ? "Root cause: check \u201c" : "Check \u201c", el("bdi", {}, Viewer.words(cause.check)), at === 0 ? "\u201d failed" : "\u201d failed, too"),
         el("p", {}, el("bdi", {}, [check?.entity, cause.label].filter(Boolean).join(" ")), ": expected ", el("b", {}, el("bdi", {}, check?.expected ?? "")), "; found ", el("b", {}, el("bdi", {}, check?.found ?? ""))),
         cause.steps.length ? el("ul", {}, cause.more ? el("li", { class: "quiet" }, `${cause.more} earlier`) : null, cause.steps.map((number) => call(number, check))) : null);
     });
