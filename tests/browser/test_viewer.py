@@ -485,7 +485,7 @@ def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str
     page.set_viewport_size({"width": width, "height": 900})
     failed = "vendor_onboarding-0-c2-worker2"
     views = {
-        "run": ("", "2 successful"),
+        "run": ("", "episodes successful"),
         "episode": (f"#episode={failed}", "Rescored: failure"),
         "step": (f"#episode={failed}&step=16", "✓ priority by policy"),
         "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "only in the"),

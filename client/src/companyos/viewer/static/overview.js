@@ -159,8 +159,9 @@
     el("div", { "data-testid": "overview" },
       Viewer.faults(episode.faults),
       episode.facts.trouble === null ? null : el("p", { class: "bad" }, `Error: ${episode.facts.trouble}`),
+      why(episode, link),
       el("section", { "aria-label": "Task" }, el("h2", {}, "Task"),
         episode.company === null ? null : el("p", { class: "quiet" }, `${episode.company}, as ${episode.acting_as}, from ${Viewer.clock(episode.started_at)}`),
         episode.brief === null ? el("p", { class: "quiet" }, "The run did not store the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
-      why(episode, link), Viewer.cases(episode, link), verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
+      Viewer.cases(episode, link), verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
 })();

@@ -62,7 +62,7 @@
       el("td", {}, el("input", { type: "checkbox", "aria-label": `Compare ${facts.name}`, checked: state.chosen.includes(facts.name), onchange: choose })),
       el("th", { scope: "row" }, el("a", { href: Viewer.link({ episode: facts.name }) }, el("bdi", {}, facts.name))),
       el("td", {}, Viewer.outcome(facts)),
-      el("td", { class: `figure ${Viewer.tone(facts.return)}` }, Viewer.signed(facts.return)),
+      el("td", { class: `figure ${Viewer.tone(facts.return)}` }, Viewer.signed(Math.round(facts.return * 10) / 10)),
       el("td", { class: "figure" }, facts.steps),
       el("td", { class: "failed" }, failed.slice(0, 3).map(Viewer.words).join(", "), failed.length > 3 ? ` and ${failed.length - 3} more` : "",
         facts.trouble === null ? null : el("span", { class: "bad" }, ` ${facts.trouble}`)),
@@ -89,7 +89,8 @@
     const redraw = () => {
       const found = matching([...run.episodes]);
       const successes = found.filter((facts) => facts.success).length;
-      fill(status, `${Viewer.count(found.length, "episode")} of ${run.episodes.length}, ${successes} successful`);
+      const share = found.length ? ` (${((100 * successes) / found.length).toFixed(1)}%)` : "";
+      fill(status, `${successes} of ${Viewer.count(found.length, found.length === run.episodes.length ? "episode" : "matching episode")} successful${share}`);
       const [one, other] = state.chosen;
       fill(buttons,
         other === undefined

@@ -67,7 +67,9 @@
       const now = episode.steps[shown.step - 1]?.now ?? (shown.step === 0 ? episode.started_at : null);
       fill(head, el("h1", {}, el("bdi", {}, Viewer.title(episode.facts))),
         episode.brief === null ? null : el("p", { "data-testid": "lead" }, el("bdi", {}, Viewer.firstSentence(episode.brief))),
-        el("p", { class: "chips" }, Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
+        el("p", { class: "chips" }, Viewer.outcome(episode.facts),
+          episode.facts.outcome !== null && episode.facts.failed.length ? el("span", {}, `${Viewer.count(episode.facts.failed.length, "check")} failed`) : null,
+          el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
           el("span", {}, Viewer.count(episode.steps.length, "step"), episode.max_steps === null ? "" : ` of at most ${episode.max_steps}`),
           usage(episode.usage),
           now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null,
