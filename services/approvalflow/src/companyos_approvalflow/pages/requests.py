@@ -63,8 +63,8 @@ def _listed(view: PageView, values: dict[str, str], cursor: str | None) -> HTMLR
 def _views(me: str) -> list[tuple[str, str, dict[str, str]]]:
     """Return name, title and filters of the views."""
     return [
-        ("all", "All", {}),
         ("mine", "Submitted by me", {"requester_id": me}),
         ("answer", "Waiting for my answer", {"requester_id": me, "status": RequestStatus.INFO_REQUESTED}),
         ("approver", "Assigned to me", {"approver_id": me}),
+        ("all", "All", {}),
     ]
