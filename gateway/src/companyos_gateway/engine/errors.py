@@ -32,6 +32,7 @@ GatewayError             a refusal with a status and a stable code
 |- BrowserUnavailableError       503   the browser does not answer
 |- ServicesUnavailableError      503   a service does not answer
 |- ShuttingDownError      503   the gateway is about to end
+|- UnansweredError        504   the gateway ended before the answer
 `- InternalError     500   a bug of the gateway
 InfrastructureError                 a bug or outage: the episode ends as infra_error
 `- ServiceRefusalError     a service refused a call of the gateway
@@ -203,6 +204,10 @@ class ServicesUnavailableError(GatewayError):
 
 class ShuttingDownError(GatewayError):
     status, code, title = 503, "shutting-down", "The gateway is shutting down"
+
+
+class UnansweredError(GatewayError):
+    status, code, title = 504, "unanswered", "The gateway shut down before the answer"
 
 
 class InternalError(GatewayError):

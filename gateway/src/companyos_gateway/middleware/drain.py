@@ -10,11 +10,13 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from companyos_gateway.engine.errors import ShuttingDownError
+from companyos_gateway.engine.errors import ShuttingDownError, UnansweredError
 from companyos_gateway.middleware.error_responses import problem_response
 
 DRAIN_DEADLINE_S = 6.0
-"""A step takes five seconds at most, so whatever was taken is answered by then."""
+"""A step can take longer if a service hangs. Its request is answered with 504, and a gateway that starts on the same data
+completes the step.
+"""
 
 SERVICE_RESTART: Final = 1012
 
@@ -86,6 +88,10 @@ class DrainMiddleware:
         drain.requests += 1
         try:
             await self._app(scope, receive, send)
+        except asyncio.CancelledError:  # the server cancels what is left after the drain
+            with suppress(RuntimeError):  # the answer has begun
+                await problem_response(UnansweredError())(scope, receive, send)
+            raise
         finally:
             drain.requests -= 1
 
