@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,8 +11,6 @@ from typing import Any
 import pytest
 
 from companyos.openenv_preload import preload_openenv
-
-os.environ.setdefault("COMPANYOS_STEP_TIMEOUT_S", "60")  # a busy machine ends no episode of a test
 
 preload_openenv()  # before any test imports the whole of it: its web page's toolkit takes longer than all the rest
 

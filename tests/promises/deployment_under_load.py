@@ -21,8 +21,6 @@ from verification.process_stats import process_tree
 
 SERVICES = ("approvalflow", "datahub", "ticketdesk")
 POLL_S = 0.25
-STEP_TIMEOUT_S = "60"
-"""On a busy machine a hundred episodes at once are answered late, which does not count here."""
 
 _MARKED = {"ticketdesk": (("tickets", "title"), ("comments", "body")), "datahub": (("data_issues", "description"),)}
 _KILOBYTE = 1024
@@ -125,9 +123,7 @@ def deployment_under_load(folder: Path, **environment: str) -> Iterator[Deployme
     url = f"http://{HOST}:{port}"
     log = folder / "log"
     command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
-    settings = clean_environment(
-        {"COMPANYOS_DATA_DIR": str(folder / "data"), "COMPANYOS_STEP_TIMEOUT_S": STEP_TIMEOUT_S, **environment}
-    )
+    settings = clean_environment({"COMPANYOS_DATA_DIR": str(folder / "data"), **environment})
     with log.open("wb") as log_file:
         gateway = subprocess.Popen(command, env=settings, stdout=log_file, stderr=subprocess.STDOUT)
     try:
