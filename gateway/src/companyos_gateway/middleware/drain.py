@@ -14,7 +14,7 @@ from companyos_gateway.engine.errors import ShuttingDownError, UnansweredError
 from companyos_gateway.middleware.error_responses import problem_response
 
 DRAIN_DEADLINE_S = 6.0
-"""A step can take longer if a service hangs. Its request is answered with 504, and the next start completes the step."""
+"""A step can take longer if a service hangs. Its request is answered with 504; the next start completes the step."""
 
 SERVICE_RESTART: Final = 1012
 
