@@ -27,7 +27,7 @@ from tests.gateway.notes import SERVICE, NoteKeeping
 from verification.in_process import KEY, in_process_service_client, service_app
 
 
-async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:
+async def test_a_gateway_whose_services_are_late_says_so_and_goes_on_looking() -> None:
     late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
     app = create_app(GatewayRuntime(Settings(start_timeout_s=0.01), service_clients=late, scenarios={}))
     transport = httpx.ASGITransport(app)
@@ -39,7 +39,7 @@ async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> 
         assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
 
 
-async def test_a_house_that_cannot_be_opened_after_its_services_came_late_says_why(
+async def test_a_gateway_that_cannot_be_opened_after_its_services_came_late_says_why(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "gateway").mkdir()
@@ -98,7 +98,7 @@ async def test_the_sync_twins_work_from_another_thread(gateway: NotesGateway) ->
     await asyncio.to_thread(env.close)
 
 
-async def test_outside_its_life_a_house_refuses(open_gateway: OpenGateway) -> None:
+async def test_outside_its_lifetime_a_gateway_refuses(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
         env = CompanyOSEnvironment(gateway.runtime)
     with pytest.raises(ServicesUnavailableError):
