@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -51,8 +52,10 @@ def _check(options: argparse.Namespace, wheels: list[Path]) -> int:
     with tempfile.TemporaryDirectory(prefix="companyos-release-") as folder:
         locked = Path(folder) / "locked.txt"
         locked.write_text(locked_versions())
+        # uv caches wheels by folder and version, so wheels of another build in this folder could be installed instead.
+        dist = Path(shutil.copytree(options.dist, Path(folder) / "dist"))
         for version, python in pythons.items():
-            trial = Trial(version, python, Path(folder) / version, options.dist.resolve(), locked, _print_step)
+            trial = Trial(version, python, Path(folder) / version, dist, locked, _print_step)
             trial.run()
             steps += trial.steps
             sizes += trial.sizes
