@@ -157,9 +157,9 @@ FULL = Size(
     random_episodes=1_000,
     hashes=500,
     plausible_instances=10_000,
-    shift_seeds=10,
+    shift_seeds=67,
     ablation_seeds=10,
-    shift_adversary_seeds=10,
+    shift_adversary_seeds=50,
 )
 CHECK = replace(SMOKE, name="check", levels=(2, 4), random_episodes=20, swaps=1, plausible_instances=50)
 """The size of `companyos check`, for one scenario."""
