@@ -116,6 +116,16 @@ def test_tickets_of_an_office_speak_of_that_office() -> None:
         assert {place.lower() for place in places if place in offices} <= {ticket["team_id"].rpartition("-")[2]}
 
 
+def test_a_policy_of_an_office_refers_to_another_one_of_that_office() -> None:
+    policies = find_base_company(CompanySize.MEDIUM).documents["datahub"]["policies"]
+    titles = {row["policy_id"]: row["title"] for row in policies}
+    for row in policies:
+        [(policy_id, title)] = re.findall(r"(POL-\d+) \(([\w ]+)\)", row["body"])
+        office = row["title"].partition(" (")[2]
+        assert policy_id != row["policy_id"]
+        assert titles[policy_id] == f"{title} ({office}"
+
+
 def test_other_offices_are_plausible() -> None:
     base, instance = find_base_company(CompanySize.MEDIUM), _plan("vendor_onboarding", 1)
     kept = ("approval_types", "sources")

@@ -38,6 +38,10 @@ WORKERS, ORACLE = ("worker1", "worker2", "worker3"), "oracle"
 ONE_BY_ONE = f"{ORACLE}, one case at a time"
 POLICIES = (*WORKERS, ONE_BY_ONE, ORACLE)
 SEEDS_AT_ONCE = 5
+SIZE_NAMES = tuple(f"{size}{company}" for company in ("", "-medium", "-large") for size in SIZES)
+"""Sizes of shifts in the small company and in larger ones."""
+PLAYED = (*SIZES, "day-large", "week-large")
+"""Sizes that are played by default."""
 
 
 @dataclass
@@ -134,7 +138,11 @@ def page(tallies: Mapping[Cell, Tally], command: str, minutes: float) -> str:
 
 
 def _sizes(tallies: Mapping[Cell, Tally]) -> list[str]:
-    return [size for size in SIZES if any(size == one for _, one, _ in tallies)]
+    return [size for size in SIZE_NAMES if any(size == one for _, one, _ in tallies)]
+
+
+def _cases(size: str) -> int:
+    return SIZES[size.partition("-")[0]]
 
 
 def _share(results: Sequence[bool]) -> str:
@@ -164,7 +172,7 @@ def draw(tallies: Mapping[Cell, Tally], file: Path) -> None:
             axes.errorbar(
                 places, shares, list(zip(*errors, strict=True)), label=policy, color=COLOURS[number], marker="o"
             )
-        axes.set(title=f"{size}: {SIZES[size]} cases", xlabel="chaos level", ylim=(-0.04, 1.04), xticks=played)
+        axes.set(title=f"{size}: {_cases(size)} cases", xlabel="chaos level", ylim=(-0.04, 1.04), xticks=played)
         axes.yaxis.set_major_formatter(lambda share, _place: f"{share:.0%}")
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("shifts solved")
@@ -184,13 +192,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--level", type=int, action="append", choices=levels(), help="repeat for several (default: all)"
     )
-    parser.add_argument("--size", action="append", choices=SIZES, help="repeat for several (default: all)")
+    parser.add_argument(
+        "--size",
+        action="append",
+        choices=SIZE_NAMES,
+        metavar="SIZE",
+        help=f"one of {', '.join(SIZE_NAMES)}; repeat for several (default: {', '.join(PLAYED)})",
+    )
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of the page (default: results)")
     options = parser.parse_args(arguments)
-    jobs = list(_jobs(options.seeds, options.level or levels(), options.size or list(SIZES)))
+    jobs = list(_jobs(options.seeds, options.level or levels(), options.size or PLAYED))
     started, tallies = time.monotonic(), dict[Cell, Tally]()
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(play_shifts, *job) for job in sorted(jobs, key=lambda job: -SIZES[job[0]])]
+        futures = [pool.submit(play_shifts, *job) for job in sorted(jobs, key=lambda job: -_cases(job[0]))]
         for future in track(futures, "Playing", disable=not sys.stderr.isatty()):
             for cell, tally in future.result().items():
                 tallies.setdefault(cell, Tally()).merge([tally])

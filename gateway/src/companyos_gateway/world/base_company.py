@@ -166,14 +166,21 @@ def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
 
 
 def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
-    """Turn the policies of an office into ones that apply there only."""
-    topics = {topic: place for place, topic in enumerate(dict.fromkeys(row.topic for row in world.datahub.policies))}
+    """Turn the policies of an office into ones that apply there only and refer to each other."""
+    entries = pool("policies")["policy"]
+    first = FIRST_POLICY + number * len(entries)
+    ids = {entry["topic"]: f"POL-{first + place}" for place, entry in enumerate(entries)}
+    references = {entry["topic"]: f"{ids[entry['topic']]} ({entry['title']})" for entry in entries}
+    related = {entry["topic"]: entry["related"].format_map(references) for entry in entries}
     for row in world.datahub.policies:
-        row.policy_id = f"POL-{FIRST_POLICY + number * len(topics) + topics[row.topic]}"
+        row.policy_id = ids[row.topic]
         row.id = f"{row.policy_id}-v{row.version}"
         row.title = f"{row.title} ({office})"
         sections = _HEADING.sub(lambda heading: f"{int(heading[1]) + 1}. ", row.body)
-        row.body = f"1. Scope\n{_SCOPE.format(office=office)}\n\n{sections}"
+        last = len(_HEADING.findall(row.body)) + 2
+        row.body = (
+            f"1. Scope\n{_SCOPE.format(office=office)}\n\n{sections}\n\n{last}. Related policies\n{related[row.topic]}"
+        )
 
 
 def _keep_requests(world: WorldBuilder, office: str) -> None:
