@@ -49,10 +49,12 @@ class CompanyPlayer:
     ticket: str = ""
     is_over: bool = True
     comments: int = field(default=0)
+    prefetch: int = 0
+    """Number of following tasks that each reset plans ahead."""
 
     async def begin(self) -> None:
         """Reset to the player's own seed."""
-        observation = (await self.client.reset(self.seed))["observation"]
+        observation = (await self.client.reset(self.seed, self.prefetch))["observation"]
         self.is_over = False
         if named := ids_in(observation["brief"]):
             self.ticket = named[0]
@@ -86,7 +88,7 @@ class CompanyPlayer:
 class GatewayClient(Protocol):
     """A connection to the gateway."""
 
-    async def reset(self, seed: int) -> dict[str, Any]:
+    async def reset(self, seed: int, prefetch: int = 0) -> dict[str, Any]:
         """Begin an episode."""
         ...
 
@@ -102,8 +104,8 @@ async def timed_reset(client: GatewayClient, seed: int) -> float:
     return time.perf_counter() - began
 
 
-def _reset_options(scenario: str, seed: int) -> dict[str, Any]:
-    return {"scenario": scenario, "seed": seed, "chaos": 0}
+def _reset_options(scenario: str, seed: int, prefetch: int) -> dict[str, Any]:
+    return {"scenario": scenario, "seed": seed, "chaos": 0, "prefetch": prefetch}
 
 
 @dataclass
@@ -113,9 +115,9 @@ class WebSocketClient:
     socket: aiohttp.ClientWebSocketResponse
     scenario: str = SCENARIO
 
-    async def reset(self, seed: int) -> dict[str, Any]:
+    async def reset(self, seed: int, prefetch: int = 0) -> dict[str, Any]:
         """Begin an episode on this connection."""
-        return await self._request("reset", _reset_options(self.scenario, seed))
+        return await self._request("reset", _reset_options(self.scenario, seed, prefetch))
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take a step in this connection's episode."""
@@ -138,9 +140,9 @@ class HttpClient:
     episode_id: str = ""
     scenario: str = SCENARIO
 
-    async def reset(self, seed: int) -> dict[str, Any]:
+    async def reset(self, seed: int, prefetch: int = 0) -> dict[str, Any]:
         """Begin an episode and remember its id."""
-        answer = await self._post("reset", _reset_options(self.scenario, seed))
+        answer = await self._post("reset", _reset_options(self.scenario, seed, prefetch))
         self.episode_id = answer["episode_id"]
         return answer
 

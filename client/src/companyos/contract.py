@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from operator import not_
 from typing import Any, Literal, Self
 
 from companyos.openenv_preload import preload_openenv
@@ -86,6 +87,7 @@ MAX_CHAOS = 8
 """Allowed chaos levels; 0 to 4 are built in. The server rejects levels without a profile."""
 
 MAX_SEED = 2**53 - 1
+MAX_PREFETCH = 32
 SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
 
@@ -216,6 +218,13 @@ class ResetOptions(BaseModel):
     split: Split | None = Field(None, strict=False, description="With `index`: a task of the task set.")
     index: int | None = Field(None, ge=0, le=MAX_SEED, description="Index of a task in its split, from 0.")
     task_id: str | None = Field(None, max_length=128, description="A task of the task set by its id.")
+    prefetch: int = Field(
+        0,
+        ge=0,
+        le=MAX_PREFETCH,
+        exclude_if=not_,
+        description="Plan so many of the following tasks in the background: the next seeds, or the next of the split.",
+    )
     resume: str | None = Field(
         None,
         max_length=64,
@@ -238,6 +247,12 @@ class ResetOptions(BaseModel):
     def _check_viewport(self) -> Self:
         if self.viewport is not None and self.modality is Modality.TEXT:
             raise PydanticCustomError("no-window", "viewport requires modality screenshot")
+        return self
+
+    @model_validator(mode="after")
+    def _check_prefetch(self) -> Self:
+        if self.prefetch and self.seed is None and self.index is None:
+            raise PydanticCustomError("nothing-to-prefetch", "prefetch requires a seed, or a split and an index")
         return self
 
     @model_validator(mode="after")

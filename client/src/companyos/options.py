@@ -30,6 +30,7 @@ class ResetArguments(TypedDict, total=False):
     split: str
     index: int
     task_id: str
+    prefetch: int
     resume: str
     injected_state: InjectedState | dict[str, str]
 

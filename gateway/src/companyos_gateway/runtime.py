@@ -316,6 +316,7 @@ class GatewayRuntime:
                 await task
         await self.window_manager.aclose()
         if self._engine is not None:
+            await self._engine.prefetcher.aclose()
             with suppress(TimeoutError, GatewayError):
                 async with asyncio.timeout(RELEASE_TIMEOUT_S):
                     await self._engine.store.aclose(keep_files=self.settings.data_dir is not None)

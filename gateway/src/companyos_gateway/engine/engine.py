@@ -26,6 +26,7 @@ from companyos_gateway.engine.metrics import EngineMetrics, StepMeasurement
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.pending_step import PendingStep
+from companyos_gateway.engine.prefetcher import Prefetcher
 from companyos_gateway.engine.reset_request import resolve_reset_request
 from companyos_gateway.engine.reward import StepKind, determine_outcome, is_ended_by_agent
 from companyos_gateway.engine.service_client import STALE_GENERATION, ReceivedReport, ServiceCall
@@ -58,6 +59,7 @@ class EpisodeEngine:
         self.store = store
         self.task_cache = task_cache
         self.task_set = TaskSet(task_cache.scenarios)
+        self.prefetcher = Prefetcher(task_cache, self.task_set)
         self.metrics = metrics or EngineMetrics()
         self._step_tasks: set[asyncio.Task[StepObservation]] = set()
 
@@ -92,7 +94,10 @@ class EpisodeEngine:
         except InfrastructureError as fault:
             _log.error("%s: %s", reset_request.key, fault)
             raise ServicesUnavailableError("A service did not take the task.") from fault
-        return self.store.open(reset_request, task, find_replaceable(previous, holder))
+        episode = self.store.open(reset_request, task, find_replaceable(previous, holder))
+        if options.prefetch:
+            self.prefetcher.plan_after(options)
+        return episode
 
     async def resume(self, token: str, holder: object | None) -> Episode:
         """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.

@@ -72,7 +72,7 @@ class TaskCache:
     def __init__(self, scenarios: Mapping[str, Scenario], service_clients: ServiceClients, *, max_size: int) -> None:
         self.scenarios = scenarios
         self._service_clients = service_clients
-        self._max_size = max_size
+        self.max_size = max_size
         self._tasks: OrderedDict[TaskKey, Task] = OrderedDict()
         self._in_flight: dict[TaskKey, asyncio.Task[Task]] = {}
         self._planning = asyncio.Lock()
@@ -117,7 +117,7 @@ class TaskCache:
             first_standing=instance.rubric.standing(Evidence.start(initial)),
         )
         self._tasks[key] = task
-        if len(self._tasks) > self._max_size:
+        if len(self._tasks) > self.max_size:
             self._tasks.popitem(last=False)
         return task
 

@@ -1,0 +1,58 @@
+"""Plans tasks ahead of their resets, so that these find them ready."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from contextlib import suppress
+
+from companyos.contract import ResetOptions
+from companyos_gateway.engine.reset_request import Start, following_tasks, task_key
+from companyos_gateway.engine.task_cache import TaskCache
+from companyos_gateway.tasks import TaskSet
+
+_log = logging.getLogger(__name__)
+
+
+class Prefetcher:
+    """Plans one task at a time, for half of the time at most: the rest is for resets and steps.
+
+    At most half as many tasks wait as the cache keeps; those that have waited longest are dropped.
+    """
+
+    def __init__(self, task_cache: TaskCache, task_set: TaskSet) -> None:
+        self._task_cache = task_cache
+        self._task_set = task_set
+        self._wanted: OrderedDict[Start, None] = OrderedDict()
+        self._worker: asyncio.Task[None] | None = None
+
+    def plan_after(self, options: ResetOptions) -> None:
+        """Plan the tasks that follow the one of a reset, as many as its `prefetch` says."""
+        most = self._task_cache.max_size // 2
+        self._wanted.update(dict.fromkeys(following_tasks(options, self._task_set)[:most]))
+        while len(self._wanted) > most:
+            self._wanted.popitem(last=False)
+        if self._wanted and (self._worker is None or self._worker.done()):
+            self._worker = asyncio.create_task(self._plan_wanted())
+
+    async def aclose(self) -> None:
+        """Stop planning."""
+        self._wanted.clear()
+        if self._worker is not None:
+            self._worker.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._worker
+
+    async def _plan_wanted(self) -> None:
+        while self._wanted:
+            wanted, _ = self._wanted.popitem(last=False)
+            began = time.monotonic()
+            [planned] = await asyncio.gather(self._plan(wanted), return_exceptions=True)
+            if isinstance(planned, Exception):  # the task's own reset reports it
+                _log.warning("%s was not planned ahead", wanted, exc_info=planned)
+            await asyncio.sleep(time.monotonic() - began)
+
+    async def _plan(self, wanted: Start) -> None:
+        await self._task_cache.task(await task_key(wanted, self._task_set))
