@@ -88,6 +88,11 @@ async def test_arguments_that_do_not_fit_are_a_refusal() -> None:
         await ToolClient(ScriptedCall(_view(None, error="invalid_args"))).call("get_note")
 
 
+async def test_ten_faults_in_a_row_are_outlasted() -> None:
+    scripted_call = ScriptedCall(*[_problem("timeout")] * 10, _view({"id": "N-1"}))
+    assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": "N-1"}
+
+
 async def test_patience_ends() -> None:
     scripted_call = ScriptedCall(*[_problem("timeout")] * (MAX_TRIES + 1))
     with pytest.raises(ToolRefusedError, match="given-up"):

@@ -9,7 +9,9 @@ from typing import Any
 
 from companyos.policies import Call, EpisodeOverError, StepView
 
-MAX_TRIES = 8
+MAX_TRIES = 20
+"""Tries of a call. Eight faults in a row do occur: in one of 335 months, at level 4."""
+
 TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "authorization-unavailable"})
 """Error codes that a retry may resolve."""
 
