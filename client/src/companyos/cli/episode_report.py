@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -260,15 +259,17 @@ def _print_change(change: RowChange) -> None:
 
 
 def _print_comparison(left_episode: EpisodeDocument, right_episode: EpisodeDocument) -> None:
+    from companyos.viewer.alignment import align, describe_difference
+
     table = plain_table()
     table.add_column("#", justify="right")
     for episode in (left_episode, right_episode):
         table.add_column(sanitize(episode.facts.name), overflow="fold")
     table.add_column("")
     first_difference = None
-    for number, (left, right) in enumerate(zip_longest(left_episode.steps, right_episode.steps), start=1):
-        difference = _describe_difference(left, right)
-        first_difference = first_difference or (number if difference else None)
+    for number, (left, right) in enumerate(align(left_episode.steps, right_episode.steps), start=1):
+        difference = describe_difference(left, right)
+        first_difference = first_difference or (f"row {number}: {difference}" if difference else None)
         table.add_row(
             str(number),
             _format_cell(left),
@@ -277,25 +278,17 @@ def _print_comparison(left_episode: EpisodeDocument, right_episode: EpisodeDocum
         )
     OUT.print(table)
     OUT.print()
-    OUT.print(
-        "The episodes are identical." if first_difference is None else f"First difference at step {first_difference}."
-    )
+    OUT.print("The episodes are identical." if first_difference is None else f"First difference in {first_difference}.")
     for episode in (left_episode, right_episode):
         OUT.print(f"\n[bold]{sanitize(episode.facts.name)}[/]  {format_outcome(episode.facts.outcome)}")
         _print_verdicts(episode)
 
 
-def _describe_difference(left: Step | None, right: Step | None) -> str:
-    if left is None or right is None or (left.tool, left.arguments) != (right.tool, right.arguments):
-        return "different call"
-    responses = [(step.result, step.error, step.reward) for step in (left, right)]
-    return "different response" if responses[0] != responses[1] else ""
-
-
 def _format_cell(step: Step | None) -> str:
     if step is None:
-        return "[dim]ended[/]"
-    return f"{sanitize(step.tool)} [{_COLOURS[step.kind]}]{step.status or ''}[/] {format_reward(step.reward, 2)}"
+        return "[dim]-[/]"
+    status = f"[{_COLOURS[step.kind]}]{step.status or ''}[/]"
+    return f"[dim]{step.number}[/] {sanitize(step.tool)} {status} {format_reward(step.reward, 2)}"
 
 
 def _format_step(step: Step) -> str:

@@ -25,34 +25,34 @@ class Prefetcher:
     def __init__(self, task_cache: TaskCache, task_set: TaskSet) -> None:
         self._task_cache = task_cache
         self._task_set = task_set
-        self._wanted: OrderedDict[Start, None] = OrderedDict()
+        self._queue: OrderedDict[Start, None] = OrderedDict()
         self._worker: asyncio.Task[None] | None = None
 
     def plan_after(self, options: ResetOptions) -> None:
         """Plan the tasks that follow the one of a reset, as many as its `prefetch` says."""
         most = self._task_cache.max_size // 2
-        self._wanted.update(dict.fromkeys(following_tasks(options, self._task_set)[:most]))
-        while len(self._wanted) > most:
-            self._wanted.popitem(last=False)
-        if self._wanted and (self._worker is None or self._worker.done()):
-            self._worker = asyncio.create_task(self._plan_wanted())
+        self._queue.update(dict.fromkeys(following_tasks(options, self._task_set)[:most]))
+        while len(self._queue) > most:
+            self._queue.popitem(last=False)
+        if self._queue and (self._worker is None or self._worker.done()):
+            self._worker = asyncio.create_task(self._plan_all())
 
     async def aclose(self) -> None:
         """Stop planning."""
-        self._wanted.clear()
+        self._queue.clear()
         if self._worker is not None:
             self._worker.cancel()
             with suppress(asyncio.CancelledError):
                 await self._worker
 
-    async def _plan_wanted(self) -> None:
-        while self._wanted:
-            wanted, _ = self._wanted.popitem(last=False)
+    async def _plan_all(self) -> None:
+        while self._queue:
+            start, _ = self._queue.popitem(last=False)
             began = time.monotonic()
-            [planned] = await asyncio.gather(self._plan(wanted), return_exceptions=True)
+            [planned] = await asyncio.gather(self._plan(start), return_exceptions=True)
             if isinstance(planned, Exception):  # the task's own reset reports it
-                _log.warning("%s was not planned ahead", wanted, exc_info=planned)
+                _log.warning("%s was not planned ahead", start, exc_info=planned)
             await asyncio.sleep(time.monotonic() - began)
 
-    async def _plan(self, wanted: Start) -> None:
-        await self._task_cache.task(await task_key(wanted, self._task_set))
+    async def _plan(self, start: Start) -> None:
+        await self._task_cache.task(await task_key(start, self._task_set))
