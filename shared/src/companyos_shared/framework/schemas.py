@@ -131,16 +131,21 @@ def paginate(
 
     `order_by` lists selected, non-null columns; the last one makes rows unique.
     """
-    total = call.db.execute(select(func.count()).select_from(statement.order_by(None).subquery())).scalar_one()
-    keys = tuple_(*order_by)
+    keys, selected = tuple_(*order_by), statement
     if page.cursor is not None:
         position = tuple_(*_decode_cursor(page.cursor, len(order_by)))
-        statement = statement.where(keys < position if descending else keys > position)
-    ordered = statement.order_by(*(key.desc() if descending else key.asc() for key in order_by))
+        selected = statement.where(keys < position if descending else keys > position)
+    ordered = selected.order_by(*(key.desc() if descending else key.asc() for key in order_by))
     rows = call.db.execute(ordered.limit(page.limit + 1)).all()
     visible = rows[: page.limit]
-    last = None if len(rows) <= page.limit else [getattr(visible[-1], key.key or "") for key in order_by]
+    is_last = len(rows) <= page.limit
+    total = len(rows) if is_last and page.cursor is None else _count_rows(call, statement)
+    last = None if is_last else [getattr(visible[-1], key.key or "") for key in order_by]
     return Page(items=[build(row) for row in visible], total=total, next_cursor=last and _encode_cursor(last))
+
+
+def _count_rows(call: Call, statement: Select[Any]) -> int:
+    return call.db.execute(select(func.count()).select_from(statement.order_by(None).subquery())).scalar_one()
 
 
 def paginate_sequence(items: Sequence[T], page: PageParams) -> Page[T]:
