@@ -1,0 +1,84 @@
+// Progressive enhancement of lists: sorting, Previous and Next, and suggestions for IDs. Nothing is requested: what is
+// offered was on a page that this tab has shown.
+"use strict";
+(() => {
+  const [APP, EPISODE] = ["[data-testid=app-title]", "[data-testid=app-home]"].map((link) => document.querySelector(link)?.pathname ?? "/");
+  const ID = /^(E|[A-Z]{2,6})-\d{1,8}$/;
+  const DATE = /^\d{1,2} [A-Z][a-z]{2} \d{4}(, \d\d:\d\d)?/;
+  const AMOUNT = /^-?\d[\d,]*(\.\d+)?/;
+  const PRIORITIES = ["Low", "Medium", "High", "Critical"];
+  const MAX_IDS = 500;
+
+  const stored = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
+  const store = (name, value) => sessionStorage.setItem(name, JSON.stringify(value));
+
+  // Previous and Next: the neighbours of this page in the list that was shown last.
+  const link = (text, path) => Object.assign(document.createElement("a"), { className: "btn", textContent: text, href: path });
+  const paths = stored(`list ${APP}`), here = paths.indexOf(location.pathname);
+  const actions = document.querySelector(".page-header .col-auto");
+  if (here >= 0 && actions) {
+    const nav = Object.assign(document.createElement("nav"), { className: "neighbours", ariaLabel: "List" });
+    if (here > 0) nav.append(link("Previous", paths[here - 1]));
+    nav.append(` ${here + 1} of ${paths.length} `);
+    if (here < paths.length - 1) nav.append(link("Next", paths[here + 1]));
+    actions.prepend(nav);
+  }
+
+  // Sorting: a click on a column head sorts the rows shown, a second one the other way around.
+  const valueOf = (row, column) => {
+    const text = row.cells[column].innerText.trim();
+    const date = text.match(DATE), amount = text.match(AMOUNT), rank = PRIORITIES.indexOf(text);
+    if (date) return Date.parse(`${date[0]} UTC`);
+    if (amount) return Number(amount[0].replaceAll(",", ""));
+    return rank < 0 ? text : rank;
+  };
+  const isEmpty = (value) => value === "" || value === "-";
+  const compare = (one, other) => {
+    if (isEmpty(one) || isEmpty(other)) return null;
+    if (typeof one === "number" && typeof other === "number") return one - other;
+    return String(one).localeCompare(String(other), "en", { numeric: true });
+  };
+  const sort = (table, head) => {
+    const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    const rows = [...table.tBodies[0].rows].map((row) => ({ row, value: valueOf(row, head.cellIndex) }));
+    rows.sort((one, other) => {
+      const order = compare(one.value, other.value);
+      return order === null ? isEmpty(one.value) - isEmpty(other.value) : sign * order;
+    });
+    table.tBodies[0].append(...rows.map(({ row }) => row));
+    for (const cell of head.parentElement.cells) cell.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+    remember(table);
+  };
+  const remember = (table) => {
+    const paths = [...table.tBodies[0].rows].map((row) => row.querySelector("a")?.pathname).filter(Boolean);
+    store(`list ${APP}`, paths);
+  };
+  for (const table of document.querySelectorAll("table[data-list]")) {
+    remember(table);
+    if (table.tBodies[0].rows.length < 2) continue;
+    for (const head of table.tHead.rows[0].cells) {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "sort", title: "Sort the rows shown" });
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, head));
+      head.append(button);
+    }
+  }
+
+  // Suggestions: fields for an ID offer the IDs that pages of this episode have shown, with the text beside them.
+  const seen = new Map(stored(`ids ${EPISODE}`));
+  for (const shown of document.querySelectorAll("main a, main code")) {
+    const id = shown.textContent.trim();
+    if (!ID.test(id)) continue;
+    const beside = shown.closest("tr, li, dd, article, div")?.innerText.replace(id, "").replace(/\s+/g, " ").trim().slice(0, 60);
+    const known = seen.get(id);
+    seen.delete(id);
+    seen.set(id, shown.closest("tr") || !known ? beside : known);
+  }
+  store(`ids ${EPISODE}`, [...seen].slice(-MAX_IDS));
+  const fields = document.querySelectorAll("input[name$=_id], input[name$=_key], input[name$=_ref], input[name=subject], input[name=id]");
+  const list = Object.assign(document.createElement("datalist"), { id: "seen-ids" });
+  list.append(...[...seen].reverse().map(([value, label]) => Object.assign(document.createElement("option"), { value, label: `${value} ${label}` })));
+  document.body.append(list);
+  for (const field of fields) if (field.type === "text") field.setAttribute("list", list.id);
+})();

@@ -1,0 +1,102 @@
+"""Lists in a browser: sorting, Previous and Next, and suggestions for IDs."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests.browser.accessibility import faults_of
+from tests.browser.conftest import WIDE, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+OPTIONS: dict[str, Any] = {"scenario": "vendor_onboarding", "seed": 3, "chaos": 2}
+PRIORITIES = ["Low", "Medium", "High", "Critical"]
+
+
+def _column(visitor: Any, head: str) -> list[str]:
+    heads = visitor.page.locator("thead th").all_inner_texts()
+    at = next(number for number, text in enumerate(heads, start=1) if text.startswith(head))
+    return [text.strip() for text in visitor.page.locator(f"tbody td:nth-child({at})").all_inner_texts()]
+
+
+def _sort(visitor: Any, head: str) -> None:
+    visitor.page.get_by_role("columnheader", name=head).get_by_role("button").click()
+
+
+def test_tickets_are_sorted_by_priority_and_by_due_date_in_both_directions(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/ticketdesk/")
+    _sort(visitor, "Priority")
+    ranks = [PRIORITIES.index(text) for text in _column(visitor, "Priority") if text in PRIORITIES]
+    assert len(set(ranks)) > 2
+    assert ranks == sorted(ranks)
+    assert visitor.page.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
+    _sort(visitor, "Due")
+    _sort(visitor, "Due")
+    dates = [re.match(r"\d+ \w+ \d+, \d\d:\d\d", text) for text in _column(visitor, "Due")]
+    due = [datetime.strptime(f"{found[0]} +0000", "%d %b %Y, %H:%M %z") for found in dates if found]
+    assert len(set(due)) > 2
+    assert due == sorted(due, reverse=True)
+    assert dates == sorted(dates, key=lambda found: found is None), "rows without a date are not last"
+    assert visitor.page.locator("[aria-sort]").get_attribute("aria-sort") == "descending"
+    assert faults_of(visitor.page, WIDE, visitor.path) == []
+
+
+def test_amounts_are_sorted_as_numbers(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/datahub/")
+    _sort(visitor, "Value")
+    amounts = [re.match(r"-?[\d,.]+", text) for text in _column(visitor, "Value")]
+    values = [float(found[0].replace(",", "")) for found in amounts if found]
+    assert len(set(values)) > 2
+    assert values == sorted(values)
+
+
+def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/ticketdesk/")
+    _sort(visitor, "Title")
+    keys = _column(visitor, "Key")
+    visitor.page.get_by_role("link", name=keys[1], exact=True).click()
+    list_nav = visitor.page.get_by_role("navigation", name="List")
+    expect(list_nav).to_contain_text(f"2 of {len(keys)}")
+    list_nav.get_by_role("link", name="Next").click()
+    expect(visitor.page.get_by_role("navigation", name="List")).to_contain_text(f"3 of {len(keys)}")
+    assert visitor.path.endswith(keys[2])
+    assert faults_of(visitor.page, WIDE, visitor.path) == []
+    for _ in range(2):
+        visitor.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").click()
+    expect(visitor.page.get_by_role("navigation", name="List")).to_contain_text(f"1 of {len(keys)}")
+    assert visitor.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").count() == 0
+
+
+def test_a_field_for_an_id_suggests_what_pages_of_this_episode_have_shown(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/ticketdesk/")
+    row = visitor.page.locator("tbody tr").first
+    key, title = row.locator("td").nth(0).inner_text(), row.locator("td").nth(1).inner_text()
+    visitor.open("/approvalflow/")
+    visitor.page.wait_for_load_state("networkidle")
+    requested = len(visitor.requested)
+    suggested = _suggestions(visitor)
+    assert title[:20] in suggested[key]
+    assert not any(name.startswith("VEN-") for name in suggested), "no page with vendors was opened"
+    visitor.page.get_by_label("Ticket").fill(key)
+    assert visitor.page.get_by_label("Ticket").get_attribute("list") == "seen-ids"
+    assert len(visitor.requested) == requested
+    visitor.open("/datahub/vendors")
+    visitor.open("/approvalflow/")
+    assert any(name.startswith("VEN-") for name in _suggestions(visitor))
+    other = visit(**OPTIONS)
+    other.page.goto(f"{other.root}/approvalflow/")
+    assert key not in _suggestions(other)
+
+
+def _suggestions(visitor: Any) -> dict[str, str]:
+    options = visitor.page.locator("#seen-ids option")
+    found: list[tuple[str, str]] = options.evaluate_all("options => options.map(one => [one.value, one.label])")
+    return dict(found)
