@@ -82,13 +82,13 @@ def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -
 def test_the_readme_pays_what_the_gateway_pays() -> None:
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert rows["each step"] == f"-{reward.STEP_COST}"
-    assert rows["a failed call caused by the agent"] == f"-{reward.PROBLEM_COST}"
+    assert rows["a call that a service refuses because of the agent"] == f"-{reward.PROBLEM_COST}"
     assert rows["unknown tool or invalid arguments"] == f"-{reward.INVALID_CALL_COST}"
-    assert rows["a rejected request"] == f"-{reward.REJECTION_COST}"
+    assert rows["an approval request that its approver rejects"] == f"-{reward.REJECTION_COST}"
     assert rows["irreversible damage"].startswith(f"-{reward.DAMAGE_COST} each, at most -{reward.MAX_DAMAGE}")
     assert rows["success"] == f"+{reward.SUCCESS_REWARD}"
     assert rows["no steps left, closed early, or `finish` without success"] == f"-{reward.FAILURE_COST}"
-    assert f"stop at -{reward.MAX_COSTS:g} for an episode" in (ROOT / "README.md").read_text()
+    assert f"cost at most {reward.MAX_COSTS:g} points in an episode" in (ROOT / "README.md").read_text()
 
 
 def test_the_readme_names_the_limit_of_the_milestones() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,11 @@ def install_folder_command(folder: Path, clone: Path = _CLONE) -> str:
     uv = clone / _UV
     installer = f"{_quoted(uv)} pip install --python {_quoted(Path(sys.prefix))}" if uv.exists() else "pip install"
     return f"{installer} -e {_quoted(folder) if folder.is_absolute() else shlex.quote(f'./{folder}')}"
+
+
+def command_path() -> str:
+    """Return how the shell finds `companyos`: its name, or the path in this environment if that is not active."""
+    return "companyos" if shutil.which("companyos") else _quoted(Path(sys.prefix) / "bin" / "companyos")
 
 
 def _clone_command(extra: str, clone: Path) -> str:

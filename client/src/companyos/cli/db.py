@@ -45,7 +45,8 @@ def db(
     The copies are attached to one SQLite session under the names of their
     services, so one query can join several services. Without --sql and --out
     the command opens a shell: sqlite3 if installed, else a built-in one. The
-    copies are read-only. A query of --sql is limited to 10 seconds and 10,000 rows.
+    copies are read-only. A query of --sql is limited to 10 seconds and 10,000
+    rows.
 
     Examples:
 

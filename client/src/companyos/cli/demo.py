@@ -56,7 +56,8 @@ def demo(
 ) -> None:
     """Watch the oracle onboard one vendor in the three systems, then compare it with other policies.
 
-    The oracle sees what an agent sees: the brief, the tools and their responses. The exit status is 0 if it succeeds.
+    The oracle sees what an agent sees: the brief, the tools and their
+    responses. The exit status is 0 if it succeeds.
 
     Examples:
 

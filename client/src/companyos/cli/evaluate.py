@@ -144,7 +144,8 @@ def evaluate(
 ) -> None:
     """Play a policy on seeds S to S+N-1, or on the tasks of a split, and print its results.
 
-    The table shows mean return, success rate with 95 % interval, and steps. For models it adds tokens, time and cost.
+    The table shows mean return, success rate with 95 % interval, and steps. For
+    models it adds tokens, time and cost.
 
     Examples:
 
@@ -167,8 +168,9 @@ def evaluate(
       [cyan]companyos eval --policy llm --api responses --model gpt-5[/]
       [cyan]companyos eval --policy llm --api anthropic --model claude-sonnet-4-5[/]
 
-    Policies are entry points of the group `companyos.policies`; without `--policy` they are listed. The exit status
-    is 1 if the environment or an endpoint failed in an episode, or if the run stopped early.
+    Policies are entry points of the group `companyos.policies`; without
+    `--policy` they are listed. The exit status is 1 if the environment or an
+    endpoint failed in an episode, or if the run stopped early.
     """
     from companyos.policies import policy_names
     from companyos.runner.limits import RunLimits

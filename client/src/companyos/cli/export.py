@@ -66,7 +66,8 @@ def export(
 ) -> None:
     """Write the tasks of the splits as a dataset of briefs and tools, without solutions.
 
-    Each task is reset once to collect its brief, seed and tools. Rows contain the task set version and the canary.
+    Each task is reset once to collect its brief, seed and tools. Rows contain
+    the task set version and the canary.
 
     Examples:
 

@@ -23,8 +23,9 @@ def leaderboard(
 ) -> None:
     """Write the page of the leaderboard from all submissions below a folder.
 
-    Rows are sorted by success; rows whose 95 % intervals overlap share a rank. The page does not
-    check the submissions: run `companyos submit --check` before a submission is added.
+    Rows are sorted by success; rows whose 95 % intervals overlap share a rank.
+    The page does not check the submissions: run `companyos submit --check`
+    before a submission is added.
 
     Examples:
 

@@ -39,7 +39,7 @@ def scenario(
     The scenario is a parking permit that the HR lead approves. Change it
     step by step, and run `companyos check` after each one.
     """
-    from companyos.extras import install_folder_command
+    from companyos.extras import command_path, install_folder_command
 
     if problem := name_problem(name):
         fail(problem, USAGE_ERROR)
@@ -49,7 +49,7 @@ def scenario(
     with report_errors():
         write_package(target, name)
     OUT.print(f"Wrote a package with the scenario {name} to {sanitize(str(target))}.\n\nInstall and check it:\n")
-    for command in (install_folder_command(target), f"companyos check {target}"):
+    for command in (install_folder_command(target), f"{command_path()} check {target}"):
         OUT.print(f"  {sanitize(command)}", style="cyan", soft_wrap=True)
 
 

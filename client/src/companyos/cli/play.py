@@ -49,8 +49,9 @@ def play(
 ) -> None:
     """Play an episode yourself: read the brief, call the tools, finish, and see your score.
 
-    You see what an agent sees and are scored the same way. The company's web pages can be used as well. The run is
-    stored in the format of `companyos eval`.
+    You see what an agent sees and are scored the same way. The company's web
+    pages can be used as well. The run is stored in the format of `companyos
+    eval`.
 
     Examples:
 
@@ -60,7 +61,8 @@ def play(
       [cyan]companyos play --url http://host:8000 --out runs/mine[/]
       [cyan]companyos play < steps.txt[/]        read the input from a file
 
-    Ctrl-C or the end of the input abandons the episode; it is scored in its current state.
+    Ctrl-C or the end of the input abandons the episode; it is scored in its
+    current state.
     """
     if task is not None and (scenario, seed, chaos, override) != (None, None, None, None):
         fail("--task cannot be combined with --scenario, --seed, --chaos or --override", USAGE_ERROR)

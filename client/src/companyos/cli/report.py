@@ -29,9 +29,10 @@ def report(
 ) -> None:
     """Report on stored runs: success by scenario, level, size and fault, and why episodes failed.
 
-    Reasons are ranked by the check that was the primary failure, each with episodes and the
-    step that decided them. In the HTML file they are links to that step. With several runs or
-    policies, the first is compared with each of the others on the tasks that both played.
+    Reasons are ranked by the check that was the primary failure, each with
+    episodes and the step that decided them. In the HTML file they are links to
+    that step. With several runs or policies, the first is compared with each of
+    the others on the tasks that both played.
 
     Examples:
 

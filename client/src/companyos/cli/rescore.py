@@ -29,12 +29,14 @@ def rescore(
 ) -> None:
     """Rescore the stored evidence of runs, and list every episode whose verdict changed.
 
-    No service is started: a rubric is a pure function of evidence. Its signature
-    is verified first. The exit status is 0 if no verdict changed, 1 if one changed,
-    2 if an episode could not be rescored: its evidence is damaged, modified or unsigned.
+    No service is started: a rubric is a pure function of evidence. Its
+    signature is verified first. The exit status is 0 if no verdict changed, 1
+    if one changed, 2 if an episode could not be rescored: its evidence is
+    damaged, modified or unsigned.
 
-    Without --public-key, the signature is verified with the key in the evidence. That
-    finds modifications, but not who signed: anyone can sign with a new key.
+    Without --public-key, the signature is verified with the key in the
+    evidence. That finds modifications, but not who signed: anyone can sign with
+    a new key.
 
     Examples:
 

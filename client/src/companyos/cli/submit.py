@@ -43,10 +43,11 @@ def submit(
 ) -> None:
     """Make a submission to the leaderboard from a run, or check submissions.
 
-    A submission is a folder with `card.toml` and `run.tar.xz`. The check compares the run with the
-    tasks of its track, verifies and judges the evidence again, and replays every recorded call on a
-    new gateway: observations, rewards, verdicts and evidence must be equal. Faults are listed with
-    file and line. The exit status is 1 if a submission has faults.
+    A submission is a folder with `card.toml` and `run.tar.xz`. The check
+    compares the run with the tasks of its track, verifies and judges the
+    evidence again, and replays every recorded call on a new gateway:
+    observations, rewards, verdicts and evidence must be equal. Faults are
+    listed with file and line. The exit status is 1 if a submission has faults.
 
     Examples:
 

@@ -22,6 +22,7 @@ from companyos.cli.connection import (
     connect_or_start,
 )
 from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, pluralize, print_json, report_errors, sanitize
+from companyos.errors import ApiError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -67,8 +68,9 @@ def tasks(
 ) -> None:
     """List scenarios and splits, browse the tasks of a split, or print briefs.
 
-    Splits are fixed: a task id always refers to the same company and case. Test contains names, wordings and
-    structures that train does not. Every scenario can also be played with any seed.
+    Splits are fixed: a task id always refers to the same company and case. Test
+    contains names, wordings and structures that train does not. Every scenario
+    can also be played with any seed.
 
     Examples:
 
@@ -114,7 +116,9 @@ def _show_all(server: Server, *, as_json: bool) -> None:
     table.add_column("description")
     for known in scenarios:
         table.add_row(known.name, sanitize(known.summary))
-    OUT.print(table, "")
+    table.add_row("shift-day, -week, -month", "3, 6 or 12 cases of these scenarios in one company and one episode")
+    OUT.print(table)
+    OUT.print("\n[dim]a name with -medium or -large at its end, such as shift-week-large, enlarges the company[/]\n")
     table = plain_table()
     table.add_column("split", style="bold cyan", no_wrap=True)
     table.add_column("tasks", justify="right")
@@ -198,15 +202,15 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
 def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_json: bool) -> None:
     import asyncio
 
-    async def read() -> dict[int, CompanyOSResetObservation] | None:
-        async with server.trainer() as trainer:
-            if scenario not in [known.name for known in await trainer.scenarios()]:
-                return None
+    async def read() -> dict[int, CompanyOSResetObservation]:
         async with server.env() as env:
             return {seed: (await env.reset(scenario=scenario, seed=seed, chaos=chaos)).observation for seed in seeds}
 
-    briefs = asyncio.run(read())
-    if briefs is None:
+    try:
+        briefs = asyncio.run(read())
+    except ApiError as error:
+        if error.problem != "unknown-scenario":
+            raise
         fail(f"unknown scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
     if as_json:
         named = {"scenario": scenario, "chaos": chaos}

@@ -48,9 +48,9 @@ def view(
 ) -> None:
     """View a stored run: every step, its database changes, and the reasons for the verdict.
 
-    Serves the viewer on 127.0.0.1 until Ctrl-C; keys j and k move through the steps.
-    If the server is installed, the evidence is rescored after every step, which shows
-    the step that changed each check.
+    Serves the viewer on 127.0.0.1 until Ctrl-C; keys j and k move through the
+    steps. If the server is installed, the evidence is rescored after every
+    step, which shows the step that changed each check.
 
     Examples:
 
@@ -61,7 +61,8 @@ def view(
       [cyan]companyos view runs/a --terminal --episode 3-c1 --step 7[/]
       [cyan]companyos view runs/a --compare 3-c1 4-c1[/]    two side by side
 
-    The exit status is 2 if a file of the run could not be read; the rest is shown.
+    The exit status is 2 if a file of the run could not be read; the rest is
+    shown.
     """
     if step is not None and episode is None:
         fail("--step needs --episode NAME", USAGE_ERROR)

@@ -54,10 +54,10 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "`freeze`.",
     Feature.REASSIGNMENT: "In the course of the shift, a comment says who takes over a ticket. Needs `freeze`.",
     Feature.WITHDRAWAL: "In shifts of four cases or more, a ticket that is handed over later is withdrawn by its "
-    "reporter, in a comment under another ticket. Under a third one, somebody else says the same of a ticket, which "
-    "counts for nothing.",
-    Feature.CONDITION: "In larger shifts, the reporter of a ticket may need it only if another one is "
-    "completed. If the policy does not allow that one, the ticket is to be cancelled as well.",
+    "reporter, in a comment under another ticket. Under a third one, somebody else claims that a ticket is "
+    "withdrawn, which is to be ignored.",
+    Feature.CONDITION: "In larger shifts, a ticket may be needed only if another one is completed, as its reporter "
+    "says. If the policy does not allow that one, the ticket is to be cancelled as well.",
     Feature.CHANGED_PRIORITY: "Once a ticket is verified, a colleague changes its priority. It has to be what the "
     "policy requires when the ticket is resolved. Needs `freeze`.",
     Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
