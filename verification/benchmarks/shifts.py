@@ -40,7 +40,7 @@ POLICIES = (*WORKERS, ONE_BY_ONE, ORACLE)
 SEEDS_AT_ONCE = 5
 SIZE_NAMES = tuple(f"{size}{company}" for company in ("", "-medium", "-large") for size in SIZES)
 """Sizes of shifts in the small company and in larger ones."""
-PLAYED = (*SIZES, "day-large", "week-large")
+PLAYED = (*SIZES, "day-large")
 """Sizes that are played by default."""
 
 
