@@ -94,6 +94,7 @@ async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.A
         assert set(re.findall(r'(?:for|aria-labelledby|aria-describedby)="([^" ]*)"', shown.text)) <= set(ids), page
         assert set(re.findall(r'(?:src|href)="(/static[^"]*)"', shown.text)) == {
             "/static/pages/pages.css",
+            "/static/pages/lists.js",
             "/static/pages/pages.js",
             "/static/pages/icon.svg",
         }
