@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from companyos_shared.pages.values import parse_day
 from tests.browser.accessibility import faults_of
 from tests.browser.conftest import WIDE, expect
 
@@ -54,6 +55,25 @@ def test_amounts_are_sorted_as_numbers(visit: Any) -> None:
     values = [float(found[0].replace(",", "")) for found in amounts if found]
     assert len(set(values)) > 2
     assert values == sorted(values)
+
+
+def test_days_and_durations_are_sorted_by_value(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/datahub/records")
+    _sort(visitor, "Starts")
+    starts = [parse_day(text) for text in _column(visitor, "Starts") if text != "-"]
+    assert len(set(starts)) > 2
+    assert starts == sorted(starts)
+    visitor.open("/datahub/sources")
+    _sort(visitor, "Stale after")
+    limits = [_minutes(text) for text in _column(visitor, "Stale after")]
+    assert len(set(limits)) > 2
+    assert limits == sorted(limits)
+
+
+def _minutes(text: str) -> int:
+    units = {"d": 1440, "h": 60, "m": 1}
+    return sum(int(count) * units[unit[0]] for count, unit in re.findall(r"(\d+) (\w+)", text))
 
 
 def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:

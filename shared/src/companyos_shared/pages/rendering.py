@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
+from enum import Enum
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -56,6 +57,7 @@ class Templates:
             figure=figure,
             status_colour=status_colour,
             field_text=field_text,
+            sort_value=sort_value,
         )
         self._environment.globals.update(static=MOUNT)
 
@@ -172,6 +174,13 @@ def field_text(value: object) -> str:
     if isinstance(value, date):
         return day(value)
     return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+
+
+def sort_value(value: object) -> str:
+    """Return what a cell is sorted by; of a choice, its position among the choices."""
+    if value is None:
+        return ""
+    return str(list(type(value)).index(value) if isinstance(value, Enum) else value)
 
 
 _ID = re.compile(r"\b(?:E|[A-Z]{2,6})-\d{1,8}\b", re.ASCII)

@@ -4,9 +4,6 @@
 (() => {
   const [APP, EPISODE] = ["[data-testid=app-title]", "[data-testid=app-home]"].map((link) => document.querySelector(link)?.pathname ?? "/");
   const ID = /^(E|[A-Z]{2,6})-\d{1,8}$/;
-  const DATE = /^\d{1,2} [A-Z][a-z]{2} \d{4}(, \d\d:\d\d)?/;
-  const AMOUNT = /^-?\d[\d,]*(\.\d+)?/;
-  const PRIORITIES = ["Low", "Medium", "High", "Critical"];
   const MAX_IDS = 500;
 
   const stored = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
@@ -26,11 +23,8 @@
 
   // Sorting: a click on a column head sorts the rows shown, a second one the other way around.
   const valueOf = (row, column) => {
-    const text = row.cells[column].innerText.trim();
-    const date = text.match(DATE), amount = text.match(AMOUNT), rank = PRIORITIES.indexOf(text);
-    if (date) return Date.parse(`${date[0]} UTC`);
-    if (amount) return Number(amount[0].replaceAll(",", ""));
-    return rank < 0 ? text : rank;
+    const cell = row.cells[column], text = cell.dataset.sort ?? cell.innerText.trim();
+    return text === "" || isNaN(text) ? text : Number(text);
   };
   const isEmpty = (value) => value === "" || value === "-";
   const compare = (one, other) => {
