@@ -84,6 +84,8 @@ def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:
     visitor.page.get_by_role("link", name=keys[1], exact=True).click()
     list_nav = visitor.page.get_by_role("navigation", name="List")
     expect(list_nav).to_contain_text(f"2 of {len(keys)}")
+    expect(list_nav.get_by_role("link", name="Previous")).to_have_attribute("title", keys[0])
+    expect(list_nav.get_by_role("link", name="Next")).to_have_attribute("title", keys[2])
     list_nav.get_by_role("link", name="Next").click()
     expect(visitor.page.get_by_role("navigation", name="List")).to_contain_text(f"3 of {len(keys)}")
     assert visitor.path.endswith(keys[2])

@@ -10,7 +10,7 @@
   const store = (name, value) => sessionStorage.setItem(name, JSON.stringify(value));
 
   // Previous and Next: the neighbours of this page in the list that was shown last.
-  const link = (text, path) => Object.assign(document.createElement("a"), { className: "btn", textContent: text, href: path });
+  const link = (text, path) => Object.assign(document.createElement("a"), { className: "btn", textContent: text, href: path, title: path.split("/").pop() });
   const paths = stored(`list ${APP}`), here = paths.indexOf(location.pathname);
   const actions = document.querySelector(".page-header .col-auto");
   if (here >= 0 && actions) {
