@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -96,29 +97,66 @@ def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:
     assert visitor.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").count() == 0
 
 
-def test_a_field_for_an_id_suggests_what_pages_of_this_episode_have_shown(visit: Any) -> None:
+def test_a_field_for_any_id_suggests_what_pages_of_this_episode_have_shown_and_nothing_else(visit: Any) -> None:
     visitor = visit(**OPTIONS)
     visitor.open("/ticketdesk/")
     row = visitor.page.locator("tbody tr").first
     key, title = row.locator("td").nth(0).inner_text(), row.locator("td").nth(1).inner_text()
+    shown = visitor.page.content()
     visitor.open("/approvalflow/")
+    shown += visitor.page.content()
     visitor.page.wait_for_load_state("networkidle")
     requested = len(visitor.requested)
-    suggested = _suggestions(visitor)
+    suggested = _suggestions(visitor, "Go to ID")
     assert title[:20] in suggested[key]
+    assert [name for name in suggested if name not in shown and name not in visitor.brief] == []
     assert not any(name.startswith("VEN-") for name in suggested), "no page with vendors was opened"
-    visitor.page.get_by_label("Ticket").fill(key)
-    assert visitor.page.get_by_label("Ticket").get_attribute("list") == "seen-ids"
     assert len(visitor.requested) == requested
     visitor.open("/datahub/vendors")
     visitor.open("/approvalflow/")
-    assert any(name.startswith("VEN-") for name in _suggestions(visitor))
+    assert any(name.startswith("VEN-") for name in _suggestions(visitor, "Go to ID"))
     other = visit(**OPTIONS)
     other.page.goto(f"{other.root}/approvalflow/")
-    assert key not in _suggestions(other)
+    assert key not in _suggestions(other, "Go to ID")
 
 
-def _suggestions(visitor: Any) -> dict[str, str]:
-    options = visitor.page.locator("#seen-ids option")
-    found: list[tuple[str, str]] = options.evaluate_all("options => options.map(one => [one.value, one.label])")
+def test_a_field_for_one_kind_of_id_suggests_only_these(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/ticketdesk/")
+    keys = set(_column(visitor, "Key"))
+    visitor.open("/datahub/vendors")
+    vendors = set(_column(visitor, "ID"))
+    visitor.open("/approvalflow/")
+    assert keys <= set(_suggestions(visitor, "Ticket"))
+    assert not vendors & set(_suggestions(visitor, "Ticket"))
+    visitor.open("/datahub/records")
+    assert vendors <= set(_suggestions(visitor, "Vendor ID"))
+    assert not keys & set(_suggestions(visitor, "Vendor ID"))
+    assert faults_of(visitor.page, WIDE, visitor.path) == []
+
+
+def test_a_suggestion_is_submitted_as_it_was_chosen(visit: Any) -> None:
+    visitor = visit(**OPTIONS)
+    visitor.open("/datahub/vendors")
+    vendor = _column(visitor, "ID")[0]
+    visitor.open("/datahub/records")
+    chosen = next(name for name in _suggestions(visitor, "Vendor ID") if name == vendor)
+    visitor.page.get_by_label("Vendor ID").fill(chosen)
+    visitor.page.get_by_test_id("find").click()
+    assert parse_qs(urlsplit(visitor.page.url).query)["vendor_id"] == [vendor]
+    expect(visitor.page.get_by_label("Vendor ID")).to_have_value(vendor)
+
+
+def test_without_javascript_a_field_for_an_id_has_no_suggestions_and_a_list_no_buttons(visit: Any) -> None:
+    visitor = visit(javascript=False, **OPTIONS)
+    visitor.open("/datahub/vendors")
+    assert visitor.page.locator("th button").count() == 0
+    visitor.page.locator("tbody a").first.click()
+    assert visitor.page.get_by_role("navigation", name="List").count() == 0
+    assert visitor.page.locator("input[list], datalist").count() == 0
+
+
+def _suggestions(visitor: Any, label: str) -> dict[str, str]:
+    options = "field => [...field.list.options].map(one => [one.value, one.label])"
+    found: list[tuple[str, str]] = visitor.page.get_by_label(label, exact=True).evaluate(options)
     return dict(found)

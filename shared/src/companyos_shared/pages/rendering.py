@@ -59,7 +59,7 @@ class Templates:
             field_text=field_text,
             sort_value=sort_value,
         )
-        self._environment.globals.update(static=MOUNT)
+        self._environment.globals.update(static=MOUNT, ids_for=ids_for)
 
     def write(self, name: str, shell: Shell, shown: ShownObjects | None = None, **values: Any) -> str:
         """Render a page, and record in `shown` what of the values it shows.
@@ -182,6 +182,25 @@ def sort_value(value: object) -> str:
         return ""
     return str(list(type(value)).index(value) if isinstance(value, Enum) else value)
 
+
+def ids_for(name: str) -> str:
+    """Return which IDs a form field asks for: the path of their pages, `any`, or "" if it asks for something else."""
+    member = name.rpartition(".")[2]
+    if member in _ID_FIELDS:
+        return _ID_FIELDS[member]
+    return "any" if member in ("id", "subject") or member.endswith(("_id", "_ref")) else ""
+
+
+_PEOPLE = ("approver_id", "employee_id", "hiring_manager_id", "holder_id", "manager_id", "owner_id", "person_id")
+_ID_FIELDS = {
+    "to_key": "tickets",
+    "ticket_ref": "tickets",
+    "approval_ref": "requests",
+    "vendor_id": "vendors",
+    "metric_id": "metrics",
+    **dict.fromkeys(_PEOPLE, "people"),
+}
+"""Path of the pages of the objects that a field names, by the last part of its name."""
 
 _ID = re.compile(r"\b(?:E|[A-Z]{2,6})-\d{1,8}\b", re.ASCII)
 _OF_THE_API = re.compile(r"must be an? (ISO|integer|number)")

@@ -59,20 +59,30 @@
     }
   }
 
-  // Suggestions: fields for an ID offer the IDs that pages of this episode have shown, with the text beside them.
-  const seen = new Map(stored(`ids ${EPISODE}`));
+  // Suggestions: a field for an ID offers those that pages of this episode have shown, with the text beside them. What an
+  // ID belongs to is known from the path of a link to its page, and holds for its prefix.
+  const seen = new Map(stored(`ids ${EPISODE}`)), pathOf = new Map(stored(`prefixes ${EPISODE}`));
+  const prefix = (id) => id.split("-")[0];
   for (const shown of document.querySelectorAll("main a, main code")) {
     const id = shown.textContent.trim();
     if (!ID.test(id)) continue;
+    const [path, last] = (shown.pathname ?? "").split("/").slice(-2);
+    if (last === id) pathOf.set(prefix(id), path);
     const beside = shown.closest("tr, li, dd, article, div")?.innerText.replace(id, "").replace(/\s+/g, " ").trim().slice(0, 60);
     const known = seen.get(id);
     seen.delete(id);
     seen.set(id, shown.closest("tr") || !known ? beside : known);
   }
   store(`ids ${EPISODE}`, [...seen].slice(-MAX_IDS));
-  const fields = document.querySelectorAll("input[name$=_id], input[name$=_key], input[name$=_ref], input[name=subject], input[name=id]");
-  const list = Object.assign(document.createElement("datalist"), { id: "seen-ids" });
-  list.append(...[...seen].reverse().map(([value, label]) => Object.assign(document.createElement("option"), { value, label: `${value} ${label}` })));
-  document.body.append(list);
-  for (const field of fields) if (field.type === "text") field.setAttribute("list", list.id);
+  store(`prefixes ${EPISODE}`, [...pathOf]);
+  for (const field of document.querySelectorAll("input[data-ids]")) {
+    const wanted = field.dataset.ids, id = `seen-${wanted}`;
+    field.setAttribute("list", id);
+    if (document.getElementById(id)) continue;
+    const fits = (path) => wanted === "any" || path === undefined || path === wanted;
+    const found = [...seen].reverse().filter(([value]) => fits(pathOf.get(prefix(value))));
+    const list = Object.assign(document.createElement("datalist"), { id });
+    list.append(...found.map(([value, label]) => Object.assign(document.createElement("option"), { value, label: `${value} ${label}` })));
+    document.body.append(list);
+  }
 })();
