@@ -129,7 +129,7 @@ class Agent:
 
     def fill(self, label, text):
         """Fill in a field."""
-        self.act(f"fill({self.find(label, 'textbox', 'spinbutton').bid!r}, {text!r})")
+        self.act(f"fill({self.find(label, 'textbox', 'combobox', 'spinbutton').bid!r}, {text!r})")
 
     def select(self, label, start):
         """Choose the first option with this beginning."""
