@@ -155,7 +155,7 @@ async def test_the_form_of_a_type_asks_for_its_fields(browser: httpx.AsyncClient
     assert set(re.findall(r'name="(fields\.[^"]+)"', text)) == {
         name for name in ONBOARDING if name.startswith("fields")
     }
-    assert "At most 1 d old." in text
+    assert "At most 1 day old." in text
 
 
 async def test_a_request_is_submitted_and_its_page_comes_next(browser: httpx.AsyncClient) -> None:

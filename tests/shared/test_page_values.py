@@ -89,9 +89,9 @@ def test_a_text_that_is_no_number_stays_as_it_was_typed(text: str) -> None:
         (59.9, "59 min"),
         (60, "1 h"),
         (90, "1 h 30 min"),
-        (2880, "2 d"),
-        (2945, "2 d 1 h"),
-        (1441, "1 d 1 min"),
+        (2880, "2 days"),
+        (2945, "2 days 1 h"),
+        (1441, "1 day 1 min"),
     ],
 )
 def test_a_duration_is_shown_in_its_two_largest_units(minutes: float, text: str) -> None:

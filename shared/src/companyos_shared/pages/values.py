@@ -106,10 +106,14 @@ def parse_integer(text: str) -> int | str:
 
 
 def duration(minutes: float) -> str:
-    """Format a duration in its two largest units: `2 d 4 h`."""
+    """Format a duration in its two largest units: `2 days 4 h`."""
     whole = int(minutes)
     days, hours, left = whole // 1440, whole // 60 % 24, whole % 60
-    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (left, "min")) if count]
+    parts = [
+        f"{count} {unit}"
+        for count, unit in ((days, "day" if days == 1 else "days"), (hours, "h"), (left, "min"))
+        if count
+    ]
     return " ".join(parts[:2]) or "0 min"
 
 
