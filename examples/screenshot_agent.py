@@ -76,7 +76,7 @@ class BrowserAgent:
         """Follow links to a list, and search in it."""
         self.open(*links)
         self.fill(**texts)
-        self.click("button", "Find")
+        self.click("button", "Filter")
 
     def _find(self, role: str, name: str) -> ScreenElement:
         if (seen := self._visible_element(role, name)) is not None:

@@ -82,7 +82,7 @@ class Visitor:
         self.go_to("/datahub/")
         self.page.get_by_label("Subject").fill(subject)
         self.fields += 1
-        self.click(self.page.get_by_role("button", name="Find"))
+        self.click(self.page.get_by_role("button", name="Filter"))
 
     @property
     def path(self) -> str:

@@ -140,7 +140,7 @@ class Agent:
     def search(self, words):
         """Search the list of the page."""
         self.fill("Words", words)
-        self.press("Find")
+        self.press("Filter")
 
     def has(self, role, name):
         """Return whether the page has an element."""
