@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message
 
-ANSWER_DEADLINE_S = 5.0
+ANSWER_DEADLINE_S = 30.0
 
 
 class Socket:
