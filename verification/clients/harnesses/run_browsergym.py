@@ -277,7 +277,7 @@ def request_approval(agent, fields, approver):
     """Submit the request and wait for the decision; return the id of the request."""
     agent.open("ApprovalFlow", "Submit", "Choose Vendor onboarding")
     for label, text in fields.items():
-        if any(node.name == label for node in agent.page.all("combobox")):
+        if any(node.name == label and node.all("option") for node in agent.page.all("combobox")):
             agent.select(label, text)
         else:
             agent.fill(label, text)
