@@ -27,8 +27,8 @@ from tests.integration.processes import HOST, clean_environment, free_port, serv
 CLIENTS_OF_EACH_KIND = 8
 STEPS_BEFORE = 20
 DEADLINE_S = 60.0
-STOP_DEADLINE_S = 20.0
-ENDS_BEFORE_THE_DRAIN = "5"
+STOP_DEADLINE_S = 10.0
+ENDS_BEFORE_THE_DRAIN = "3"
 POLL_S = 0.05
 SERVICE_RESTART = 1012
 

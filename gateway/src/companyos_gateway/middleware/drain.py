@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from companyos_gateway.engine.errors import ShuttingDownError, UnansweredError
 from companyos_gateway.middleware.error_responses import problem_response
 
-DRAIN_DEADLINE_S = 6.0
+DRAIN_DEADLINE_S = 5.0
 """A step can take longer if a service hangs. Its request is answered with 504; the next start completes the step."""
 
 SERVICE_RESTART: Final = 1012
@@ -42,7 +42,7 @@ class DrainState:
         return self.requests + sum(socket.busy for socket in self.sockets)
 
     async def drain(self, is_idle: Callable[[], bool] = lambda: True) -> None:
-        """Reject new requests, and return once all accepted requests are answered or after six seconds.
+        """Reject new requests, and return once all accepted requests are answered or after five seconds.
 
         Idle sockets close at once, busy ones behind their answer, both with 1012. `is_idle` says whether what nobody
         waits for any more is done too.
