@@ -101,7 +101,7 @@ def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:
 def test_the_terminal_shows_two_side_by_side(run: Path) -> None:
     code, reported = message(run, "--terminal", "--compare", "oracle", "noop")
     assert code == 0
-    assert "First difference in row" in reported
+    assert "First difference in row 3: only in the first." in reported
 
 
 def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
