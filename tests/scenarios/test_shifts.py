@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from companyos.contract import Outcome
+from companyos.contract import SHIFT_SIZES, Outcome
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.shift_cases import LEAST_DUE_WORKING_DAYS, eligible_scenarios
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature
-from companyos_gateway.scenarios.shifts import SIZES, Shift, ShiftError, find_scenario
+from companyos_gateway.scenarios.shifts import Shift, ShiftError, find_scenario
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import ONLY_IF, SCENARIOS_BY_TAGS, ShiftPlayer
@@ -73,7 +73,7 @@ def _verdict(kept: RecordedEpisode) -> Verdict:
         ("customer_refund-vendor_bank_change", 2, 56),  # both cases report fraud as a data issue
         *(
             pytest.param(size, level, seed, marks=pytest.mark.matrix)
-            for size in SIZES
+            for size in SHIFT_SIZES
             for level in range(5)
             for seed in range(2, 4)
         ),
@@ -86,7 +86,7 @@ def test_the_fair_player_solves_every_case(play_all: PlayAll, size: str, level: 
     verdict = _verdict(kept)
     assert [one.id for one in verdict.checks if not one.passed] == []
     assert verdict.cases == dict.fromkeys(verdict.cases, True)
-    assert len(verdict.cases) == SIZES.get(size, 2)
+    assert len(verdict.cases) == SHIFT_SIZES.get(size, 2)
     assert kept.result.success
 
 
@@ -171,9 +171,9 @@ def test_half_of_the_tickets_are_handed_over_later_within_the_time_of_the_brief(
     instance = _plan("shift-week", 3, 2)
     cases, events = set(instance.rubric.cases), instance.documents["ticketdesk"]["scheduled_events"]
     handovers = {one["data"]["ticket_key"]: one for one in events if "tags" in one["data"] and one["kind"] == "change"}
-    assert len(cases) == SIZES["week"]
+    assert len(cases) == SHIFT_SIZES["week"]
     assert cases & _queue(instance) == cases - handovers.keys()
-    assert len(cases & handovers.keys()) == SIZES["week"] // 2
+    assert len(cases & handovers.keys()) == SHIFT_SIZES["week"] // 2
     assert all(QUEUE_TAG in one["data"]["tags"] for one in handovers.values())
     last = max(datetime.fromisoformat(one["due_at"]) for one in handovers.values())
     assert f"until {last:%A, %-d %B %Y}, 17:00 UTC" in instance.brief
@@ -207,7 +207,7 @@ def test_a_duplicate_has_to_be_cancelled(lacking: dict[str, RecordedEpisode]) ->
     (mismatch,) = (one.mismatch for one in failed)
     assert mismatch is not None
     assert mismatch.expected == "status: cancelled"
-    assert sum(_verdict(lacking["leaves duplicates open"]).cases.values()) == SIZES["day"] - 1
+    assert sum(_verdict(lacking["leaves duplicates open"]).cases.values()) == SHIFT_SIZES["day"] - 1
 
 
 def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, RecordedEpisode]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from companyos.contract import SHIFT_PREFIX
+from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES
 from companyos.policies import load_policy
 from companyos.runner.plots import COLOURS, DOTS_PER_INCH
 from companyos.runner.statistics import wilson_interval
@@ -26,7 +26,6 @@ from companyos_gateway.chaos import levels
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.process.data_folder import temporary_data_folder
 from companyos_gateway.scenarios.shift_features import Feature
-from companyos_gateway.scenarios.shifts import SIZES
 from companyos_players.player import Player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
 from verification.in_process import in_process_runtime
@@ -38,9 +37,9 @@ WORKERS, ORACLE = ("worker1", "worker2", "worker3"), "oracle"
 ONE_BY_ONE = f"{ORACLE}, one case at a time"
 POLICIES = (*WORKERS, ONE_BY_ONE, ORACLE)
 SEEDS_AT_ONCE = 5
-SIZE_NAMES = tuple(f"{size}{company}" for company in ("", "-medium", "-large") for size in SIZES)
+SIZE_NAMES = tuple(f"{size}{company}" for company in ("", "-medium", "-large") for size in SHIFT_SIZES)
 """Sizes of shifts in the small company and in larger ones."""
-PLAYED = (*SIZES, "day-large")
+PLAYED = (*SHIFT_SIZES, "day-large")
 """Sizes that are played by default."""
 
 
@@ -142,7 +141,7 @@ def _sizes(tallies: Mapping[Cell, Tally]) -> list[str]:
 
 
 def _cases(size: str) -> int:
-    return SIZES[size.partition("-")[0]]
+    return SHIFT_SIZES[size.partition("-")[0]]
 
 
 def _share(results: Sequence[bool]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from companyos.contract import CompanySize, Split
+from companyos.contract import SHIFT_SIZES, CompanySize, Split
 from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.chaos.profiles import MIN_OUTAGE_MINUTES
@@ -13,7 +13,7 @@ from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.chaos_draws import REFUSAL_MIN_LEVEL
 from companyos_gateway.scenarios.shift_cases import eligible_scenarios
 from companyos_gateway.scenarios.shift_features import DESCRIPTIONS, QUEUE_TAG
-from companyos_gateway.scenarios.shifts import MAX_STEPS, SIZES, STEP_SHARE
+from companyos_gateway.scenarios.shifts import MAX_STEPS, STEP_SHARE
 from companyos_gateway.tasks import COPIES, TaskSet
 from companyos_gateway.world.base_company import OFFICES, find_base_company
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
@@ -86,7 +86,7 @@ def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
 
 
 def _shifts(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
-    sizes = ", ".join(f"`{name}`: {count}" for name, count in SIZES.items())
+    sizes = ", ".join(f"`{name}`: {count}" for name, count in SHIFT_SIZES.items())
     excluded = " and ".join(f"`{name}`" for name in scenarios if name not in eligible_scenarios(scenarios))
     yield paragraph(PROSE["scenarios"]["shifts"].format(sizes=sizes, excluded=excluded, tag=QUEUE_TAG))
     yield paragraph(PROSE["scenarios"]["shifts_features"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from operator import not_
@@ -154,6 +155,9 @@ class ReasonCode(StrEnum):
 
 SHIFT_PREFIX = "shift-"
 """Names of shifts start with this."""
+
+SHIFT_SIZES: Mapping[str, int] = {"day": 3, "week": 6, "month": 12}
+"""The number of cases by the name of a size."""
 
 
 class CompanySize(StrEnum):

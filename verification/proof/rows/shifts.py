@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from companyos.contract import SHIFT_PREFIX
+from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.catalogue import builtin_names
-from companyos_gateway.scenarios.shifts import SIZES
 from companyos_players.registry import fair_player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, SHIFT_ADVERSARIES, shift_player
 from companyos_players.task_agnostic import TASK_AGNOSTIC, trace_imitators
@@ -44,7 +43,7 @@ class Shifts(Row):
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return a job for each shift of the oracle and of each ablation."""
-        for size, count in SIZES.items():
+        for size, count in SHIFT_SIZES.items():
             for level in scope.size.levels:
                 players = {FAIR: scope.size.shift_seeds}
                 if size in ABLATION_SIZES:
@@ -70,7 +69,7 @@ class Shifts(Row):
         if name == FAIR:
             unsolved = [key for key, is_solved in ended[0].verdict().cases.items() if not is_solved]
             faults = () if result.success else (f"{result.place}: {', '.join(unsolved) or result.player_error}",)
-            return [Tally(promise=SOLVED, n=SIZES[size], who=where, faults=faults)]
+            return [Tally(promise=SOLVED, n=SHIFT_SIZES[size], who=where, faults=faults)]
         asks = name == ONE_AT_A_TIME or ABLATIONS[name].lacks in ended[0].verdict().features
         tallies = [Tally(promise=SUCCESS_RATE, n=1, who=where, values=(float(result.success),))] if asks else []
         if name == ONE_AT_A_TIME and (size, job.level) == OVERLOAD:

@@ -103,6 +103,8 @@ def tasks(
 def _show_all(server: Server, *, as_json: bool) -> None:
     import asyncio
 
+    from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES
+
     async def read() -> tuple[list[ScenarioInfo], list[SplitInfo]]:
         async with server.trainer() as trainer:
             return await trainer.scenarios(), await trainer.splits()
@@ -116,7 +118,8 @@ def _show_all(server: Server, *, as_json: bool) -> None:
     table.add_column("description")
     for known in scenarios:
         table.add_row(known.name, sanitize(known.summary))
-    table.add_row("shift-day, -week, -month", "3, 6 or 12 cases of these scenarios in one company and one episode")
+    for size, count in SHIFT_SIZES.items():
+        table.add_row(f"{SHIFT_PREFIX}{size}", f"{count} cases of these scenarios in one company and one episode")
     OUT.print(table)
     OUT.print("\n[dim]a name with -medium or -large at its end, such as shift-week-large, enlarges the company[/]\n")
     table = plain_table()

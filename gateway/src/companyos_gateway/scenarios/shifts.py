@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
-from companyos.contract import SHIFT_PREFIX, CompanySize, split_company_size
+from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES, CompanySize, split_company_size
 from companyos_gateway.chaos import FaultPlan, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
@@ -35,9 +35,6 @@ from companyos_gateway.world.absences import shorten_absences
 from companyos_gateway.world.base_company import find_base_company
 from companyos_gateway.world.builder import BaseCompany
 from companyos_shared.streams import Stream, digest
-
-SIZES: Mapping[str, int] = {"day": 3, "week": 6, "month": 12}
-"""The number of cases by the name of a size."""
 
 MAX_STEPS = 1_000
 STEP_SHARE = 0.8
@@ -93,12 +90,12 @@ class SizedScenario:
 def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
     eligible = eligible_scenarios(scenarios)
     requested = name.removeprefix(SHIFT_PREFIX).split("-")
-    if len(requested) == 1 and requested[0] in SIZES:
+    if len(requested) == 1 and requested[0] in SHIFT_SIZES:
         drawn_from = sorted(eligible.keys() & builtin_names())  # so that installed packages change no shift
-        return Shift(name, tuple(eligible[one] for one in drawn_from), SIZES[requested[0]])
+        return Shift(name, tuple(eligible[one] for one in drawn_from), SHIFT_SIZES[requested[0]])
     if unknown := [one for one in requested if one not in eligible]:
         raise ShiftError(
-            f"{unknown[0]!r} is neither a size ({', '.join(SIZES)}) nor a scenario that a shift can have "
+            f"{unknown[0]!r} is neither a size ({', '.join(SHIFT_SIZES)}) nor a scenario that a shift can have "
             f"({', '.join(sorted(eligible))})"
         )
     if twice := [one for one, count in Counter(requested).items() if count > 1]:
