@@ -82,7 +82,7 @@ def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -
 def test_the_readme_pays_what_the_gateway_pays() -> None:
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert rows["each step"] == f"-{reward.STEP_COST}"
-    assert rows["a call that a service refuses because of the agent"] == f"-{reward.PROBLEM_COST}"
+    assert rows["a call that a service refuses"] == f"-{reward.PROBLEM_COST}"
     assert rows["unknown tool or invalid arguments"] == f"-{reward.INVALID_CALL_COST}"
     assert rows["an approval request that its approver rejects"] == f"-{reward.REJECTION_COST}"
     assert rows["irreversible damage"].startswith(f"-{reward.DAMAGE_COST} each, at most -{reward.MAX_DAMAGE}")

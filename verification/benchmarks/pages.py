@@ -1,6 +1,7 @@
 """First paint and weight of pages in Chromium: `python -m verification.benchmarks.pages [--rounds 5]`.
 
-Each load is in a new window without a cache. The weight counts the page with its styles, scripts and icons, compressed.
+Each load is in a new window without a cache. The weight is what is transferred: the page with its
+styles, scripts and icons.
 """
 
 from __future__ import annotations

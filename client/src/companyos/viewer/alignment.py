@@ -1,4 +1,4 @@
-"""Aligns the steps of two episodes: the same rule as `static/align.js`."""
+"""Aligns the steps of two episodes for the terminal. `static/align.js` identifies calls in the same way."""
 
 from __future__ import annotations
 

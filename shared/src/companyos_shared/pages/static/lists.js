@@ -1,5 +1,5 @@
-// Progressive enhancement of lists: sorting, Previous and Next, and suggestions for IDs. Nothing is requested: what is
-// offered was on a page that this tab has shown.
+// Progressive enhancement of lists: sorting, Previous and Next, and suggestions for IDs. No request is sent:
+// suggestions come from pages that this tab has shown.
 "use strict";
 (() => {
   const [APP, EPISODE] = ["[data-testid=app-title]", "[data-testid=app-home]"].map((link) => document.querySelector(link)?.pathname ?? "/");
@@ -76,10 +76,10 @@
   store(`ids ${EPISODE}`, [...seen].slice(-MAX_IDS));
   store(`prefixes ${EPISODE}`, [...pathOf]);
   for (const field of document.querySelectorAll("input[data-ids]")) {
-    const wanted = field.dataset.ids, id = `seen-${wanted}`;
+    const kind = field.dataset.ids, id = `seen-${kind}`;
     field.setAttribute("list", id);
     if (document.getElementById(id)) continue;
-    const fits = (path) => wanted === "any" || path === undefined || path === wanted;
+    const fits = (path) => kind === "any" || path === undefined || path === kind;
     const found = [...seen].reverse().filter(([value]) => fits(pathOf.get(prefix(value))));
     const list = Object.assign(document.createElement("datalist"), { id });
     list.append(...found.map(([value, label]) => Object.assign(document.createElement("option"), { value, label: `${value} ${label}` })));
