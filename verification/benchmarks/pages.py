@@ -87,7 +87,7 @@ def _pages(page: Page, server: str) -> dict[str, str]:
     action = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}
     httpx.post(f"{server}/step", json={"episode_id": episode, "action": action}, timeout=60).raise_for_status()
     apps = f"{server}/v1/episodes/{episode}/apps"
-    pages = {path: f"{server}{path}" for path in (*SITE, f"/console/episodes/{episode}")}
+    pages = {path: f"{server}{path}" for path in SITE} | {"viewer": f"{server}/console/episodes/{episode}"}
     pages |= {f"apps{path}": f"{apps}{path}" for path in APPS}
     for path in LISTS:
         page.goto(f"{apps}{path}")
