@@ -34,11 +34,16 @@ _PROOF = "verification/proof/"
 _UNRELATED = (
     "verification/reference/",
     "companyos_gateway/scenarios/validation.py",
+    "companyos_gateway/__main__.py",
     "companyos_gateway/api/",
     "companyos_gateway/app.py",
+    "companyos_gateway/main.py",
     "companyos_gateway/middleware/",
     "companyos_gateway/process/",
     "companyos_gateway/runtime.py",
+    "companyos_gateway/settings.py",
+    "companyos_gateway/workers/",
+    "companyos_shared/serving.py",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "execution", "process_pool", "report", "sizes", "worklog")),
 )
 """Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
