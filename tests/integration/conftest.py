@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from companyos.enterprise import Enterprise
 from tests.integration.http_episode import HttpEpisode
 from tests.integration.processes import companyos_up, enterprise, service
 
@@ -32,6 +33,13 @@ def up() -> Iterator[str]:
     """The address that `companyos up` serves."""
     with companyos_up() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Enterprise]:
+    """Two workers behind one address."""
+    with Enterprise(workers=2, data_dir=tmp_path_factory.mktemp("workers"), alone=True) as enterprise:
+        yield enterprise
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pytest
 import requests
 
+from companyos.enterprise import Enterprise
 from companyos.runner import EpisodePlan, play_all
 from tests.integration.http_episode import HttpEpisode
 
 SEEDS = (11, 12)
+
+
+@pytest.fixture(params=["one gateway", "two workers"])
+def url(request: pytest.FixtureRequest, url: str, workers: Enterprise) -> str:
+    """The address of one gateway, and of two workers."""
+    return url if request.param == "one gateway" else workers.url
 
 
 def _script(episode: HttpEpisode, seed: int) -> Iterator[None]:

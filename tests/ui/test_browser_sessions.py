@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from companyos_gateway.middleware.browser_sessions import MAX_SESSIONS, SESSION_LIFETIME_S, BrowserSessions
+from companyos_gateway.middleware.browser_sessions import (
+    MAX_SESSIONS,
+    SESSION_LIFETIME_S,
+    BrowserSessions,
+    SessionFolder,
+)
 from tests.ui.conftest import OpenBrowser
 
 TOKEN = "trainer-token-of-some-length"
@@ -79,9 +86,10 @@ async def test_the_desk_keeps_a_session_that_survives_a_reset_and_ends_with_its_
         assert (await browser.open("")).status_code == 403
 
 
-def test_a_session_expires_and_the_oldest_make_room() -> None:
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_session_expires_and_the_oldest_make_room(tmp_path: Path, shared: bool) -> None:
     now = [0.0]
-    sessions = BrowserSessions(clock=lambda: now[0])
+    sessions = BrowserSessions(SessionFolder(tmp_path) if shared else None, clock=lambda: now[0])
     first = sessions.begin(None)
     assert first != sessions.begin(None)
     now[0] = SESSION_LIFETIME_S - 1
@@ -92,6 +100,17 @@ def test_a_session_expires_and_the_oldest_make_room() -> None:
     assert [sessions.find(session_id) is not None for session_id in session_ids] == [False] + [True] * MAX_SESSIONS
     sessions.end(session_ids[-1])
     assert sessions.find(session_ids[-1]) is None
+
+
+def test_workers_share_the_sessions_of_a_folder(tmp_path: Path) -> None:
+    first, second = (BrowserSessions(SessionFolder(tmp_path)) for _ in range(2))
+    session_id = first.begin("n1-abc")
+    found = second.find(session_id)
+    assert found is not None
+    assert found.episode == "n1-abc"
+    assert session_id not in "".join(file.name + file.read_text() for file in tmp_path.iterdir())
+    second.end(session_id)
+    assert first.find(session_id) is None
 
 
 @pytest.mark.parametrize("attempt", range(3))

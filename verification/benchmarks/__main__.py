@@ -27,6 +27,7 @@ from verification.benchmarks.enterprise import EnterpriseBenchmark
 from verification.benchmarks.judging import measure_judging
 from verification.benchmarks.long_episodes import measure_long_episodes
 from verification.benchmarks.measurements import Measurements
+from verification.benchmarks.workers import measure_workers
 
 RESULTS = Path("runs") / "bench"
 QUICK_SCALE = 0.1
@@ -65,6 +66,7 @@ def _measure(scale: float) -> Measurements:
             uvloop.run(measure_large_company(enterprise.url, measurements, scale))
         with Enterprise(data_dir=folder / "large") as enterprise:
             uvloop.run(measure_large_memory(enterprise, measurements))
+        uvloop.run(measure_workers(measurements, scale))
         uvloop.run(measure_judging(measurements))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

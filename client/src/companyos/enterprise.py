@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from typing import Any, Unpack
 
 from companyos.extras import install_command
-from companyos.server_process import HOST, EnterpriseError, PortInUseError, ServerProcess
+from companyos.server_process import HOST, EnterpriseError, PortInUseError, ServerOptions, ServerProcess
 
 __all__ = ["HOST", "Enterprise", "EnterpriseError", "PortInUseError"]
 
@@ -14,16 +14,23 @@ GATEWAY = "companyos_gateway"
 
 
 class Enterprise(ServerProcess):
-    """Gateway and services for the duration of a `with` block: `with Enterprise() as enterprise: enterprise.url`."""
+    """Gateway and services for the duration of a `with` block: `with Enterprise() as enterprise: enterprise.url`.
+
+    With `workers` of 2 to 64, so many gateways with services of their own are behind the one URL.
+    """
 
     title = "gateway"
     health = ("/health", "healthy")
 
+    def __init__(self, *, workers: int = 1, **options: Unpack[ServerOptions]) -> None:
+        super().__init__(**options)
+        self._workers = workers
+
     def arguments(self) -> list[str]:
-        """Return the gateway's module."""
+        """Return the gateway's module, and the number of workers if there are several."""
         if importlib.util.find_spec(GATEWAY) is None:
             raise EnterpriseError(f"the server is not installed: {install_command('server')}")
-        return [GATEWAY]
+        return [GATEWAY] if self._workers == 1 else [GATEWAY, "--workers", str(self._workers)]
 
     def readiness(self) -> dict[str, Any]:
         """Return the response of /readyz. Raises EnterpriseError if the gateway does not respond."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 from companyos.log_file import LogFile
 
@@ -50,6 +50,15 @@ class PortInUseError(EnterpriseError):
     def __init__(self, port: int, reason: str, free_port: int | None) -> None:
         super().__init__(f"port {port} cannot be used: {reason}")
         self.free_port = free_port
+
+
+class ServerOptions(TypedDict, total=False):
+    """Options of a ServerProcess."""
+
+    port: int
+    data_dir: Path | None
+    settings: Mapping[str, str] | None
+    alone: bool
 
 
 class ServerProcess:

@@ -1,4 +1,6 @@
-"""`python -m companyos_gateway [--host HOST] [--port N]`: serve the gateway, and its services where none are set."""
+"""`python -m companyos_gateway [--host HOST] [--port N] [--workers N]`: serve the gateway, and its services where none
+are set.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import gc
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from companyos.entry_points import EntryPointError
 from companyos_gateway.process.data_folder import FolderInUseError, GatewayFolders, open_folders
@@ -17,6 +19,8 @@ from companyos_shared.private_files import keep_files_private
 
 DEFAULT_PORT = 8000
 MISUSED = 2
+PROXIED = {"proxy_headers": True, "forwarded_allow_ips": "*"}
+"""Options of a gateway that only a proxy reaches, which says whose requests it passes on."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -24,6 +28,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
+    parser.add_argument("--uds", help="listen on a Unix socket instead; only for a trusted proxy in front of it")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=os.environ.get("COMPANYOS_WORKERS", "1"),
+        help="the number of gateways behind the address (default: COMPANYOS_WORKERS, or 1)",
+    )
     parser.add_argument(
         "--until-input-ends",
         action="store_true",
@@ -34,6 +45,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if options.until_input_ends:
         exit_when_stdin_closes()
     data_dir = os.environ.get("COMPANYOS_DATA_DIR")
+    if options.workers != 1 and not options.uds:
+        from companyos_gateway.workers.serving import serve_workers
+
+        serve_workers(parser, options.workers, Path(data_dir) if data_dir else None, options.host, options.port)
     with ExitStack() as stack:
         try:
             folders = stack.enter_context(open_folders(Path(data_dir) if data_dir else None))
@@ -48,11 +63,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if embedded is not None:
             stack.callback(embedded.kill)  # before the folders are removed under services that are still starting
             embedded.start()  # they start while this process imports the rest, which takes longest
-        _serve(parser, folders, embedded, options.host, options.port)
+        address = {"uds": options.uds, **PROXIED} if options.uds else {"host": options.host, "port": options.port}
+        _serve(parser, folders, embedded, address)
 
 
 def _serve(
-    parser: argparse.ArgumentParser, folders: GatewayFolders, embedded: EmbeddedServices | None, host: str, port: int
+    parser: argparse.ArgumentParser, folders: GatewayFolders, embedded: EmbeddedServices | None, address: dict[str, Any]
 ) -> NoReturn:
     """Import the gateway, check its settings and serve it."""
 
@@ -72,7 +88,7 @@ def _serve(
         parser.exit(MISUSED, f"error: {refusal}\n")
     remove_secrets_from_environment()
     app = create_app(GatewayRuntime(settings, folders=folders, embedded=embedded))
-    serve(app, name="gateway", host=host, port=port, **uvicorn_options(settings))
+    serve(app, name="gateway", **{**uvicorn_options(settings), **address})
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.engine.tokens import EpisodeTokens, read_or_create_secret
 from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_gateway.evaluation import FinishDeclaration
-from companyos_gateway.middleware.browser_sessions import BrowserSessions
+from companyos_gateway.middleware.browser_sessions import BrowserSessions, SessionFolder
 from companyos_gateway.middleware.fair_share import charge_episode
 from companyos_gateway.process.data_folder import GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
@@ -82,7 +82,7 @@ class GatewayRuntime:
         self.metrics = ViewerRecorder(create_traces("gateway"))
         self._runs: StoredRuns | None = None
         self.window_manager = WindowManager(self)
-        self.sessions = BrowserSessions()
+        self.sessions = BrowserSessions(None if settings.session_dir is None else SessionFolder(settings.session_dir))
         self._service_clients = service_clients
         self._scenarios = scenarios
         self._engine: EpisodeEngine | None = None

@@ -14,6 +14,7 @@ from companyos_gateway.engine.service_client import STEP_TIMEOUT_S
 from companyos_shared.web.trusted_hosts import parse_host_names
 
 MIN_TOKEN_LENGTH = 16
+MAX_WORKERS = 64
 
 _TOKEN = re.compile(r"[!-~]+")
 
@@ -36,6 +37,11 @@ class Settings(BaseSettings):
         "it a folder that ends with the process, on tmpfs if there is one.",
     )
     node: str = Field("n1", pattern=r"^[A-Za-z0-9]{1,16}$", description="The name that internal ids begin with.")
+    workers: int = Field(1, ge=1, le=MAX_WORKERS, description="Gateways behind one address; `--workers` sets it.")
+    worker: int = Field(1, ge=1, description="Which of the workers this gateway is; the router sets it.")
+    session_dir: Path | None = Field(
+        None, description="The folder of browser sessions that workers share; the router sets it. Default: in memory."
+    )
     mode: ServerMode = Field(
         ServerMode.SIMULATION,
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),

@@ -28,6 +28,9 @@ def up(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of the gateway; 0 selects a free one.")
     ] = DEFAULT_PORT,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Number of gateways, each with its own services, to use more cores.")
+    ] = 1,
     data_dir: Annotated[
         Path | None,
         typer.Option(
@@ -50,6 +53,7 @@ def up(
 
       [cyan]companyos up[/]                       on port 8000; episodes in memory
       [cyan]companyos up --port 9000[/]           on another port
+      [cyan]companyos up --workers 4[/]           for the cores of a larger machine
       [cyan]companyos up --keep[/]                with the kept episode `main`
       [cyan]companyos up --keep --episode friday --data-dir runs/friday[/]
       [cyan]companyos up --data-dir runs/data --keep-databases[/]
@@ -68,7 +72,8 @@ def up(
         fail("--keep-databases needs --data-dir; without it the databases are in memory", USAGE_ERROR)
     kept_episode = (episode or DEFAULT_EPISODE) if keep else None
     with report_errors():
-        enterprise = Enterprise(port=port, data_dir=folder, settings=_settings(kept_episode, keep_databases))
+        settings = _settings(kept_episode, keep_databases)
+        enterprise = Enterprise(port=port, data_dir=folder, settings=settings, workers=workers)
         try:
             with ERR.status("Starting the gateway and its three services ..."):
                 enterprise.start()

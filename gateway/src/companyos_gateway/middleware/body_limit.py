@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from openenv.core.env_server.types import WSErrorCode
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.engine.errors import RateLimitedError
@@ -57,7 +57,7 @@ class BodyLimitMiddleware:
     async def _serve_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, body = route_path(scope), b""
         try:
-            read = await _read_body(receive)
+            read = await read_body(receive)
             if read is None:
                 return
             body = read
@@ -76,7 +76,7 @@ class BodyLimitMiddleware:
             await JSONResponse(error.reply)(scope, receive, send)
             return
         except MalformedJsonError as error:
-            await _error_response(path, body, error)(scope, receive, send)
+            await body_error_response(path, body, error)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -138,7 +138,8 @@ def _rpc_error(text: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": None, "error": {"code": JsonRpcErrorCode.PARSE_ERROR.value, "message": text}}
 
 
-def _error_response(path: str, body: bytes, error: MalformedJsonError) -> ASGIApp:
+def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Response:
+    """Return the answer to a body that does not fit, in the protocol of the path."""
     headers = {"Connection": "close"} if error.code in _UNREAD else None
     text, status = f"{error.code}: {error}", _STATUS.get(error.code, _UNPROCESSABLE)
     if path == MCP_PATH:
@@ -159,7 +160,7 @@ def _error_response(path: str, body: bytes, error: MalformedJsonError) -> ASGIAp
     return problem_response_of(problem, headers)
 
 
-async def _read_body(receive: Receive) -> bytes | None:
+async def read_body(receive: Receive) -> bytes | None:
     """Return the body, None where the client left before its end; raises MalformedJsonError."""
     body = bytearray()
     try:

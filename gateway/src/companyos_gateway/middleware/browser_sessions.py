@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 
 SESSION_LIFETIME_S = 12 * 3600
 MAX_SESSIONS = 1024
@@ -27,18 +30,22 @@ class BrowserSession:
 
 
 class BrowserSessions:
-    """The sessions of this process. Ids have 256 random bits; their hashes alone are kept."""
+    """Sessions by the hash of their id, in memory or in `kept`. Ids have 256 random bits and are not kept."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, kept: MutableMapping[str, BrowserSession] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._sessions: MutableMapping[str, BrowserSession] = {} if kept is None else kept
         self._clock = clock
-        self._sessions: dict[bytes, BrowserSession] = {}
 
     def begin(self, episode: str | None) -> str:
         """Begin a session and return its id."""
         now = self._clock()
-        self._sessions = {key: kept for key, kept in self._sessions.items() if kept.expires_at > now}
+        for key, session in list(self._sessions.items()):
+            if session.expires_at <= now:
+                self._sessions.pop(key, None)
         while len(self._sessions) >= MAX_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
+            self._sessions.pop(next(iter(self._sessions)), None)
         session_id = secrets.token_urlsafe(_ID_BYTES)
         self._sessions[_digest(session_id)] = BrowserSession(episode, now + SESSION_LIFETIME_S)
         return session_id
@@ -53,5 +60,40 @@ class BrowserSessions:
         self._sessions.pop(_digest(session_id), None)
 
 
-def _digest(session_id: str) -> bytes:
-    return sha256(session_id.encode()).digest()
+class SessionFolder(MutableMapping[str, BrowserSession]):
+    """Sessions as files that the workers of one address share; the oldest comes first.
+
+    Their times are on the monotonic clock, which the processes of a machine share until it restarts.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, key: str) -> BrowserSession:
+        try:
+            episode, expires_at = json.loads((self._folder / key).read_bytes())
+        except (FileNotFoundError, ValueError):
+            raise KeyError(key) from None
+        return BrowserSession(episode, expires_at)
+
+    def __setitem__(self, key: str, session: BrowserSession) -> None:
+        temporary = self._folder / f".{key}"
+        temporary.write_text(json.dumps([session.episode, session.expires_at]), encoding="ascii")
+        temporary.rename(self._folder / key)
+
+    def __delitem__(self, key: str) -> None:
+        try:
+            (self._folder / key).unlink()
+        except FileNotFoundError:
+            raise KeyError(key) from None
+
+    def __iter__(self) -> Iterator[str]:
+        files = [file for file in os.scandir(self._folder) if not file.name.startswith(".")]
+        return iter([file.name for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.name))])
+
+    def __len__(self) -> int:
+        return sum(not name.startswith(".") for name in os.listdir(self._folder))
+
+
+def _digest(session_id: str) -> str:
+    return sha256(session_id.encode()).hexdigest()

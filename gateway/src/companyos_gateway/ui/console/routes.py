@@ -118,6 +118,8 @@ def _episodes_page(
         states=[RUNNING, OVER],
         outcomes=list(Outcome),
         version=VERSION,
+        worker=runtime.settings.worker,
+        worker_count=runtime.settings.workers,
         can_sign_out=TRAINER_COOKIE in request.cookies,
         **start_options(engine),
     )

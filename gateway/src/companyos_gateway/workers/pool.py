@@ -1,0 +1,166 @@
+"""The worker processes: each a gateway with services and data folder of its own, restarted when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from companyos_gateway.engine.tokens import SECRET_FILE, read_or_create_secret
+from companyos_gateway.process.backoff import Backoff
+from companyos_shared.private_files import make_private_folder
+
+STOP_DEADLINE_S = 8.5
+"""What a worker needs to answer its requests and to stop its services, and a little more."""
+
+REFUSED = 2
+"""Status of a gateway that refuses to start; its last line says why."""
+
+_POLL_S = 0.2
+_STOP_POLL_S = 0.02
+_MODULE = "companyos_gateway"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker: its number from 1, its socket and data folder, and the WebSockets that are open to it."""
+
+    number: int
+    socket: Path
+    data_dir: Path
+    websockets: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process runs."""
+        return self.process is not None and self.process.poll() is None
+
+    def terminate(self) -> None:
+        """Ask the process to answer what it has accepted and to end."""
+        if self.process is not None:
+            self.process.terminate()
+
+    def kill(self) -> None:
+        """Kill the process if it still runs."""
+        process, self.process = self.process, None
+        if process is not None and process.poll() is None:
+            _log.error("worker %d did not stop within %g s and is killed", self.number, STOP_DEADLINE_S)
+            process.kill()
+            process.wait()
+
+
+class WorkerPool:
+    """The workers of one address, running for the duration of an `async with` block.
+
+    The first one uses `data_dir` itself, so that one worker alone finds its episodes; the others use
+    `data_dir/worker-N`. All have the same secret, so that evidence of every worker has one key. Sockets and browser
+    sessions are in `private`.
+    """
+
+    def __init__(self, count: int, data_dir: Path, private: Path) -> None:
+        self._private = private
+        self.workers = [
+            Worker(
+                number, private / f"worker-{number}.sock", data_dir if number == 1 else data_dir / f"worker-{number}"
+            )
+            for number in range(1, count + 1)
+        ]
+        self._turn = 0
+        self._supervisor: asyncio.Task[None] | None = None
+        self.has_refused = False
+        """A worker has refused to start: its folder is used by another gateway, or cannot be used."""
+
+    def by_load(self) -> list[Worker]:
+        """Return the workers, those with the fewest open WebSockets first, and in turn where they have as many."""
+        self._turn += 1
+        count = len(self.workers)
+        return sorted(self.workers, key=lambda worker: (worker.websockets, (worker.number - self._turn) % count))
+
+    async def __aenter__(self) -> WorkerPool:
+        secret = read_or_create_secret(make_private_folder(self.workers[0].data_dir / "gateway")).hex()
+        for worker in self.workers[1:]:
+            file = make_private_folder(worker.data_dir / "gateway") / SECRET_FILE
+            if not file.exists():
+                file.touch(mode=0o600)
+                file.write_text(secret, encoding="ascii")
+        make_private_folder(self._private / "sessions")
+        for worker in self.workers:
+            self._start(worker)
+        self._supervisor = asyncio.create_task(self._keep_running())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Terminate the workers, which answer what they have accepted; kill those that miss the deadline."""
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            await asyncio.gather(self._supervisor, return_exceptions=True)
+        running = [worker for worker in self.workers if worker.process is not None]
+        for worker in running:
+            worker.terminate()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_DEADLINE_S):
+                while any(worker.is_running for worker in running):  # noqa: ASYNC110 - other processes
+                    await asyncio.sleep(_STOP_POLL_S)
+        for worker in running:
+            worker.kill()
+
+    async def _keep_running(self) -> None:
+        while True:
+            await asyncio.sleep(_POLL_S)
+            for worker in self.workers:
+                if worker.process is not None and (code := worker.process.poll()) is not None:
+                    worker.process = None
+                    if code == REFUSED:
+                        self.has_refused = True
+                        signal.raise_signal(signal.SIGTERM)
+                        return
+                    delay_s = worker.backoff.ended()
+                    _log.error(
+                        "worker %d ended with status %s and is started again in %g s", worker.number, code, delay_s
+                    )
+                if worker.process is None and worker.backoff.is_due:
+                    self._start(worker)
+                worker.backoff.settle()
+
+    def _start(self, worker: Worker) -> None:
+        try:
+            worker.process = subprocess.Popen(
+                [sys.executable, "-m", _MODULE, "--uds", str(worker.socket), "--until-input-ends"],
+                stdin=subprocess.PIPE,
+                env=worker_environment(worker, len(self.workers), self._private / "sessions", os.environ),
+            )
+        except OSError as error:
+            _log.error("worker %d could not be started: %s", worker.number, error)
+            worker.backoff.ended()
+        else:
+            worker.backoff.started()
+
+
+def worker_environment(worker: Worker, count: int, sessions: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a worker. The kept episode is that of the first."""
+    own = {
+        "COMPANYOS_DATA_DIR": str(worker.data_dir),
+        "COMPANYOS_SESSION_DIR": str(sessions),
+        "COMPANYOS_WORKERS": str(count),
+        "COMPANYOS_WORKER": str(worker.number),
+    }
+    if worker.number > 1:
+        own["COMPANYOS_NODE"] = f"n{worker.number}"
+    left_out = {"COMPANYOS_KEEP_EPISODE"} if worker.number > 1 else set()
+    return {name: value for name, value in inherited.items() if name not in left_out} | own

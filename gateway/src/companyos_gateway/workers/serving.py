@@ -1,0 +1,48 @@
+"""Serves several workers behind one address."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
+
+from companyos.openenv_preload import preload_openenv
+from companyos_gateway.process.data_folder import temporary_data_folder
+from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
+from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
+from companyos_gateway.settings import MAX_WORKERS
+from companyos_gateway.workers.pool import REFUSED, WorkerPool
+from companyos_gateway.workers.router import Router
+from companyos_gateway.workers.websocket_relay import WebSocketRelay
+from companyos_shared.private_files import make_private_folder
+from companyos_shared.serving import serve
+
+
+def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | None, host: str, port: int) -> NoReturn:
+    """Start `count` workers and serve their router until told to stop; ends with status 2 if they cannot start."""
+    preload_openenv()
+    if not 1 < count <= MAX_WORKERS:
+        parser.exit(REFUSED, f"error: --workers must be 1 to {MAX_WORKERS}; got {count}\n")
+    if os.environ.get("COMPANYOS_SERVICES"):
+        parser.exit(REFUSED, "error: --workers starts services of its own and cannot be used with COMPANYOS_SERVICES\n")
+    with ExitStack() as stack:
+        private = stack.enter_context(temporary_data_folder())
+        data = private / "data" if data_dir is None else data_dir
+        try:
+            settings = load_checked_settings(make_private_folder(data / "gateway"))
+        except StartupError as refusal:
+            parser.exit(REFUSED, f"error: {refusal}\n")
+        except OSError as error:
+            parser.exit(REFUSED, f"error: COMPANYOS_DATA_DIR {data_dir} cannot be used: {error.strerror}\n")
+        if settings.web:
+            parser.exit(REFUSED, "error: COMPANYOS_WEB cannot be used with --workers\n")
+        pool = WorkerPool(count, data, private)
+        options = {**UVICORN_OPTIONS, "ws": WebSocketRelay, "proxy_headers": False}
+        try:
+            serve(Router(pool, settings.trainer()), name="router", host=host, port=port, **options)
+        except SystemExit:
+            if pool.has_refused:
+                parser.exit(REFUSED, "error: a worker cannot be started; its message is in the log\n")
+            raise

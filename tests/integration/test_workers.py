@@ -1,0 +1,216 @@
+"""Several workers behind one address: connections are shared out, and every request finds its episode."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import requests
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+
+from companyos.client import CompanyOSEnv
+from companyos.enterprise import Enterprise, EnterpriseError
+from companyos.errors import ApiError
+from tests.integration.http_episode import HttpEpisode
+from verification.process_stats import process_tree
+
+SESSIONS = 8
+READ = "ticketdesk_list_tickets"
+TOKEN = "t" * 32
+TRAINER = {"Authorization": f"Bearer {TOKEN}"}
+RESTART_DEADLINE_S = 60.0
+
+
+async def _sessions(url: str, count: int) -> list[CompanyOSEnv]:
+    sessions = []
+    for seed in range(count):
+        session = CompanyOSEnv(url)
+        await session.connect()
+        await session.reset(scenario="expense_report", seed=seed)
+        sessions.append(session)
+    return sessions
+
+
+def _metric(http: requests.Session, url: str, name: str) -> dict[str, float]:
+    """Return a metric by worker."""
+    page = http.get(f"{url}/metrics").text
+    return {number: float(value) for number, value in re.findall(rf'^{name}{{worker="(\d+)"}} (\S+)$', page, re.M)}
+
+
+def _wait_until_ready(url: str, http: requests.Session) -> None:
+    deadline = time.monotonic() + RESTART_DEADLINE_S
+    while http.get(f"{url}/readyz").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _worker_process(enterprise: Enterprise, data_dir: Path) -> int:
+    """Return the process of the worker whose data folder this is."""
+    setting = f"COMPANYOS_DATA_DIR={data_dir}".encode()
+    assert enterprise.pid is not None
+    return next(
+        pid
+        for pid, name in process_tree(enterprise.pid).items()
+        if name == "gateway" and setting in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    )
+
+
+async def test_sessions_are_shared_out_evenly(workers: Enterprise, http: requests.Session) -> None:
+    sessions = await _sessions(workers.url, SESSIONS)
+    try:
+        assert _metric(http, workers.url, "companyos_worker_websockets") == {"1": SESSIONS / 2, "2": SESSIONS / 2}
+        live = {episode["episode_id"] for episode in http.get(f"{workers.url}/v1/episodes").json()}
+        assert {(await session.state()).episode_id for session in sessions} <= live
+    finally:
+        for session in sessions:
+            await session.close()
+
+
+async def test_a_fork_and_a_resumed_episode_find_their_worker(workers: Enterprise) -> None:
+    session, other = await _sessions(workers.url, 2)
+    await session.call_tool(READ)
+    snapshot = await session.snapshot()
+    forks = await session.fork(snapshot.id, 4)
+    assert [(await fork.state()).step_count for fork in forks] == [1] * 4
+    assert [(await fork.call_tool(READ)).reward for fork in forks] == [-0.1] * 4
+    for resumed in (session, other):
+        before = await resumed.state()
+        await resumed.resume()
+        assert (await resumed.state()).episode_id == before.episode_id
+    await other.close()
+    await session.close()
+
+
+async def test_an_episode_that_no_worker_has_is_unknown_as_with_one_gateway(
+    workers: Enterprise, http: requests.Session
+) -> None:
+    async with CompanyOSEnv(workers.url) as session:
+        with pytest.raises(ApiError, match="unknown-episode"):
+            await session.reset(resume="x" * 43)
+        await session.reset(scenario="expense_report", seed=1)
+        assert (await session.call_tool(READ)).done is False
+    answer = http.get(f"{workers.url}/v1/episodes/nowhere")
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
+
+
+async def test_every_door_leads_to_the_episode(workers: Enterprise, http: requests.Session) -> None:
+    url = workers.url
+    for _ in range(2):
+        session = (await _sessions(url, 1))[0]
+        state = await session.state()
+        path = f"{url}/v1/episodes/{state.episode_id}"
+        episode = HttpEpisode(url, http, id=str(state.episode_id))
+        assert http.get(path).json()["seed"] == 0
+        assert episode.state()["episode_id"] == state.episode_id
+        assert episode.step(READ)["reward"] == -0.1
+        assert http.get(f"{path}/apps").status_code == 200
+        assert http.get(f"{url}/console/episodes/{state.episode_id}").status_code == 200
+        assert http.get(f"{path}/evidence").status_code == 200
+        service_url = (await session.service_urls())["ticketdesk"]
+        assert http.get(f"{service_url}/tickets").status_code == 200
+        async with Client(StreamableHttpTransport(f"{path}/mcp")) as client:
+            assert READ in {tool.name for tool in await client.list_tools()}
+        assert (await session.verdict()).success is False
+        assert http.delete(path).status_code == 204
+        assert http.get(path).status_code == 404
+        await session.close()
+
+
+def test_a_chosen_id_is_taken_on_every_worker(workers: Enterprise, http: requests.Session) -> None:
+    answers = [
+        http.post(f"{workers.url}/v1/episodes", json={"episode_id": "chosen", "seed": seed}).status_code
+        for seed in range(4)
+    ]
+    assert answers == [201, 409, 409, 409]
+    assert http.delete(f"{workers.url}/v1/episodes/chosen").status_code == 204
+
+
+def test_snapshots_of_all_workers_are_listed_and_forked(workers: Enterprise, http: requests.Session) -> None:
+    made = []
+    for seed in range(2):
+        episode = HttpEpisode(workers.url, http)
+        episode.reset(seed=seed)
+        made.append(http.post(f"{workers.url}/v1/episodes/{episode.id}/snapshots").json()["id"])
+    assert set(made) <= {snapshot["id"] for snapshot in http.get(f"{workers.url}/v1/snapshots").json()}
+    for snapshot in made:
+        forked = http.post(f"{workers.url}/v1/snapshots/{snapshot}/fork", json={"count": 2})
+        assert forked.status_code == 201
+        for each in forked.json():
+            assert http.get(f"{workers.url}/v1/episodes/{each['episode_id']}").status_code == 200
+        assert http.delete(f"{workers.url}/v1/snapshots/{snapshot}").status_code == 204
+
+
+def test_bad_input_is_refused_as_with_one_gateway(workers: Enterprise, url: str, http: requests.Session) -> None:
+    for path, body in (("/reset", b"{"), ("/reset", b'{"seed": "x"}'), ("/step", b"x" * (1 << 21)), ("/nowhere", b"")):
+        one, several = (http.post(f"{address}{path}", data=body) for address in (url, workers.url))
+        assert (several.status_code, several.text) == (one.status_code, one.text)
+        assert several.headers["content-type"] == one.headers["content-type"]
+
+
+async def test_a_killed_worker_is_missed_until_it_comes_back_with_its_episodes(
+    tmp_path: Path, http: requests.Session
+) -> None:
+    with Enterprise(workers=2, data_dir=tmp_path, alone=True) as enterprise:
+        sessions = await _sessions(enterprise.url, 4)
+        for session in sessions:
+            await session.call_tool(READ)
+        paths = [f"{enterprise.url}/v1/episodes/{(await session.state()).episode_id}" for session in sessions]
+        os.kill(_worker_process(enterprise, tmp_path / "worker-2"), signal.SIGKILL)
+        assert http.get(f"{enterprise.url}/readyz").status_code == 503
+        assert http.get(f"{enterprise.url}/v1/episodes/nowhere").status_code == 503
+        assert sorted(http.get(path).status_code for path in paths) == [200, 200, 503, 503]
+        _wait_until_ready(enterprise.url, http)
+        assert [http.get(path).status_code for path in paths] == [200] * 4
+        lost = 0
+        for session in sessions:
+            try:
+                await session.state()
+            except ConnectionError:
+                lost += 1
+                await session.resume()
+        assert lost == 2
+        assert [(await session.state()).step_count for session in sessions] == [1] * 4
+        assert [(await session.call_tool(READ)).reward for session in sessions] == [-0.1] * 4
+        assert _metric(http, enterprise.url, "companyos_worker_restarts") == {"1": 0, "2": 1}
+        for session in sessions:
+            await session.close()
+        members = process_tree(enterprise.pid or 0)
+        assert Counter(members.values())["gateway"] == 2
+    await asyncio.sleep(0.2)
+    assert not [pid for pid in members if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_browser_signs_in_once_for_all_workers(http: requests.Session) -> None:
+    settings = {"COMPANYOS_TRAINER_TOKEN": TOKEN}
+    with Enterprise(workers=2, settings=settings, alone=True) as enterprise:
+        started = [
+            http.post(f"{enterprise.url}/v1/episodes", json={"seed": seed}, headers=TRAINER).json() for seed in range(2)
+        ]
+        with requests.Session() as browser:
+            browser.trust_env = False
+            assert browser.get(f"{enterprise.url}/console/").status_code == 403
+            assert browser.get(f"{enterprise.url}/console/?token={TOKEN}").status_code == 200
+            listed = ""
+            for worker in (1, 2):
+                page = browser.get(f"{enterprise.url}/console/?worker={worker}").text
+                assert re.search(rf'aria-current="page">Worker {worker}<', page)
+                listed += page
+            for episode in started:
+                assert f"episode-{episode['episode_id']}" in listed
+                assert browser.get(f"{enterprise.url}/console/episodes/{episode['episode_id']}").status_code == 200
+        for path in ("/v1/episodes", "/metrics", f"/v1/episodes/{started[0]['episode_id']}"):
+            assert http.get(f"{enterprise.url}{path}").status_code == 401
+        keys = [http.get(f"{enterprise.url}/v1/evidence-key", headers=TRAINER).json() for _ in range(4)]
+        assert keys == keys[:1] * 4
+
+
+def test_two_gateways_with_one_folder_are_refused_in_one_line(workers: Enterprise) -> None:
+    with pytest.raises(EnterpriseError, match="a worker cannot be started"):
+        Enterprise(workers=2, data_dir=workers._data_dir, alone=True).__enter__()
