@@ -88,6 +88,49 @@ async def test_a_fork_and_a_resumed_episode_find_their_worker(workers: Enterpris
     await session.close()
 
 
+async def test_sockets_and_requests_continue_and_fork_what_any_worker_has(
+    workers: Enterprise, http: requests.Session
+) -> None:
+    made = []
+    for seed in range(4):
+        created = http.post(f"{workers.url}/v1/episodes", json={"seed": seed}).json()
+        snapshot = http.post(f"{workers.url}/v1/episodes/{created['episode_id']}/snapshots").json()["id"]
+        made.append((created["episode_id"], created["token"], snapshot))
+    async with CompanyOSEnv(workers.url) as session:
+        for episode_id, token, snapshot in made:
+            await session.reset(injected_state={"snapshot": snapshot})
+            assert (await session.state()).episode_id != episode_id
+            await session.reset(resume=token)
+            assert (await session.state()).episode_id == episode_id
+            assert (await session.call_tool(READ)).done is False
+    for path in ("/reset", "/v1/episodes"):
+        for _, _, snapshot in made:
+            forked = http.post(f"{workers.url}{path}", json={"injected_state": {"snapshot": snapshot}})
+            assert forked.ok
+            assert http.post(f"{workers.url}{path}", json={"resume": forked.json()["token"]}).ok
+    for seed in range(3):
+        episode = HttpEpisode(workers.url, http)
+        episode.reset(seed=seed)
+        restored = http.post(f"{workers.url}/v1/episodes/{episode.id}/restore", json={"snapshot": "f" * 32})
+        assert restored.json()["code"] == "unknown-snapshot"
+
+
+def test_a_viewer_that_leaves_closes_its_connection_to_the_worker(workers: Enterprise, http: requests.Session) -> None:
+    episode = HttpEpisode(workers.url, http)
+    episode.reset(seed=1)
+    assert workers.pid is not None
+    descriptors = Path(f"/proc/{workers.pid}/fd")
+    before = len(list(descriptors.iterdir()))
+    for _ in range(20):
+        with http.get(f"{workers.url}/console/episodes/{episode.id}/events", stream=True, timeout=30) as events:
+            assert events.status_code == 200
+            next(events.iter_content(1))
+    deadline = time.monotonic() + RESTART_DEADLINE_S
+    while len(list(descriptors.iterdir())) > before + 5:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 async def test_an_episode_that_no_worker_has_is_unknown_as_with_one_gateway(
     workers: Enterprise, http: requests.Session
 ) -> None:
@@ -148,10 +191,25 @@ def test_snapshots_of_all_workers_are_listed_and_forked(workers: Enterprise, htt
 
 
 def test_bad_input_is_refused_as_with_one_gateway(workers: Enterprise, url: str, http: requests.Session) -> None:
-    for path, body in (("/reset", b"{"), ("/reset", b'{"seed": "x"}'), ("/step", b"x" * (1 << 21)), ("/nowhere", b"")):
-        one, several = (http.post(f"{address}{path}", data=body) for address in (url, workers.url))
-        assert (several.status_code, several.text) == (one.status_code, one.text)
-        assert several.headers["content-type"] == one.headers["content-type"]
+    requests_of = [
+        ("POST", "/reset", b"{", {}),
+        ("POST", "/reset", b'{"seed": "x"}', {}),
+        ("POST", "/step", b"x" * (1 << 21), {}),
+        ("POST", "/nowhere", b"", {}),
+        ("DELETE", "/readyz", b"", {}),
+        ("GET", "/readyz", b"", {"Host": "evil.com"}),
+        ("GET", "/v1/tools/?q=" + "x" * 9000, b"", {}),
+        ("PUT", "/v1/episodes/" + "x" * 9000, b"", {}),
+        ("GET", "/console/episodes/nowhere", b"", {}),
+    ]
+    for method, path, body, headers in requests_of:
+        one, several = (
+            http.request(method, f"{address}{path}", data=body, headers=headers, allow_redirects=False)
+            for address in (url, workers.url)
+        )
+        assert (several.status_code, several.text) == (one.status_code, one.text), path
+        assert [name for name in several.headers if name != "set-cookie"] == list(one.headers)
+    assert http.get(f"{workers.url}/console?worker={'9' * 5000}").status_code == 200
 
 
 async def test_a_killed_worker_is_missed_until_it_comes_back_with_its_episodes(
@@ -166,6 +224,8 @@ async def test_a_killed_worker_is_missed_until_it_comes_back_with_its_episodes(
         assert http.get(f"{enterprise.url}/readyz").status_code == 503
         assert http.get(f"{enterprise.url}/v1/episodes/nowhere").status_code == 503
         assert sorted(http.get(path).status_code for path in paths) == [200, 200, 503, 503]
+        assert http.post(f"{enterprise.url}/v1/episodes", json={"episode_id": "chosen"}).status_code == 503
+        assert http.post(f"{enterprise.url}/v1/episodes", json={"seed": 1}).status_code == 201
         _wait_until_ready(enterprise.url, http)
         assert [http.get(path).status_code for path in paths] == [200] * 4
         lost = 0
@@ -209,6 +269,12 @@ def test_a_browser_signs_in_once_for_all_workers(http: requests.Session) -> None
             assert http.get(f"{enterprise.url}{path}").status_code == 401
         keys = [http.get(f"{enterprise.url}/v1/evidence-key", headers=TRAINER).json() for _ in range(4)]
         assert keys == keys[:1] * 4
+
+
+def test_a_folder_that_cannot_be_used_is_named_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "worker-2").touch()
+    with pytest.raises(EnterpriseError, match=f"^the data folder {tmp_path} cannot be used: Not a directory"):
+        Enterprise(workers=2, data_dir=tmp_path, alone=True).__enter__()
 
 
 def test_two_gateways_with_one_folder_are_refused_in_one_line(workers: Enterprise) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from companyos_gateway.middleware import browser_sessions
 from companyos_gateway.middleware.browser_sessions import (
-    MAX_SESSIONS,
     SESSION_LIFETIME_S,
     BrowserSessions,
     SessionFolder,
@@ -87,7 +87,10 @@ async def test_the_desk_keeps_a_session_that_survives_a_reset_and_ends_with_its_
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_session_expires_and_the_oldest_make_room(tmp_path: Path, shared: bool) -> None:
+def test_a_session_expires_and_the_oldest_make_room(
+    tmp_path: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_sessions, "MAX_SESSIONS", 8)
     now = [0.0]
     sessions = BrowserSessions(SessionFolder(tmp_path) if shared else None, clock=lambda: now[0])
     first = sessions.begin(None)
@@ -96,8 +99,8 @@ def test_a_session_expires_and_the_oldest_make_room(tmp_path: Path, shared: bool
     assert sessions.find(first) is not None
     now[0] = SESSION_LIFETIME_S
     assert sessions.find(first) is None
-    session_ids = [sessions.begin(None) for _ in range(MAX_SESSIONS + 1)]
-    assert [sessions.find(session_id) is not None for session_id in session_ids] == [False] + [True] * MAX_SESSIONS
+    session_ids = [sessions.begin(None) for _ in range(9)]
+    assert [sessions.find(session_id) is not None for session_id in session_ids] == [False] + [True] * 8
     sessions.end(session_ids[-1])
     assert sessions.find(session_ids[-1]) is None
 

@@ -27,10 +27,10 @@ class Enterprise(ServerProcess):
         self._workers = workers
 
     def arguments(self) -> list[str]:
-        """Return the gateway's module, and the number of workers if there are several."""
+        """Return the gateway's module and the number of workers."""
         if importlib.util.find_spec(GATEWAY) is None:
             raise EnterpriseError(f"the server is not installed: {install_command('server')}")
-        return [GATEWAY] if self._workers == 1 else [GATEWAY, "--workers", str(self._workers)]
+        return [GATEWAY, "--workers", str(self._workers)]
 
     def readiness(self) -> dict[str, Any]:
         """Return the response of /readyz. Raises EnterpriseError if the gateway does not respond."""

@@ -5,25 +5,36 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from companyos_gateway.workers.frames import continues_episode, frame_length, header_length, reports_unknown
 from companyos_gateway.workers.pool import WorkerPool
-from companyos_gateway.workers.websocket_relay import POOL_STATE, WebSocketRelay, frame_length
+from companyos_gateway.workers.websocket_relay import POOL_STATE, WebSocketRelay
 
 HEAD = b"GET /ws HTTP/1.1\r\nHost: here\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n"
 SWITCHING = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 UNKNOWN = b'{"type":"error","data":{"message":"unknown-episode: No.","code":"EXECUTION_ERROR"}}'
+RESUME = b'{"type": "reset", "data": {"resume": "token"}}'
+STEP = b'{"type": "step", "data": {"tool_name": "get_ticket"}}'
+PING = b"\x89\x00"
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def _frame(payload: bytes, opcode: int = 1) -> bytes:
-    size = len(payload)
-    length = bytes([size]) if size < 126 else b"\x7e" + size.to_bytes(2, "big")
-    return bytes([0x80 | opcode]) + length + payload
+def _frame(payload: bytes, key: bytes = b"") -> bytes:
+    """Return a text frame, masked as a client's with a key of four bytes."""
+    size, masked = len(payload), 0x80 if key else 0
+    length = bytes([masked | size]) if size < 126 else bytes([masked | 126]) + size.to_bytes(2, "big")
+    return (
+        b"\x81" + length + key + bytes(each ^ (key or b"\0")[at % max(1, len(key))] for at, each in enumerate(payload))
+    )
+
+
+def _sent(payload: bytes) -> bytes:
+    return _frame(payload, b"\x01\x02\x03\xff")
 
 
 @asynccontextmanager
@@ -55,66 +66,94 @@ async def _read_head(reader: asyncio.StreamReader) -> bytes:
     return await reader.readuntil(b"\r\n\r\n")
 
 
-def _answering(first: bytes, heads: list[bytes]) -> Behaviour:
-    """Return a worker that opens the socket, answers the first message so and echoes the others."""
+def _answering(answer: bytes, seen: list[tuple[str, bytes]], name: str = "") -> Behaviour:
+    """Return a worker that sends a ping, records every message, and answers it."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heads.append(await _read_head(reader))
-        writer.write(SWITCHING + _frame(b"", opcode=9))
-        await reader.readexactly(5)
-        writer.write(_frame(first))
-        while data := await reader.read(1024):
-            writer.write(data)
+        seen.append((name, await _read_head(reader)))
+        writer.write(SWITCHING)
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                frame = await reader.readexactly(8)  # the longest header of these messages
+                length = frame_length(frame)
+                assert length is not None
+                seen.append((name, frame + await reader.readexactly(length - 8)))
+                writer.write(PING + _frame(answer))
         writer.close()
 
     return serve
 
 
 async def test_a_worker_sees_the_address_of_the_client_and_frames_pass_unchanged(tmp_path: Path) -> None:
-    heads: list[bytes] = []
-    async with _relayed(tmp_path, _answering(b"hello", heads)) as (pool, reader, writer):
+    seen: list[tuple[str, bytes]] = []
+    async with _relayed(tmp_path, _answering(b"hello", seen)) as (pool, reader, writer):
         writer.write(HEAD)
         assert await _read_head(reader) == SWITCHING
-        assert await reader.readexactly(2) == _frame(b"", opcode=9)
-        writer.write(b"first")
-        assert await reader.readexactly(7) == _frame(b"hello")
-        writer.write(b"any bytes")
-        assert await reader.readexactly(9) == b"any bytes"
+        for message in (_sent(STEP), _sent(RESUME), _sent(b"x" * 5000), _sent(STEP) * 3):
+            writer.write(message)
+            for _ in range(3 if message == _sent(STEP) * 3 else 1):
+                assert await asyncio.wait_for(reader.readexactly(9), 5) == PING + _frame(b"hello")
         assert pool.workers[0].websockets == 1
-    assert heads == [b"GET /ws HTTP/1.1\r\nHost: here\r\nx-forwarded-for: 127.0.0.1\r\nx-forwarded-proto: http\r\n\r\n"]
+    head = b"GET /ws HTTP/1.1\r\nHost: here\r\nx-forwarded-for: 127.0.0.1\r\nx-forwarded-proto: ws\r\n\r\n"
+    messages = [_sent(STEP), _sent(RESUME), _sent(b"x" * 5000), *[_sent(STEP)] * 3]
+    assert [data for _, data in seen] == [head, *messages]
     assert pool.workers[0].websockets == 0
 
 
-async def test_the_first_message_goes_to_the_worker_that_knows_what_it_names(tmp_path: Path) -> None:
-    heads: list[bytes] = []
-    workers = _answering(UNKNOWN, heads), _answering(UNKNOWN, heads), _answering(b"known", heads)
-    async with _relayed(tmp_path, *workers) as (pool, reader, writer):
-        writer.write(HEAD)
-        assert await _read_head(reader) == SWITCHING
-        writer.write(b"first")
-        received = await asyncio.wait_for(reader.readuntil(b"known"), 5)
-        assert UNKNOWN not in received
-        assert b"HTTP" not in received
-        writer.write(b"second")
-        assert await reader.readexactly(6) == b"second"
-        await asyncio.sleep(0.01)
-        assert sorted(worker.websockets for worker in pool.workers) == [0, 0, 1]
-    assert len(heads) == 3
-
-
-async def test_an_error_of_the_last_worker_is_the_answer(tmp_path: Path) -> None:
-    async with _relayed(tmp_path, _answering(UNKNOWN, []), _answering(UNKNOWN, [])) as (_pool, reader, writer):
+async def test_messages_that_arrive_in_pieces_are_relayed_whole(tmp_path: Path) -> None:
+    seen: list[tuple[str, bytes]] = []
+    async with _relayed(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
         writer.write(HEAD)
         await _read_head(reader)
-        writer.write(b"first")
-        assert await asyncio.wait_for(reader.readuntil(UNKNOWN), 5)
+        messages = [_sent(STEP), _sent(RESUME), _sent(b"y" * 6000), _sent(STEP)]
+        sent = b"".join(messages)
+        for at in range(0, len(sent), 7):
+            writer.write(sent[at : at + 7])
+            await asyncio.sleep(0)
+        for _ in messages:
+            await asyncio.wait_for(reader.readexactly(9), 5)
+    assert [data for _, data in seen][1:] == messages
+
+
+async def test_a_reset_goes_to_the_worker_that_knows_what_it_continues_at_any_time(tmp_path: Path) -> None:
+    seen: list[tuple[str, bytes]] = []
+    first, second, third = (
+        _answering(answer, seen, name) for name, answer in (("1", UNKNOWN), ("2", UNKNOWN), ("3", b"known"))
+    )
+    async with _relayed(tmp_path, first, second, third) as (pool, reader, writer):
+        writer.write(HEAD)
+        assert await _read_head(reader) == SWITCHING
+        writer.write(_sent(STEP))  # an error about another message is the answer
+        assert await asyncio.wait_for(reader.readexactly(len(UNKNOWN) + 4), 5) == PING + _frame(UNKNOWN)
+        writer.write(_sent(RESUME) + _sent(STEP))  # the step waits for the answer to the reset
+        expected = PING + _frame(b"known") + PING + _frame(b"known")
+        assert await asyncio.wait_for(reader.readexactly(len(expected)), 5) == expected
+        await asyncio.sleep(0.01)
+        assert [worker.websockets for worker in pool.workers] == [0, 0, 1]
+    messages = [(name, data) for name, data in seen if not data.startswith(b"GET")]
+    assert messages == [("1", _sent(STEP)), *((name, _sent(RESUME)) for name in "123"), ("3", _sent(STEP))]
+
+
+async def test_what_no_worker_knows_is_refused_by_the_first_which_goes_on(tmp_path: Path) -> None:
+    seen: list[tuple[str, bytes]] = []
+    workers = [_answering(UNKNOWN, seen, name) for name in ("1", "2")]
+    async with _relayed(tmp_path, *workers) as (pool, reader, writer):
+        writer.write(HEAD)
+        await _read_head(reader)
+        for message in (RESUME, STEP):
+            writer.write(_sent(message))
+            await asyncio.wait_for(reader.readuntil(UNKNOWN), 5)
+        await asyncio.sleep(0.01)
+        assert [worker.websockets for worker in pool.workers] == [1, 0]
+    assert ("1", _sent(STEP)) in seen
+    assert ("2", _sent(STEP)) not in seen
 
 
 async def test_a_name_that_a_missing_worker_may_know_is_not_called_unknown(tmp_path: Path) -> None:
     async with _relayed(tmp_path, _answering(UNKNOWN, []), None) as (_pool, reader, writer):
         writer.write(HEAD)
         await _read_head(reader)
-        writer.write(b"first")
+        writer.write(_sent(RESUME))
         with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
             await asyncio.wait_for(reader.readuntil(UNKNOWN), 5)
 
@@ -149,8 +188,8 @@ async def test_a_client_that_does_not_read_stops_its_worker_and_not_the_memory(t
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal written
         await _read_head(reader)
-        writer.write(SWITCHING + _frame(b"first"))
-        while not reader.at_eof():
+        writer.write(SWITCHING)
+        while not (reader.at_eof() or writer.is_closing()):
             writer.write(b"x" * 65536)
             written += 65536
             await writer.drain()
@@ -167,10 +206,35 @@ async def test_a_client_that_does_not_read_stops_its_worker_and_not_the_memory(t
         writer.transport.abort()
 
 
+@pytest.mark.parametrize("key", [b"", b"\x01\x02\x03\xff"])
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65535])
-def test_the_length_of_a_frame_is_known_from_its_first_bytes(size: int) -> None:
-    frame = _frame(b"x" * size)
-    assert frame_length(frame) == len(frame)
+def test_the_length_of_a_frame_is_known_from_its_header(size: int, key: bytes) -> None:
+    frame = _frame(b"x" * size, key)
+    header = header_length(frame)
+    assert header is not None
+    assert frame_length(frame) == len(frame) == header + size
     assert frame_length(frame + b"more") == len(frame)
-    for few in (b"", frame[:1], frame[:3] if size > 125 else b"\x81"):
-        assert frame_length(few) > len(few)
+    assert [frame_length(frame[:few]) for few in range(header)] == [None] * header
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (RESUME, True),
+        (b'{"type":"reset","data":{"injected_state":{"snapshot":"s"}}}', True),
+        (b'{"type":"reset","data":{"seed":1,"resume":null}}', False),
+        (STEP, False),
+        (b'{"type":"step","data":{"text":"reset, resume"}}', False),
+        (b"", False),
+    ],
+)
+def test_a_reset_that_continues_something_is_recognised(message: bytes, expected: bool) -> None:
+    assert continues_episode(_sent(message)) is expected
+    assert not continues_episode(_frame(message))
+
+
+def test_only_the_error_of_an_unknown_name_is_one() -> None:
+    assert reports_unknown(_frame(UNKNOWN))
+    assert reports_unknown(_frame(UNKNOWN.replace(b"episode", b"snapshot")))
+    assert not reports_unknown(_frame(b'{"type":"observation","data":{"text":"unknown-episode: "}}'))
+    assert not reports_unknown(_frame(UNKNOWN.replace(b"unknown-episode", b"episode-done")))

@@ -29,7 +29,13 @@ def up(
         int, typer.Option(min=0, max=65535, help="Port of the gateway; 0 selects a free one.")
     ] = DEFAULT_PORT,
     workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Number of gateways, each with its own services, to use more cores.")
+        int,
+        typer.Option(
+            min=1,
+            max=64,
+            envvar="COMPANYOS_WORKERS",
+            help="Number of gateways, each with its own services, to use more cores.",
+        ),
     ] = 1,
     data_dir: Annotated[
         Path | None,

@@ -15,6 +15,7 @@ from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError, UnknownEpisodeError, UnknownServiceError
 from companyos_gateway.middleware.auth import AGENT_SCOPE_KEY, is_trainer, requested_episode
 from companyos_gateway.middleware.body_limit import JSON_SCOPE_KEY
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
 from companyos_gateway.middleware.json_rpc import MCP_PATHS, JsonRpcRequestError
 from companyos_gateway.runtime import GatewayRuntime
 
@@ -39,7 +40,8 @@ class McpEndpoint:
         try:
             target = self._target(HTTPConnection(scope), request)
         except GatewayError as problem:
-            await JSONResponse(JsonRpcRequestError.from_problem(problem, request).reply)(scope, receive, send)
+            reply = JsonRpcRequestError.from_problem(problem, request).reply
+            await JSONResponse(reply, headers={PROBLEM_HEADER: problem.code})(scope, receive, send)
             return
         app = await self._app()
         await app({**scope, "path": "/", "root_path": "", TARGET_SCOPE_KEY: target}, receive, send)

@@ -22,6 +22,9 @@ from companyos_shared.wire.problem import ProblemBody
 
 RETRY_AFTER_S = 5
 
+PROBLEM_HEADER = "X-CompanyOS-Problem"
+"""Header with the code of an error of the gateway, which pages have nowhere else. Errors of services do not have it."""
+
 _CODES = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 422: "invalid-request", 501: "not-supported"}
 _BUSY = frozenset({429, 503})
 _UNAUTHORIZED = 401
@@ -38,7 +41,7 @@ async def send_error(problem: GatewayError, scope: Scope, receive: Receive, send
 
 
 def _headers(problem: GatewayError) -> dict[str, str]:
-    headers = {}
+    headers = {PROBLEM_HEADER: problem.code}
     if problem.status in _BUSY:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if problem.status == _UNAUTHORIZED:
@@ -123,7 +126,7 @@ _TEMPLATES = Templates("companyos_shared.pages")
 
 def problem_page(problem: GatewayError, status: int | None = None) -> Response:
     """Return an error as a page; a person without access gets 403."""
-    return problem_body_page(problem.body(), status=status)
+    return problem_body_page(problem.body(), _headers(problem), status=status)
 
 
 def problem_body_page(

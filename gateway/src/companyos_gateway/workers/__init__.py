@@ -1,1 +1,1 @@
-"""Several gateways behind one address: their processes, and the router that passes connections on to them."""
+"""Several gateways behind one address: their processes, and the router in front of them."""

@@ -1,90 +1,127 @@
-"""What a request says about the worker that it belongs to: the episode, snapshot, session or token that it names."""
+"""Names in requests that decide which worker serves them: episodes, snapshots, sessions, tokens and the like."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import parse_qsl, unquote
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import orjson
 
 from companyos_gateway.engine.tokens import TOKEN_LENGTH
+from companyos_gateway.page_paths import CONSOLE_START, accepts_form
+
+MAX_NAME_LENGTH = 128
 
 Headers = Sequence[tuple[bytes, bytes]]
 
-_IN_PATH = re.compile(r"/(?:v1/(?:episodes|snapshots|quarantine)|console/(?:episodes|finished))/([^/]+)")
-_IN_JSON = re.compile(rb'"(?:episode_id|session_id)"\s*+:\s*+"([^"\\]{1,128})"')
-_IN_FORM = re.compile(rb"(?:^|&)episode_id=([^&]{1,384})")
-_IN_ANSWER = re.compile(rb'"(?:episode_id|session_id|token|snapshot)"\s*+:\s*+"([^"\\]{1,128})"')
-_EPISODE_HEADER = b"x-companyos-episode"
-_CREATING = frozenset({"/reset", "/v1/episodes"})
-_MESSAGE_START = 512
-"""Bytes in which an error says what it is."""
 
-_UNKNOWN_STATUSES = frozenset({401, 404})
-_UNKNOWN_MESSAGE = re.compile(
-    rb"""
-    (?: \A \{"jsonrpc":"2\.0","id":(?:null|-?\d+|"[^"\\]*"),"error":\{"code":-?\d+,   # JSON-RPC
-      | \{"type":"error","data":\{                                                   # a frame of OpenEnv's socket
-    )
-    "message":"(?:unknown-episode:|unknown-snapshot:|Unknown[ ]session_id:)
-    """,
-    re.VERBOSE,
-)
+class NameKind(StrEnum):
+    """Kinds of names."""
+
+    EPISODE = "episode"
+    SNAPSHOT = "snapshot"
+    ITEM = "item"
+    SESSION = "session"
+    TOKEN = "token"  # noqa: S105 - a kind of name
 
 
-def named_key(method: str, path: str, query: bytes, headers: Headers, body: bytes, trainer: str | None) -> str | None:
-    """Return the id or episode token that says whose request it is, None if any worker can answer it.
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in a request."""
 
-    `trainer` is the trainer's token, which belongs to no episode.
+    kind: NameKind
+    value: str
+
+
+_KINDS = {
+    "episodes": NameKind.EPISODE,
+    "finished": NameKind.EPISODE,
+    "snapshots": NameKind.SNAPSHOT,
+    "quarantine": NameKind.ITEM,
+}
+_IN_PATH = re.compile(r"/(?:v1|console)/(episodes|finished|snapshots|quarantine)/([^/]+)")
+_IN_ANSWER = re.compile(rb'"(?:episode_id|session_id|token|id)"\s*+:\s*+"([^"\\]{1,128})"')
+_UNKNOWN_SESSION = re.compile(rb'\A\{"jsonrpc":"2\.0",.{0,200}?"message":"Unknown session_id:', re.DOTALL)
+_CODES = {
+    NameKind.EPISODE: frozenset({"unknown-episode", "unknown-token"}),
+    NameKind.SNAPSHOT: frozenset({"unknown-snapshot", "unknown-token"}),
+    NameKind.ITEM: frozenset({"unknown-quarantine-item", "unknown-token"}),
+    NameKind.SESSION: frozenset({"unknown-token"}),
+    NameKind.TOKEN: frozenset({"unknown-episode", "unknown-token"}),
+}
+"""Codes of the problems by which a worker says that it does not know a name."""
+
+_CREATING = frozenset({"/reset", "/v1/episodes", CONSOLE_START})
+
+
+def find_name(
+    method: str, path: str, query: bytes, headers: Headers, body: bytes, trainer_token: str | None
+) -> Name | None:
+    """Return the name that decides which worker serves a request, None if any worker can.
+
+    The trainer token decides nothing, because every worker accepts it.
     """
     if (in_path := _IN_PATH.match(path)) is not None:
-        return in_path[1]
-    if (header := _header(headers, _EPISODE_HEADER)) is not None:
-        return header.decode("latin-1")
-    if b"episode_id=" in query:
-        found = next((value for name, value in parse_qsl(query.decode("latin-1")) if name == "episode_id"), None)
-        if found is not None:
-            return found
-    if method == "POST" and (in_json := _IN_JSON.search(body)) is not None:
-        return in_json[1].decode("utf-8", "replace")
-    if method == "POST" and (in_form := _IN_FORM.search(body)) is not None:
-        return unquote(in_form[1].decode("latin-1"))
-    token = (_header(headers, b"authorization") or b"").partition(b" ")[2].strip().decode("latin-1")
-    return token if len(token) == TOKEN_LENGTH and token != trainer else None
+        return Name(_KINDS[in_path[1]], in_path[2])
+    if episode_id := _header(headers, b"x-companyos-episode").decode("latin-1"):
+        return Name(NameKind.EPISODE, episode_id)
+    if b"episode_id=" in query and (values := parse_qs(query.decode("latin-1")).get("episode_id")):
+        return Name(NameKind.EPISODE, values[0])
+    if method == "POST" and (in_body := _name_in_body(path, body)) is not None:
+        return in_body
+    token = _header(headers, b"authorization").partition(b" ")[2].strip().decode("latin-1")
+    return Name(NameKind.TOKEN, token) if len(token) == TOKEN_LENGTH and token != trainer_token else None
 
 
 def creates_episode(method: str, path: str) -> bool:
-    """Say whether the request starts an episode, whose id it may choose."""
+    """Return whether a request starts an episode."""
     return method == "POST" and path in _CREATING
 
 
-def keys_in_answer(body: bytes) -> Iterable[str]:
-    """Yield the ids and tokens that a worker has given out in a JSON answer."""
-    return (match.decode("utf-8", "replace") for match in _IN_ANSWER.findall(body))
+def names_in_answer(method: str, path: str, body: bytes) -> Iterator[str]:
+    """Yield the ids and tokens in the response to a request that creates episodes, snapshots or sessions."""
+    if creates_episode(method, path) or path == "/mcp" or path.endswith(("/fork", "/snapshots")):
+        yield from (match.decode("utf-8", "replace") for match in _IN_ANSWER.findall(body))
 
 
-def is_unknown(status: int, body: bytes) -> bool:
-    """Say whether a worker answered that it does not know what the request names, and so has done nothing."""
-    return status in _UNKNOWN_STATUSES or names_unknown(body)
+def is_unknown(name: Name, problem: str | None, body: bytes) -> bool:
+    """Return whether a worker does not know the name and therefore has done nothing.
 
-
-def names_unknown(message: bytes) -> bool:
-    """Say whether a JSON-RPC response or a frame of the socket is the error of a name that is not known."""
-    return _UNKNOWN_MESSAGE.search(message, 0, _MESSAGE_START) is not None
-
-
-def client_headers(peer: str, headers: Headers, environment: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return the headers that tell a worker the address and the scheme of a client.
-
-    What a client says of itself counts only if `FORWARDED_ALLOW_IPS` names its address, as in uvicorn: then it is a
-    proxy, and the last address that it forwards is the client's.
+    `problem` is the code in the header that the gateway adds to its own errors, and never to those of a service.
     """
-    trusted = {name.strip() for name in environment.get("FORWARDED_ALLOW_IPS", "").split(",")}
-    is_proxy = "*" in trusted or peer in trusted
-    forwarded_for = _header(headers, b"x-forwarded-for") if is_proxy else None
-    scheme = _header(headers, b"x-forwarded-proto") if is_proxy else None
-    address = peer.encode("latin-1") if forwarded_for is None else forwarded_for.rpartition(b",")[2].strip()
-    return [(b"x-forwarded-for", address), (b"x-forwarded-proto", scheme or b"http")]
+    return problem in _CODES[name.kind] or (name.kind is NameKind.SESSION and _UNKNOWN_SESSION.match(body) is not None)
 
 
-def _header(headers: Headers, name: bytes) -> bytes | None:
-    return next((value for key, value in headers if key.lower() == name), None)
+def _name_in_body(path: str, body: bytes) -> Name | None:
+    """Return the name in a form or a JSON object."""
+    if accepts_form(path):
+        values = parse_qs(body.decode("latin-1")).get("episode_id")
+        return Name(NameKind.EPISODE, unquote(values[0])) if values else None
+    fields = _parsed(body)
+    candidates = (
+        (NameKind.TOKEN, fields.get("resume")),
+        (NameKind.SNAPSHOT, _member(fields.get("injected_state"), "snapshot")),
+        (NameKind.EPISODE, fields.get("episode_id")),
+        (NameKind.SESSION, _member(fields.get("params"), "session_id")),
+    )
+    return next((Name(kind, value) for kind, value in candidates if isinstance(value, str) and value), None)
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes:
+    return next((value for key, value in headers if key.lower() == name), b"")

@@ -1,4 +1,4 @@
-"""The worker processes: each a gateway with services and data folder of its own, restarted when it ends."""
+"""Worker processes, each with its own services and data folder; a process that ends is restarted."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from companyos_gateway.engine.tokens import SECRET_FILE, read_or_create_secret
 from companyos_gateway.process.backoff import Backoff
 from companyos_shared.private_files import make_private_folder
 
-STOP_DEADLINE_S = 8.5
-"""What a worker needs to answer its requests and to stop its services, and a little more."""
+STOP_DEADLINE_S = 8.0
+"""Time in which a worker answers its requests and stops its services, and a little more."""
 
 REFUSED = 2
 """Status of a gateway that refuses to start; its last line says why."""
@@ -43,7 +43,7 @@ class Worker:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process runs."""
+        """True while its process runs."""
         return self.process is not None and self.process.poll() is None
 
     def terminate(self) -> None:
@@ -79,7 +79,7 @@ class WorkerPool:
         self._turn = 0
         self._supervisor: asyncio.Task[None] | None = None
         self.has_refused = False
-        """A worker has refused to start: its folder is used by another gateway, or cannot be used."""
+        """True once a worker has refused its first start: its folder is used by another gateway, or cannot be used."""
 
     def by_load(self) -> list[Worker]:
         """Return the workers, those with the fewest open WebSockets first, and in turn where they have as many."""
@@ -87,14 +87,18 @@ class WorkerPool:
         count = len(self.workers)
         return sorted(self.workers, key=lambda worker: (worker.websockets, (worker.number - self._turn) % count))
 
-    async def __aenter__(self) -> WorkerPool:
-        secret = read_or_create_secret(make_private_folder(self.workers[0].data_dir / "gateway")).hex()
+    def prepare(self) -> None:
+        """Create the folders, and give every worker the secret of the first. Raises InvalidSecretError and OSError."""
+        secret = read_or_create_secret(make_private_folder(self.workers[0].data_dir / "gateway"))
         for worker in self.workers[1:]:
-            file = make_private_folder(worker.data_dir / "gateway") / SECRET_FILE
-            if not file.exists():
-                file.touch(mode=0o600)
-                file.write_text(secret, encoding="ascii")
+            folder = make_private_folder(worker.data_dir / "gateway")
+            if not (folder / SECRET_FILE).exists():
+                temporary = folder / f"{SECRET_FILE}.tmp"
+                temporary.write_text(secret.hex(), encoding="ascii")
+                temporary.rename(folder / SECRET_FILE)
         make_private_folder(self._private / "sessions")
+
+    async def __aenter__(self) -> WorkerPool:
         for worker in self.workers:
             self._start(worker)
         self._supervisor = asyncio.create_task(self._keep_running())
@@ -126,7 +130,7 @@ class WorkerPool:
             for worker in self.workers:
                 if worker.process is not None and (code := worker.process.poll()) is not None:
                     worker.process = None
-                    if code == REFUSED:
+                    if code == REFUSED and not worker.backoff.restarts:
                         self.has_refused = True
                         signal.raise_signal(signal.SIGTERM)
                         return

@@ -1,21 +1,20 @@
-"""The router: an ASGI app that passes each HTTP request on to the worker it belongs to.
+"""The router: an ASGI app that passes each HTTP request to a worker.
 
-A request that names an episode, a snapshot or a token is tried with one worker after the other until one knows it; the
-answer of a worker that does not know it says that nothing was done. The router remembers where it found what. Requests
-that name nothing go to the worker with the fewest WebSockets, those for the console to the one that its cookie names.
+A request that names an episode, a snapshot or a token goes to one worker after the other until one knows the name. A
+worker that does not know it has done nothing. The router remembers which worker knows what. Requests without a name go
+to the worker with the fewest WebSockets, and requests of the console to the worker that its cookie selects.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import aiohttp
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -24,14 +23,16 @@ from yarl import URL
 
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.middleware.body_limit import body_error_response, read_body
-from companyos_gateway.middleware.error_responses import problem_response
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_response
 from companyos_gateway.page_paths import is_console_path
 from companyos_gateway.workers.addressing import (
-    client_headers,
+    MAX_NAME_LENGTH,
+    Name,
+    NameKind,
     creates_episode,
+    find_name,
     is_unknown,
-    keys_in_answer,
-    named_key,
+    names_in_answer,
 )
 from companyos_gateway.workers.metrics import merge_metrics
 from companyos_gateway.workers.pool import Worker, WorkerPool
@@ -40,31 +41,24 @@ from companyos_shared.serving import DRAIN_STATE
 from companyos_shared.wire.strict_json import MalformedJsonError
 
 WORKER_COOKIE = "companyos_worker"
-"""The cookie of a browser that has chosen a worker in the console."""
+"""Cookie with the number of the worker that a browser has selected in the console."""
 
-MAX_KEYS = 100_000
-"""Ids and tokens whose worker is remembered; the least recently used leave."""
+MAX_NAMES = 100_000
+"""Limit of the names whose worker is remembered; the least recently used are forgotten."""
 
 _LISTS = frozenset({"/v1/episodes", "/v1/snapshots", "/v1/quarantine"})
-_PROBES = frozenset({"/readyz", "/health", "/livez"})
+_READINESS = frozenset({"/readyz", "/health"})
 _SMALL_BYTES = 64 * 1024
 _PROBE_TIMEOUT_S = 5.0
 _HOP_BY_HOP = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-        b"content-length",
-        b"x-forwarded-for",
-        b"x-forwarded-proto",
-    }
+    {b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade"}
 )
+_NOT_FORWARDED = _HOP_BY_HOP | {b"content-length", b"x-forwarded-for", b"x-forwarded-proto"}
+_NOT_RETURNED = _HOP_BY_HOP | {b"date", b"server"}
 _AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-_OK, _UNAVAILABLE = 200, 503
+_MAX_HEADER_BYTES = 128 * 1024
+_UNREACHABLE = "A worker cannot be reached."
+_OK, _NOT_FOUND, _GONE, _UNAVAILABLE = 200, 404, 410, 503
 
 _Headers = list[tuple[bytes, bytes]]
 
@@ -83,65 +77,76 @@ class Router:
         if scope["type"] == "lifespan":
             await self._serve_lifespan(scope, receive, send)
             return
-        path = scope["path"]
-        if path in _PROBES:
-            response: Response = await self._probe(path)
-        elif scope["method"] == "GET" and path == "/metrics":
+        path, is_read = scope["path"], scope["method"] == "GET"
+        if is_read and path == "/livez":
+            response: Response = JSONResponse({"status": "alive"})
+        elif is_read and path in _READINESS:
+            response = await self._readiness(path)
+        elif is_read and path == "/metrics":
             response = await self._metrics(scope)
-        elif scope["method"] == "GET" and path in _LISTS:
+        elif is_read and path in _LISTS:
             response = await self._list(scope)
         else:
             response = await self._route(scope, receive)
         await response(scope, receive, send)
 
     async def _route(self, scope: Scope, receive: Receive) -> Response:
-        """Return the answer of the worker that a request belongs to."""
+        """Return the response of the worker that a request belongs to."""
+        method, path = scope["method"], scope["path"]
         try:
             body = await read_body(receive)
         except MalformedJsonError as error:
-            return body_error_response(scope["path"], b"", error)
+            return body_error_response(path, b"", error)
         if body is None:
             return Response()
-        method, path, query = scope["method"], scope["path"], scope["query_string"]
-        key = named_key(method, path, query, scope["headers"], body, self._trainer_token)
-        workers, chosen = self._candidates(key), None
-        if key is None and is_console_path(path):
-            workers, chosen = self._console_worker(scope)
-        elif key is not None and creates_episode(method, path) and key not in self._numbers:
-            workers = await self._with_owner_first(workers, key, scope)
-        response = await self._first_that_knows(workers, scope, body, key)
-        if chosen is not None:
-            response.set_cookie(WORKER_COOKIE, str(chosen), path="/console", httponly=True, samesite="strict")
+        name = find_name(method, path, scope["query_string"], scope["headers"], body, self._trainer_token)
+        workers, selected = self._candidates(name), None
+        if is_console_path(path) and (name is None or creates_episode(method, path)):
+            workers, selected = self._console_workers(scope)
+        if name is not None and name.kind is NameKind.EPISODE and creates_episode(method, path):
+            owner = await self._find_owner(name.value, workers[0], scope)
+            if owner is None:
+                return problem_response(ServicesUnavailableError(_UNREACHABLE))
+            workers = [owner]
+        response = await self._first_that_knows(workers, scope, body, name)
+        if selected is not None:
+            response.set_cookie(WORKER_COOKIE, str(selected), path="/console", httponly=True, samesite="strict")
         return response
 
-    async def _first_that_knows(self, workers: list[Worker], scope: Scope, body: bytes, key: str | None) -> Response:
-        """Return the answer of the first worker that does not call the key unknown; 503 if one cannot be reached."""
-        unknown: Response | None = None
-        is_complete = True
+    async def _first_that_knows(self, workers: list[Worker], scope: Scope, body: bytes, name: Name | None) -> Response:
+        """Return the response of the first worker that knows the name.
+
+        If none does, a response with 404 counts more than one with 401, as with one gateway. If one cannot be reached,
+        the response is 503, because that worker may know the name.
+        """
+        unknown: list[Response] = []
         for worker in workers:
             try:
                 answer, content = await self._send(worker, scope, body)
             except aiohttp.ClientConnectorError:
-                is_complete = False
                 continue
             except aiohttp.ClientError:
                 return problem_response(ServicesUnavailableError(f"Worker {worker.number} ended during the request."))
             response = _relayed(answer, content)
-            if key is None:
+            if name is None:
                 return response
-            if content is None or not is_unknown(answer.status, content):
-                self._remember(worker, [key, *(() if content is None else keys_in_answer(content))])
-                return response
-            unknown = unknown or response
-        if unknown is not None and is_complete:
-            return unknown
-        return problem_response(ServicesUnavailableError("A worker cannot be reached."))
+            if content is not None and is_unknown(name, answer.headers.get(PROBLEM_HEADER), content):
+                unknown.append(response)
+                continue
+            if answer.ok:
+                given = () if content is None else names_in_answer(scope["method"], scope["path"], content)
+                self._remember(worker, [name.value, *given])
+            return response
+        if name is None or len(unknown) < len(workers):
+            return problem_response(ServicesUnavailableError(_UNREACHABLE))
+        return min(unknown, key=lambda response: response.status_code != _NOT_FOUND)
 
     async def _send(self, worker: Worker, scope: Scope, body: bytes) -> tuple[aiohttp.ClientResponse, bytes | None]:
         """Send a request to a worker. Return the response, and its body if it is small; raises aiohttp.ClientError."""
         client = scope.get("client")
-        headers = [(name, value) for name, value in scope["headers"] if name not in _HOP_BY_HOP]
-        headers += client_headers(client[0] if client else "", scope["headers"], os.environ)
+        headers = [(name, value) for name, value in scope["headers"] if name not in _NOT_FORWARDED]
+        headers.append((b"x-forwarded-for", client[0].encode() if client else b""))
+        headers.append((b"x-forwarded-proto", scope["scheme"].encode()))
         query = scope["query_string"].decode("latin-1")
         target = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
         response = await self._sessions[worker.number].request(
@@ -154,35 +159,39 @@ class Router:
         is_small = response.content_length is not None and response.content_length <= _SMALL_BYTES
         return response, await response.read() if is_small else None
 
-    def _candidates(self, key: str | None) -> list[Worker]:
+    def _candidates(self, name: Name | None) -> list[Worker]:
         """Return the workers in the order in which they are tried."""
-        if key is None:
+        if name is None:
             return self._pool.by_load()
         workers = self._pool.workers
-        number = self._numbers.get(key, 1 + zlib.crc32(key.encode()) % len(workers))
+        number = self._numbers.get(name.value, 1 + zlib.crc32(name.value.encode()) % len(workers))
         return sorted(workers, key=lambda worker: worker.number != number)
 
-    async def _with_owner_first(self, workers: list[Worker], episode_id: str, scope: Scope) -> list[Worker]:
-        """Return the workers, first the one at which an episode of this id lives."""
-        path = f"/v1/episodes/{episode_id}"
-        reading = {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
-        answers = await self._ask_all(reading)
-        return sorted(workers, key=lambda worker: (found := answers[worker.number]) is None or found[0] != _OK)
+    async def _find_owner(self, episode_id: str, default: Worker, scope: Scope) -> Worker | None:
+        """Return the worker that has an episode of this id, or the default; None if a worker does not answer."""
+        path = f"/v1/episodes/{quote(episode_id, safe='')}"
+        answers = await self._ask_all({**scope, "method": "GET", "raw_path": path.encode(), "query_string": b""})
+        found = [answers[worker.number] for worker in self._pool.workers]
+        if None in found:
+            return None
+        has_it = [answer is not None and answer[0] in (_OK, _GONE) for answer in found]
+        return next((worker for worker, has in zip(self._pool.workers, has_it, strict=True) if has), default)
 
-    def _remember(self, worker: Worker, keys: Iterable[str]) -> None:
-        for key in keys:
-            self._numbers[key] = worker.number
-            self._numbers.move_to_end(key)
-        while len(self._numbers) > MAX_KEYS:
+    def _remember(self, worker: Worker, names: Iterable[str]) -> None:
+        for name in names:
+            if len(name) <= MAX_NAME_LENGTH:
+                self._numbers[name] = worker.number
+                self._numbers.move_to_end(name)
+        while len(self._numbers) > MAX_NAMES:
             self._numbers.popitem(last=False)
 
-    def _console_worker(self, scope: Scope) -> tuple[list[Worker], int | None]:
-        """Return the worker that a browser has chosen, and its number if it is chosen by this request."""
-        asked = parse_qs(scope["query_string"].decode("latin-1")).get("worker", [""])[0]
-        kept = _cookie(scope["headers"], WORKER_COOKIE)
-        number = next((int(text) for text in (asked, kept) if text.isdecimal()), 1)
-        found = [worker for worker in self._pool.workers if worker.number == number] or self._pool.workers[:1]
-        return found, found[0].number if asked else None
+    def _console_workers(self, scope: Scope) -> tuple[list[Worker], int | None]:
+        """Return the worker that a browser has selected, and its number if this request selects it."""
+        query = parse_qs(scope["query_string"].decode("latin-1")).get("worker", [""])[0]
+        cookie = _cookie(scope["headers"], WORKER_COOKIE)
+        by_number = {str(worker.number): worker for worker in self._pool.workers}
+        worker = by_number.get(query) or by_number.get(cookie) or self._pool.workers[0]
+        return [worker], worker.number if query in by_number else None
 
     async def _ask_all(self, scope: Scope) -> dict[int, tuple[int, bytes, aiohttp.ClientResponse] | None]:
         """Send a reading request to every worker. Return status, body and response by number, None for no answer."""
@@ -204,7 +213,7 @@ class Router:
         found = list(answers.values())
         for answer in found:
             if answer is None:
-                return problem_response(ServicesUnavailableError("A worker cannot be reached."))
+                return problem_response(ServicesUnavailableError(_UNREACHABLE))
             if answer[0] != _OK:
                 return _relayed(answer[2], answer[1])
         return JSONResponse([item for answer in found if answer is not None for item in json.loads(answer[1])])
@@ -218,12 +227,10 @@ class Router:
         media_type = next((answer[2].headers["Content-Type"] for answer in answers.values() if answer), "text/plain")
         return Response(merge_metrics(pages, self._pool.workers), media_type=media_type)
 
-    async def _probe(self, path: str) -> Response:
-        """Return the readiness of all workers: ready only if each is."""
-        scope = {"method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": []}
+    async def _readiness(self, path: str) -> Response:
+        """Return the readiness of all workers: ready if each is."""
+        scope = {"method": "GET", "raw_path": path.encode(), "query_string": b"", "headers": [], "scheme": "http"}
         answers = await self._ask_all(scope)
-        if path == "/livez":
-            return JSONResponse({"status": "alive"})
         reports = {number: None if answer is None else json.loads(answer[1]) for number, answer in answers.items()}
         reasons = [
             f"worker {number}: {reason}"
@@ -251,6 +258,8 @@ class Router:
                     cookie_jar=aiohttp.DummyCookieJar(),
                     timeout=aiohttp.ClientTimeout(total=None),
                     auto_decompress=False,
+                    max_line_size=_MAX_HEADER_BYTES,
+                    max_field_size=_MAX_HEADER_BYTES,
                     skip_auto_headers=_AUTOMATIC,
                 )
             try:
@@ -268,21 +277,26 @@ class Router:
         await send({"type": "lifespan.shutdown.complete"})
 
 
+class _RelayedStream(StreamingResponse):
+    """A response that is passed on as it comes; the connection to the worker is closed with it."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        super().__init__(answer.content.iter_any(), answer.status)
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._answer.close()
+
+
 def _relayed(answer: aiohttp.ClientResponse, content: bytes | None) -> Response:
-    """Return a worker's answer for the client; what is not small is passed on as it comes."""
-    response: Response
-    if content is None:
-        response = StreamingResponse(answer.content.iter_any(), answer.status)
-    else:
-        response = Response(content, answer.status)
-    headers: _Headers = [
-        (name.lower(), value)
-        for name, value in answer.raw_headers
-        if name.lower() not in _HOP_BY_HOP or (name.lower() == b"content-length" and content is None)
+    """Return a worker's response for the client."""
+    response = _RelayedStream(answer) if content is None else Response(content, answer.status)
+    response.raw_headers = [
+        (name.lower(), value) for name, value in answer.raw_headers if name.lower() not in _NOT_RETURNED
     ]
-    if content is not None:
-        headers.append((b"content-length", str(len(content)).encode()))
-    response.raw_headers = headers
     return response
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from companyos.openenv_preload import preload_openenv
+from companyos_gateway.engine.tokens import InvalidSecretError
 from companyos_gateway.process.data_folder import temporary_data_folder
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
@@ -18,6 +19,8 @@ from companyos_gateway.workers.router import Router
 from companyos_gateway.workers.websocket_relay import WebSocketRelay
 from companyos_shared.private_files import make_private_folder
 from companyos_shared.serving import serve
+from companyos_shared.web.response_headers import ResponseHeadersMiddleware
+from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware
 
 
 def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | None, host: str, port: int) -> NoReturn:
@@ -30,18 +33,24 @@ def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | 
     with ExitStack() as stack:
         private = stack.enter_context(temporary_data_folder())
         data = private / "data" if data_dir is None else data_dir
+        pool = WorkerPool(count, data, private)
         try:
             settings = load_checked_settings(make_private_folder(data / "gateway"))
-        except StartupError as refusal:
+            pool.prepare()
+        except (StartupError, InvalidSecretError) as refusal:
             parser.exit(REFUSED, f"error: {refusal}\n")
         except OSError as error:
-            parser.exit(REFUSED, f"error: COMPANYOS_DATA_DIR {data_dir} cannot be used: {error.strerror}\n")
+            parser.exit(REFUSED, f"error: the data folder {data} cannot be used: {error.strerror}\n")
         if settings.web:
             parser.exit(REFUSED, "error: COMPANYOS_WEB cannot be used with --workers\n")
-        pool = WorkerPool(count, data, private)
-        options = {**UVICORN_OPTIONS, "ws": WebSocketRelay, "proxy_headers": False}
+        token, own_name = settings.trainer(), settings.space_host
+        router = TrustedHostsMiddleware(
+            Router(pool, token), names=settings.host_names(), own=own_name, any_name=token is not None
+        )
+        app = ResponseHeadersMiddleware(router)
+        options = {**UVICORN_OPTIONS, "ws": WebSocketRelay, "lifespan": "on"}
         try:
-            serve(Router(pool, settings.trainer()), name="router", host=host, port=port, **options)
+            serve(app, name="router", host=host, port=port, **options)
         except SystemExit:
             if pool.has_refused:
                 parser.exit(REFUSED, "error: a worker cannot be started; its message is in the log\n")

@@ -1,7 +1,7 @@
-"""Passes a WebSocket on to the worker whose episode it asks for, byte by byte, so that a step costs little more.
+"""Relays WebSockets to workers byte by byte, so that a step costs little more than without the router.
 
-A new connection goes to the worker with the fewest. If that one does not know what the first message names (an episode
-to resume, a snapshot to fork), the same request and message go to the next, and the client sees the last answer alone.
+A new connection goes to the worker with the fewest. If that worker does not know the episode that a reset continues, or
+the snapshot that it forks, the same message goes to the other workers, and the connection moves to the one that does.
 """
 
 from __future__ import annotations
@@ -11,204 +11,282 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from starlette.types import Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.middleware.error_responses import RETRY_AFTER_S
-from companyos_gateway.workers.addressing import client_headers, names_unknown
+from companyos_gateway.workers.frames import (
+    MAX_INSPECTED_BYTES,
+    continues_episode,
+    frame_length,
+    is_control,
+    reports_unknown,
+)
 
 if TYPE_CHECKING:
     from companyos_gateway.workers.pool import Worker, WorkerPool
 
 POOL_STATE = "companyos.workers"
-"""Key in the lifespan state of the router's pool."""
+"""Key of the pool in the lifespan state of the router."""
 
-MAX_FIRST_MESSAGE_BYTES = 1024 * 1024 + 64 * 1024
-"""What is kept to be sent again: the largest message that a worker accepts, and more than its frame."""
+MAX_HELD_BYTES = 1024 * 1024
+"""Limit of the bytes that a client sends ahead while the answer to a reset is awaited."""
 
 _HEAD_END = b"\r\n\r\n"
 _SWITCHING = b" 101 "
-_TEXT_FRAME = 0x81
 _FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto")
-_LENGTH_16, _LENGTH_64 = 126, 127
 
 
 class WebSocketRelay(asyncio.Protocol):
-    """The client's side of a relayed connection, in the place of uvicorn's WebSocket protocol."""
+    """The client's side of a relayed connection; takes the place of uvicorn's WebSocket protocol."""
 
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
         self._pool: WorkerPool = app_state[POOL_STATE]
         self._connections: set[Any] = server_state.connections
         self._loop = asyncio.get_running_loop()
         self._client: asyncio.Transport
-        self._worker: _WorkerSide | None = None
-        self._candidates = self._pool.by_load()
         self._head = b""
-        self._sent = bytearray()
-        self._was_unreachable = self._has_head = self._is_answered = self._is_bound = False
-        self._connecting: asyncio.Task[None] | None = None
+        self._home: _WorkerSide | None = None
+        """The connection to the worker that serves the client."""
+        self._is_open = False
+        self._left_of_frame = 0
+        """Bytes of the client's current frame that have not come yet."""
+        self._incomplete = b""
+        """The beginning of a short frame whose rest has not come yet."""
+        self._held = bytearray()
+        """What the client sent before the connection was open, or while a reset is answered."""
+        self._reset = b""
+        """The reset whose answer is awaited."""
+        self._refusal = b""
+        self._candidates: list[Worker] = []
+        self._is_unreachable = False
+        self._connecting: asyncio.Task[Any] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take over the connection of a request that asks for a WebSocket."""
+        """Take over the connection of a request for a WebSocket."""
         self._client = transport
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what the client sends; the first piece is the head of the request."""
+        """Relay what the client sends; the first piece is the head of the request."""
         if self._connecting is None:
-            self._head = self._with_client_headers(data)
-            self._connecting = self._loop.create_task(self._connect())
-            return
-        if not self._is_bound:
-            self._sent += data
-        if len(self._sent) > MAX_FIRST_MESSAGE_BYTES:
-            self._client.abort()
-        elif self._worker is not None and self._is_answered:
-            self._worker.write(data)
-
-    def eof_received(self) -> None:
-        """Close both sides."""
+            self._head = data
+            self._candidates = self._pool.by_load()
+            self._connecting = self._loop.create_task(self._connect_home())
+        elif self._is_open and not self._reset:
+            self._relay(data)
+        else:
+            self._held += data
+            if len(self._held) > MAX_HELD_BYTES:
+                self._client.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Close the connection to the worker."""
         self._connections.discard(self)
         if self._connecting is not None:
             self._connecting.cancel()
-        if self._worker is not None:
-            self._worker.close()
+        if self._home is not None:
+            self._home.close()
 
     def pause_writing(self) -> None:
-        """Take nothing from the worker while the client takes nothing."""
-        if self._worker is not None:
-            self._worker.pause()
+        """Stop reading from the worker while the client does not read."""
+        if self._home is not None:
+            self._home.pause()
 
     def resume_writing(self) -> None:
-        """Go on with the worker."""
-        if self._worker is not None:
-            self._worker.resume()
+        """Continue to read from the worker."""
+        if self._home is not None:
+            self._home.resume()
 
     def pause_client(self) -> None:
-        """Take nothing from the client while the worker takes nothing."""
+        """Stop reading from the client while the worker does not read."""
         if not self._client.is_closing():
             self._client.pause_reading()
 
     def resume_client(self) -> None:
-        """Go on with the client."""
+        """Continue to read from the client."""
         if not self._client.is_closing():
             self._client.resume_reading()
 
     def shutdown(self) -> None:
-        """Close the connection at the end of the router; the workers have said goodbye before."""
+        """Close the connection when the router stops; the workers have closed their sides before."""
         self._client.close()
 
-    def answered(self, side: _WorkerSide, head: bytes) -> bool:
-        """Pass on the head of a worker's answer; that of a further worker says the same.
-
-        Return whether what follows are frames.
-        """
-        if not self._has_head:
-            self._has_head = True
+    def opened(self, side: _WorkerSide, head: bytes) -> None:
+        """Continue after a worker's answer to the request for a WebSocket."""
+        is_accepted = _SWITCHING in head.partition(b"\r\n")[0]
+        if side is self._home:
             self._client.write(head)
-        self._is_answered = True
-        is_open = _SWITCHING in head.partition(b"\r\n")[0]
-        if is_open and self._sent:
-            side.write(bytes(self._sent))
-        elif not is_open:
-            self._bind()
-        return is_open
+            self._is_open = is_accepted
+            self._release()
+        elif is_accepted:
+            side.write(self._reset)
+        else:
+            self._try_next(side, is_unreachable=True)
 
-    def received(self, data: bytes) -> bool:
-        """Pass on frames; return False if the connection goes on with the next worker instead."""
-        if not self._is_bound:
-            if self._candidates and names_unknown(data):
-                self._worker, self._is_answered = None, False
-                self._connecting = self._loop.create_task(self._connect())
-                return False
-            if self._was_unreachable and names_unknown(data):
-                self._client.abort()  # the worker that may know it is being started again: the client tries again
-                return False
-            if data[0] == _TEXT_FRAME:
-                self._bind()
-        self._client.write(data)
-        return True
+    def received(self, side: _WorkerSide, data: bytes) -> None:
+        """Relay what a worker sends; the answer to a reset decides which worker serves the client."""
+        if not self._reset:
+            if side is self._home:
+                self._client.write(data)
+            return
+        side.answer += data
+        while side.answer:
+            length = frame_length(side.answer)
+            if length is None or len(side.answer) < length:
+                return
+            if not is_control(side.answer):
+                break
+            if side is self._home:
+                self._client.write(bytes(side.answer[:length]))
+            del side.answer[:length]
+        else:
+            return
+        if not reports_unknown(side.answer):
+            self._settle(side)
+        elif side is self._home:
+            self._refusal = bytes(side.answer)
+            self._candidates = [worker for worker in self._pool.by_load() if worker is not side.worker]
+            self._is_unreachable = False
+            self._try_next(None)
+        else:
+            self._try_next(side)
 
     def lost(self, side: _WorkerSide) -> None:
         """Close the client's side with that of its worker."""
-        if side is self._worker:
+        if side is self._home:
             self._client.close()
+        elif self._reset and not side.is_finished:
+            self._try_next(side, is_unreachable=True)
 
-    def _bind(self) -> None:
-        self._is_bound = True
-        self._sent.clear()
+    def _relay(self, data: bytes) -> None:
+        """Pass frames to the worker, up to a reset that another worker may have to answer."""
+        assert self._home is not None
+        data = self._incomplete + data
+        at = min(self._left_of_frame, len(data))
+        self._left_of_frame -= at
+        self._incomplete = b""
+        while at < len(data):
+            length = frame_length(data[at:])
+            is_whole = length is not None and at + length <= len(data)
+            if length is None or (not is_whole and length <= MAX_INSPECTED_BYTES):
+                data, self._incomplete = data[:at], data[at:]
+            elif is_whole and continues_episode(data[at : at + length]):
+                self._reset = data[at : at + length]
+                data, self._held = data[: at + length], bytearray(data[at + length :])
+                break
+            else:
+                self._left_of_frame = max(0, at + length - len(data))
+                at += length
+        self._home.write(data)
 
-    async def _connect(self) -> None:
-        """Connect to the next worker that can be reached, and send it the head of the request."""
-        while self._candidates:
-            worker = self._candidates.pop(0)
-            side = _WorkerSide(self, worker)
-            try:
-                await self._loop.create_unix_connection(lambda side=side: side, str(worker.socket))  # type: ignore[misc]
-            except OSError:
-                self._was_unreachable = True
-                continue
-            self._worker = side
-            side.write(self._head)
-            return
-        if not self._has_head:
-            body = ServicesUnavailableError("No worker can be reached.").body().model_dump_json(exclude_none=True)
-            self._client.write(
-                b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nConnection: close\r\n"
-                + f"Retry-After: {RETRY_AFTER_S}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
-            )
+    def _release(self) -> None:
+        """Relay what was held back."""
+        self._reset, held = b"", bytes(self._held)
+        self._held.clear()
+        if held:
+            self._relay(held)
+
+    def _settle(self, side: _WorkerSide) -> None:
+        """Go on with the worker that has answered the reset."""
+        home, self._home = self._home, side
+        if home is not None and home is not side:
+            home.finish()
+        self._client.write(bytes(side.answer))
+        side.answer.clear()
+        self._release()
+
+    def _try_next(self, side: _WorkerSide | None, *, is_unreachable: bool = False) -> None:
+        """Send the reset to the next worker; without one, the answer of the first counts."""
+        self._is_unreachable |= is_unreachable
+        if side is not None:
+            side.finish()
+        if self._candidates:
+            self._connecting = self._loop.create_task(self._connect(self._candidates.pop(0)))
+        elif self._is_unreachable or self._home is None:
+            self._client.abort()  # the worker that may know the name is starting: the client has to try again
+        else:
+            self._client.write(self._refusal)
+            self._home.answer.clear()
+            self._release()
+
+    async def _connect(self, worker: Worker) -> _WorkerSide | None:
+        """Connect to a worker and send it the head of the request; None if it cannot be reached."""
+        side = _WorkerSide(self, worker)
+        try:
+            await self._loop.create_unix_connection(lambda: side, str(worker.socket))
+        except OSError:
+            if self._home is not None:
+                self._try_next(side, is_unreachable=True)
+            return None
+        if self._home is None:
+            self._home = side
+        side.write(self._head)
+        return side
+
+    async def _connect_home(self) -> None:
+        """Connect to the first worker that can be reached."""
+        self._head = await self._with_client_headers(self._head)
+        for worker in self._candidates:
+            if await self._connect(worker) is not None:
+                return
+        body = ServicesUnavailableError("No worker can be reached.").body().model_dump_json(exclude_none=True)
+        self._client.write(
+            b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nConnection: close\r\n"
+            + f"Retry-After: {RETRY_AFTER_S}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
         self._client.close()
 
-    def _with_client_headers(self, head: bytes) -> bytes:
-        """Return the head of a request with the address of its client in the place of what it says of itself."""
+    async def _with_client_headers(self, head: bytes) -> bytes:
+        """Return the head of a request with the client's address and scheme in place of those that it claims.
+
+        What a trusted proxy forwards counts, as for uvicorn's own WebSockets.
+        """
         request_line, *lines = head.removesuffix(_HEAD_END).split(b"\r\n")
-        pairs = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
+        headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
         peer = self._client.get_extra_info("peername")
-        told = client_headers(peer[0] if isinstance(peer, tuple) else "", pairs, os.environ)
-        kept = [(name, value) for name, value in pairs if name.lower() not in _FORWARDED]
-        return b"\r\n".join([request_line, *(name + b": " + value for name, value in [*kept, *told])]) + _HEAD_END
+        scope: Scope = {"type": "websocket", "scheme": "ws", "client": peer, "headers": headers}
+        if trusted := os.environ.get("FORWARDED_ALLOW_IPS"):
+            await ProxyHeadersMiddleware(_do_nothing, trusted)(scope, _receive_nothing, _send_nothing)  # type: ignore[arg-type]
+        kept = [(name, value) for name, value in headers if name.lower() not in _FORWARDED]
+        forwarded = [
+            (b"x-forwarded-for", str(scope["client"][0] if scope["client"] else "").encode()),
+            (b"x-forwarded-proto", scope["scheme"].encode()),
+        ]
+        return b"\r\n".join([request_line, *(name + b": " + value for name, value in kept + forwarded)]) + _HEAD_END
 
 
 class _WorkerSide(asyncio.Protocol):
-    """The connection to a worker: its head, then its first frame whole, then every piece as it comes."""
+    """A connection to a worker."""
 
     def __init__(self, relay: WebSocketRelay, worker: Worker) -> None:
+        self.worker = worker
+        self.answer = bytearray()
+        """What the worker has sent since a reset."""
+        self.is_finished = False
         self._relay = relay
-        self._count = worker
         self._transport: asyncio.Transport | None = None
-        self._begun: bytearray | None = bytearray()
-        self._has_head = False
+        self._head: bytearray | None = bytearray()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
-        self._count.websockets += 1
+        self.worker.websockets += 1
 
     def data_received(self, data: bytes) -> None:
-        if self._begun is None:
-            self._relay.received(data)
+        if self._head is None:
+            self._relay.received(self, data)
             return
-        self._begun += data
-        if not self._has_head:
-            head, end, rest = bytes(self._begun).partition(_HEAD_END)
-            if not end:
-                return
-            self._has_head = True
-            if not self._relay.answered(self, head + end):
-                self._begun = None
-                self._relay.received(rest)
-                return
-            self._begun = bytearray(rest)
-        if self._begun and len(self._begun) >= frame_length(self._begun):
-            first = bytes(self._begun)
-            self._begun = bytearray() if first[0] != _TEXT_FRAME else None
-            if not self._relay.received(first):
-                self.close()
+        self._head += data
+        head, end, rest = bytes(self._head).partition(_HEAD_END)
+        if end:
+            self._head = None
+            self._relay.opened(self, head + end)
+            if rest:
+                self._relay.received(self, rest)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._count.websockets -= 1
-        if self._begun:
-            self._relay.received(bytes(self._begun))
+        self.worker.websockets -= 1
         self._relay.lost(self)
 
     def pause_writing(self) -> None:
@@ -218,7 +296,7 @@ class _WorkerSide(asyncio.Protocol):
         self._relay.resume_client()
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None:
+        if self._transport is not None and data:
             self._transport.write(data)
 
     def pause(self) -> None:
@@ -231,20 +309,23 @@ class _WorkerSide(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.resume_reading()
 
+    def finish(self) -> None:
+        """Close the connection; the relay goes on with another one."""
+        self.is_finished = True
+        self.close()
+
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
 
-def frame_length(data: bytes | bytearray) -> int:
-    """Return the length in bytes of the unmasked frame that begins with these bytes (RFC 6455, section 5.2).
+async def _do_nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Serve nothing: the middleware has changed the scope."""
 
-    More than there are, if they are too few to tell.
-    """
-    if len(data) < 2:
-        return 2
-    short = data[1] & 0x7F
-    if short < _LENGTH_16:
-        return 2 + short
-    size = 2 if short == _LENGTH_16 else 8
-    return len(data) + 1 if len(data) < 2 + size else 2 + size + int.from_bytes(data[2 : 2 + size], "big")
+
+async def _receive_nothing() -> dict[str, Any]:
+    return {}
+
+
+async def _send_nothing(_message: Any) -> None:
+    return None

@@ -1,0 +1,57 @@
+"""Frames of WebSockets (RFC 6455, section 5.2), as far as the relay looks at them."""
+
+from __future__ import annotations
+
+import re
+
+TEXT_FRAME = 0x81
+"""First byte of a text message that is a single frame."""
+
+MAX_INSPECTED_BYTES = 4096
+"""Resets that continue an episode or fork a snapshot are shorter."""
+
+_MASKED, _LENGTH = 0x80, 0x7F
+_LENGTH_16, _LENGTH_64 = 126, 127
+_CONTROL = 0x08
+_UNKNOWN = re.compile(rb'\{"type":"error","data":\{"message":"(?:unknown-episode|unknown-snapshot):')
+_CONTINUES = re.compile(rb'"resume"\s*:\s*"|"injected_state"\s*:\s*\{')
+
+
+def header_length(data: bytes | bytearray) -> int | None:
+    """Return the length in bytes of the header of the frame that begins here; None if too few bytes are there."""
+    if len(data) < 2:
+        return None
+    length = 2 + {_LENGTH_16: 2, _LENGTH_64: 8}.get(data[1] & _LENGTH, 0) + (4 if data[1] & _MASKED else 0)
+    return length if len(data) >= length else None
+
+
+def frame_length(data: bytes | bytearray) -> int | None:
+    """Return the length in bytes of the frame that begins here, with its header; None if the header is incomplete."""
+    header = header_length(data)
+    if header is None:
+        return None
+    short = data[1] & _LENGTH
+    size = {_LENGTH_16: 2, _LENGTH_64: 8}.get(short)
+    return header + (short if size is None else int.from_bytes(data[2 : 2 + size], "big"))
+
+
+def is_control(data: bytes | bytearray) -> bool:
+    """Return whether the frame is a ping, a pong or a close."""
+    return bool(data[0] & _CONTROL)
+
+
+def continues_episode(frame: bytes) -> bool:
+    """Return whether a client's frame is a reset that continues an episode or forks a snapshot."""
+    header = header_length(frame)
+    if header is None or frame[0] != TEXT_FRAME or len(frame) > MAX_INSPECTED_BYTES or not frame[1] & _MASKED:
+        return False
+    payload, key = frame[header:], frame[header - 4 : header]
+    mask = (key * (len(payload) // 4 + 1))[: len(payload)]
+    text = (int.from_bytes(payload, "little") ^ int.from_bytes(mask, "little")).to_bytes(len(payload), "little")
+    return b'"reset"' in text and _CONTINUES.search(text) is not None
+
+
+def reports_unknown(frame: bytes | bytearray) -> bool:
+    """Return whether a worker's frame is the error for an episode or a snapshot that it does not know."""
+    header = header_length(frame)
+    return header is not None and frame[0] == TEXT_FRAME and _UNKNOWN.match(frame, header) is not None
