@@ -35,7 +35,7 @@ STEP_TIMEOUT_S = 30.0
 ATTEMPT_SHARE, CALL_SHARE = 0.4, 0.9
 """The parts of a step's timeout that one attempt at a call and all its attempts may take."""
 CONNECT_DEADLINE_S = 0.5
-LOAD_DEADLINE_S = 60.0
+LOAD_DEADLINE_S = 180.0
 PROBE_DEADLINE_S = 1.0
 RETRY_DELAY_S = 0.02
 MAX_RETRY_DELAY_S = 0.2
