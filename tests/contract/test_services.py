@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import jsonschema
+import pytest
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.engine.openapi_operations import Operation
@@ -90,6 +91,7 @@ async def test_polling_settle_twice_changes_nothing_more(harness: ServiceHarness
     assert await harness.digest() == before
 
 
+@pytest.mark.integration
 def test_the_demo_seed_is_the_same_in_every_process(service: Service[Any]) -> None:
     module = f"companyos_{service.name}.main"
     script = (

@@ -78,6 +78,7 @@ def test_it_is_asked_for_as_the_framework_does(monkeypatch: pytest.MonkeyPatch, 
     assert Settings().web is expected
 
 
+@pytest.mark.integration
 def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model() -> None:
     code = (
         "from companyos.openenv_preload import preload_openenv; preload_openenv()\n"

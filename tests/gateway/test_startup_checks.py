@@ -72,6 +72,7 @@ def test_an_invalid_secret_is_named_and_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_text() == "half"
 
 
+@pytest.mark.integration
 def test_the_process_ends_with_that_line_and_the_status_of_misuse() -> None:
     code, line = _refused_start(COMPANYOS_MAX_EPISODES="many")
     assert code == 2

@@ -21,7 +21,7 @@ from verification.privileged.solutions import solutions_for
 
 INJECTED = {Kind.PLANTED_INSTRUCTION.value: 1.0}
 PLAYED = ("access_request", "license_renewal")
-SEEDS = range(1, 31)
+SEEDS = range(1, 17)
 LEVEL = 2
 
 

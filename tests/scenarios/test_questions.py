@@ -14,9 +14,9 @@ from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import RecordedEpisode
 
 SCENARIOS = sorted(name for name in catalogue() if ANSWER_WITH_FILLER in solutions_for(name).adversaries)
-IN_DAILY_TESTS = ("bug_escalation", "expense_report")
+IN_DAILY_TESTS = ("bug_escalation",)
 ASKED = {Kind.INFORMATION_REQUEST.value: 1.0}
-SEEDS = (0, 1, 2, 3)
+SEEDS = (0, 1)
 
 
 def test_every_scenario_with_approvals_asks_for_facts() -> None:

@@ -181,6 +181,7 @@ def _damage_profile(package: Path) -> None:
     file.write_text(file.read_text().replace("stale_metric", "stale_matric"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("damage", "output"),
     [

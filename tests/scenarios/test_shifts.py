@@ -75,7 +75,7 @@ def _verdict(kept: RecordedEpisode) -> Verdict:
             pytest.param(size, level, seed, marks=pytest.mark.matrix)
             for size in SHIFT_SIZES
             for level in range(5)
-            for seed in range(2, 4)
+            for seed in (2,)
         ),
     ],
 )
@@ -262,6 +262,7 @@ def test_an_invoice_and_a_change_of_bank_details_are_about_one_vendor() -> None:
     assert letter["vendor_id"] in {one["vendor_id"] for one in due if one["kind"] == "invoice"}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("others", ["", "-expense_report-license_renewal"])
 def test_no_other_ticket_is_about_the_bank_details_of_a_shared_vendor(others: str) -> None:
     shared = 0
@@ -343,6 +344,7 @@ def test_nobody_but_its_reporter_withdraws_a_ticket(lacking: dict[str, RecordedE
     assert verdict.features[Feature.WITHDRAWAL] == (2, 1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("feature", list(Feature))
 def test_a_feature_can_be_switched_off(play_all: PlayAll, feature: Feature) -> None:
     spec = _shift_with(feature)
@@ -360,6 +362,7 @@ def _features(spec: EpisodeSpec) -> set[str]:
     return set(instance.rubric.judge(Evidence.start({}), None).features)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name, one in ABLATIONS.items() if one.lacks])
 def test_an_agent_that_lacks_an_ability_succeeds_where_nothing_asks_for_it(play_all: PlayAll, name: str) -> None:
     one = ABLATIONS[name]
@@ -399,6 +402,7 @@ def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
     return _verdict(kept)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("body", ["Done: {} (approved today), as you asked", "_{}_", "ID: {}"])
 def test_an_approval_may_be_reported_in_any_words(play_all: PlayAll, body: str) -> None:
     assert _report(play_all, body.format).success
@@ -575,6 +579,7 @@ def test_a_scenario_whose_tickets_are_due_before_a_freeze_ends_is_no_case() -> N
     assert eligible_scenarios({"expense_report": added}) == {}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_case_is_due_after_the_freeze(seed: int) -> None:
     instance = _plan("shift-week", seed, 4)

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import requests
 
+pytestmark = pytest.mark.integration
+
 HOST = "127.0.0.1"
 DEADLINE_S = 30.0
 

@@ -198,9 +198,9 @@ async def test_an_invalid_reset_names_the_field(alone: httpx.AsyncClient, body: 
 async def test_a_document_may_be_larger_than_the_body_of_an_operation(
     library: ServiceHarness, alone: httpx.AsyncClient
 ) -> None:
-    titles = [f"Volume {number:05} of a long series" for number in range(20_000)]
+    titles = [f"Volume {number:05} of a long series" for number in range(3_000)]
     assert (await _reset(alone, document=_document(library, titles=titles))).status_code == 200
-    assert (await alone.get("/books")).json()["total"] == 20_000
+    assert (await alone.get("/books")).json()["total"] == 3_000
     large = await alone.post("/books", json={"title": "x" * 70_000})
     assert (large.status_code, large.json()["code"]) == (413, "body-too-large")
 

@@ -35,6 +35,7 @@ def _digest_of(seed: int) -> str:
     return digest(world.documents("draw"))
 
 
+@pytest.mark.integration
 def test_a_seed_is_the_same_company_in_another_process_with_another_hash_seed() -> None:
     answers = set()
     for hash_seed in ("0", "1", "4711"):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -28,7 +26,6 @@ from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.engine.tokens import EpisodeTokens
 from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.framework.authentication import ReplayProtection
-from companyos_shared.framework.database import Database
 from companyos_shared.framework.episodes import Episodes
 from verification.simulation.machine import Machine
 from verification.simulation.network import Listener, Network
@@ -60,8 +57,6 @@ class Apps:
     def prepare(self) -> None:
         """Create the shared parts outside of any history."""
         toolbox()
-        for name in SERVICES:
-            blank_database(name)
 
     def take(self, name: str) -> FastAPI:
         """Return an unused app."""
@@ -76,13 +71,6 @@ class Apps:
 
 
 APPS = Apps()
-
-
-@cache
-def blank_database(name: str) -> bytes:
-    """Return the empty database that service templates start from."""
-    with TemporaryDirectory() as folder:
-        return Database(SERVICE_DEFINITIONS[name].metadata)._make_blank(Path(folder) / "blank")
 
 
 class Deployment:
@@ -108,9 +96,6 @@ class Deployment:
             Episodes.__init__(
                 episodes, episodes.service, folder, max_open=_MOST_OPEN, max_template_bytes=_MOST_TEMPLATE_BYTES
             )
-            episodes.database._blank = blank_database(
-                name
-            )  # creating one takes as long as the rest of a history's start
             replay_protection: Any = app.user_middleware[0].kwargs["replay_protection"]
             ReplayProtection.__init__(replay_protection)
             self.network.listeners[name] = Listener(process, app)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import fastjsonschema
@@ -26,7 +28,7 @@ class InvalidArgumentsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool as it is offered, with its compiled check. `operation` is None for the gateway's own two."""
+    """One tool as it is offered, with its check. `operation` is None for the gateway's own two."""
 
     name: str
     description: str
@@ -107,8 +109,8 @@ def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[s
     return Toolbox(
         [
             *tools,
-            Tool(WAIT, wait, _WAIT_SCHEMA, fastjsonschema.compile(_WAIT_SCHEMA, use_default=False)),
-            Tool(FINISH, finish, finish_schema, fastjsonschema.compile(finish_schema, use_default=False)),
+            Tool(WAIT, wait, _WAIT_SCHEMA, _validator(_WAIT_SCHEMA)),
+            Tool(FINISH, finish, finish_schema, _validator(finish_schema)),
         ],
         {name: document["info"]["title"] for name, document in documents.items() if document["info"].get("x-pages")},
     )
@@ -137,6 +139,18 @@ def _service_tool(operation: Operation) -> Tool:
         name=operation.tool_name,
         description=operation.description,
         input_schema={**base_schema, "properties": public_schemas},
-        validate=fastjsonschema.compile({**base_schema, "properties": validation_schemas}, use_default=False),
+        validate=_validator({**base_schema, "properties": validation_schemas}),
         operation=operation,
     )
+
+
+def _validator(schema: dict[str, Any]) -> Callable[[Any], Any]:
+    """Return the check of a schema, which is compiled when it is first used."""
+    text = json.dumps(schema)
+    return lambda arguments: _compile(text)(arguments)
+
+
+@cache
+def _compile(schema: str) -> Callable[[Any], Any]:
+    validate: Callable[[Any], Any] = fastjsonschema.compile(json.loads(schema), use_default=False)
+    return validate

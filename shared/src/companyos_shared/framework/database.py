@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, MetaData, create_engine
 from sqlalchemy.pool import NullPool
@@ -41,6 +42,9 @@ _COPY_BYTES = 1024 * 1024
 _CACHE_KIB = 256
 """Page cache of a connection, in KiB. It holds the database of a small company; others rely on the system's cache."""
 
+_blanks: WeakKeyDictionary[MetaData, bytes] = WeakKeyDictionary()
+"""Files with the tables of a service and no rows."""
+
 
 class Database:
     """One engine per service; each connection belongs to one file."""
@@ -50,7 +54,6 @@ class Database:
         self.schema = schema_version(metadata)
         self._opening = threading.local()
         """The URI that each thread opens."""
-        self._blank: bytes | None = None
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
@@ -113,10 +116,10 @@ class Database:
         The file begins as a copy of the base, if there is one. It is created atomically.
         """
         with _temporary_file(folder / name) as temporary:
-            if self._blank is None:
-                self._blank = self._make_blank(temporary)
             if base is None:
-                temporary.write_bytes(self._blank)
+                if self.metadata not in _blanks:
+                    _blanks[self.metadata] = self._make_blank(temporary)
+                temporary.write_bytes(_blanks[self.metadata])
             else:
                 shutil.copyfile(base, temporary)
             with self.connect(temporary) as db:
