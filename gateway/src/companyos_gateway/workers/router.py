@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from yarl import URL
 
-from companyos_gateway.engine.errors import ServicesUnavailableError
+from companyos_gateway.engine.errors import ServicesUnavailableError, UnansweredError
 from companyos_gateway.middleware.body_limit import body_error_response, read_body
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_response
 from companyos_gateway.page_paths import is_console_path
@@ -59,8 +59,6 @@ _AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _MAX_HEADER_BYTES = 128 * 1024
 _UNREACHABLE = "A worker cannot be reached."
 _OK, _NOT_FOUND, _GONE, _UNAVAILABLE = 200, 404, 410, 503
-
-_Headers = list[tuple[bytes, bytes]]
 
 
 class Router:
@@ -126,7 +124,7 @@ class Router:
             except aiohttp.ClientConnectorError:
                 continue
             except aiohttp.ClientError:
-                return problem_response(ServicesUnavailableError(f"Worker {worker.number} ended during the request."))
+                return problem_response(UnansweredError(f"Worker {worker.number} ended during the request."))
             response = _relayed(answer, content)
             if name is None:
                 return response
