@@ -62,6 +62,14 @@ async def _relayed(
         await asyncio.sleep(0.01)
 
 
+async def _wait_for_websockets(pool: WorkerPool, counts: list[int]) -> None:
+    for _ in range(500):
+        if [worker.websockets for worker in pool.workers] == counts:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError([worker.websockets for worker in pool.workers])
+
+
 async def _read_head(reader: asyncio.StreamReader) -> bytes:
     return await reader.readuntil(b"\r\n\r\n")
 
@@ -147,6 +155,22 @@ async def test_what_no_worker_knows_is_refused_by_the_first_which_goes_on(tmp_pa
         assert [worker.websockets for worker in pool.workers] == [1, 0]
     assert ("1", _sent(STEP)) in seen
     assert ("2", _sent(STEP)) not in seen
+
+
+async def test_a_client_that_leaves_during_a_reset_leaves_no_connection(tmp_path: Path) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _read_head(reader)
+        writer.write(SWITCHING)
+        await reader.read()
+        writer.close()
+
+    async with _relayed(tmp_path, _answering(UNKNOWN, []), silent) as (pool, reader, writer):
+        writer.write(HEAD)
+        await _read_head(reader)
+        writer.write(_sent(RESUME))
+        await _wait_for_websockets(pool, [1, 1])
+        writer.close()
+        await _wait_for_websockets(pool, [0, 0])
 
 
 async def test_a_name_that_a_missing_worker_may_know_is_not_called_unknown(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ class WebSocketRelay(asyncio.Protocol):
         self._head = b""
         self._home: _WorkerSide | None = None
         """The connection to the worker that serves the client."""
+        self._trial: _WorkerSide | None = None
+        """The connection to another worker that is to answer a reset."""
         self._is_open = False
         self._left_of_frame = 0
         """Bytes of the client's current frame that have not come yet."""
@@ -82,12 +84,13 @@ class WebSocketRelay(asyncio.Protocol):
                 self._client.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the connection to the worker."""
+        """Close the connections to workers."""
         self._connections.discard(self)
         if self._connecting is not None:
             self._connecting.cancel()
-        if self._home is not None:
-            self._home.close()
+        for side in (self._home, self._trial):
+            if side is not None:
+                side.finish()
 
     def pause_writing(self) -> None:
         """Stop reading from the worker while the client does not read."""
@@ -222,6 +225,8 @@ class WebSocketRelay(asyncio.Protocol):
             return None
         if self._home is None:
             self._home = side
+        else:
+            self._trial = side
         side.write(self._head)
         return side
 
