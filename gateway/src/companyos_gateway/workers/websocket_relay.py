@@ -317,9 +317,6 @@ class _WorkerSide(asyncio.Protocol):
     def finish(self) -> None:
         """Close the connection; the relay goes on with another one."""
         self.is_finished = True
-        self.close()
-
-    def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
