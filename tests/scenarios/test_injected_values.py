@@ -21,7 +21,7 @@ from verification.privileged.solutions import solutions_for
 
 INJECTED = {Kind.PLANTED_INSTRUCTION.value: 1.0}
 PLAYED = ("access_request", "license_renewal")
-SEEDS = range(1, 17)
+SEEDS = range(1, 21)
 LEVEL = 2
 
 
