@@ -33,6 +33,7 @@ class _Cost:
 
     steps: int = 0
     cpu_s: float = 0.0
+    router_cpu_s: float = 0.0
     wall_s: float = 0.0
 
 
@@ -50,6 +51,8 @@ async def measure_workers(measurements: Measurements, scale: float) -> None:
     measurements.add(f"sessions of the busiest of {WORKERS} workers, of {SESSIONS}", max(shares), "")
     measurements.add("processor time per step, one gateway", per_step[one] * 1e6, "us")
     measurements.add(f"processor time per step, {WORKERS} workers", per_step[several] * 1e6, "us")
+    router = costs[several].router_cpu_s / costs[several].steps
+    measurements.add("processor time per step, router", router * 1e6, "us")
     measurements.add(
         f"processor time per step, {WORKERS} workers to one", per_step[several] / per_step[one], "x", target="<= 1.1 x"
     )
@@ -69,10 +72,12 @@ async def _play(enterprise: Enterprise, cost: _Cost, steps: int) -> list[int]:
             players.append(CompanyPlayer(WebSocketClient(socket), SEEDS[number % len(SEEDS)]))
         await asyncio.gather(*(player.begin() for player in players))
         shares = await _shares(session, enterprise.url)
-        before, began = _cpu_seconds(enterprise.pid), time.perf_counter()
+        before, router_before = _cpu_seconds(enterprise.pid), cpu_seconds(enterprise.pid)
+        began = time.perf_counter()
         await asyncio.gather(*(_steps(player, steps) for player in players))
         cost.wall_s += time.perf_counter() - began
         cost.cpu_s += _cpu_seconds(enterprise.pid) - before
+        cost.router_cpu_s += cpu_seconds(enterprise.pid) - router_before
         cost.steps += SESSIONS * steps
     return shares
 

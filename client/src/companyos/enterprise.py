@@ -16,7 +16,7 @@ GATEWAY = "companyos_gateway"
 class Enterprise(ServerProcess):
     """Gateway and services for the duration of a `with` block: `with Enterprise() as enterprise: enterprise.url`.
 
-    With `workers` of 2 to 64, so many gateways with services of their own are behind the one URL.
+    `workers`, 1 to 64, is the number of gateways behind the URL, each with its own services.
     """
 
     title = "gateway"

@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     )
     node: str = Field("n1", pattern=r"^[A-Za-z0-9]{1,16}$", description="The name that internal ids begin with.")
     workers: int = Field(1, ge=1, le=MAX_WORKERS, description="Gateways behind one address; `--workers` sets it.")
-    worker: int = Field(1, ge=1, description="Which of the workers this gateway is; the router sets it.")
+    worker: int | None = Field(None, ge=1, description="Number of this worker; the router sets it.")
     session_dir: Path | None = Field(
         None, description="The folder of browser sessions that workers share; the router sets it. Default: in memory."
     )

@@ -145,9 +145,8 @@ def _service_tool(operation: Operation) -> Tool:
 
 
 def _validator(schema: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return the check of a schema, which is compiled when it is first used."""
-    text = json.dumps(schema)
-    return lambda arguments: _compile(text)(arguments)
+    """Return the check of a schema. A process compiles each schema once."""
+    return _compile(json.dumps(schema))
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 import orjson
 
@@ -100,7 +100,7 @@ def _name_in_body(path: str, body: bytes) -> Name | None:
     """Return the name in a form or a JSON object."""
     if accepts_form(path):
         values = parse_qs(body.decode("latin-1")).get("episode_id")
-        return Name(NameKind.EPISODE, unquote(values[0])) if values else None
+        return Name(NameKind.EPISODE, values[0]) if values else None
     fields = _parsed(body)
     candidates = (
         (NameKind.TOKEN, fields.get("resume")),

@@ -11,7 +11,9 @@ MAX_INSPECTED_BYTES = 4096
 """Resets that continue an episode or fork a snapshot are shorter."""
 
 _MASKED, _LENGTH = 0x80, 0x7F
-_LENGTH_16, _LENGTH_64 = 126, 127
+_LENGTH_BYTES = {126: 2, 127: 8}
+"""Bytes of the length that follows a short length with this value."""
+
 _CONTROL = 0x08
 _UNKNOWN = re.compile(rb'\{"type":"error","data":\{"message":"(?:unknown-episode|unknown-snapshot):')
 _CONTINUES = re.compile(rb'"resume"\s*:\s*"|"injected_state"\s*:\s*\{')
@@ -21,7 +23,7 @@ def header_length(data: bytes | bytearray) -> int | None:
     """Return the length in bytes of the header of the frame that begins here; None if too few bytes are there."""
     if len(data) < 2:
         return None
-    length = 2 + {_LENGTH_16: 2, _LENGTH_64: 8}.get(data[1] & _LENGTH, 0) + (4 if data[1] & _MASKED else 0)
+    length = 2 + _LENGTH_BYTES.get(data[1] & _LENGTH, 0) + (4 if data[1] & _MASKED else 0)
     return length if len(data) >= length else None
 
 
@@ -31,7 +33,7 @@ def frame_length(data: bytes | bytearray) -> int | None:
     if header is None:
         return None
     short = data[1] & _LENGTH
-    size = {_LENGTH_16: 2, _LENGTH_64: 8}.get(short)
+    size = _LENGTH_BYTES.get(short)
     return header + (short if size is None else int.from_bytes(data[2 : 2 + size], "big"))
 
 

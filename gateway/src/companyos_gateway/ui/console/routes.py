@@ -119,7 +119,7 @@ def _episodes_page(
         outcomes=list(Outcome),
         version=VERSION,
         worker=runtime.settings.worker,
-        worker_count=runtime.settings.workers,
+        worker_count=1 if runtime.settings.worker is None else runtime.settings.workers,
         can_sign_out=TRAINER_COOKIE in request.cookies,
         **start_options(engine),
     )
