@@ -24,7 +24,7 @@ from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware
 
 
 def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | None, host: str, port: int) -> NoReturn:
-    """Start `count` workers and serve their router until the process is stopped; exit with status 2 if they cannot start."""
+    """Start `count` workers and serve their router until the process ends; exit with 2 if they cannot start."""
     preload_openenv()
     if not 1 < count <= MAX_WORKERS:
         parser.exit(REFUSED, f"error: --workers must be 1 to {MAX_WORKERS}; got {count}\n")
