@@ -49,6 +49,7 @@ class Visitor:
 
     def find_link(self, path: str) -> Any | None:
         """Return the first visible link to a path of the apps, None without one; of a policy, the version in force."""
+        self.page.wait_for_load_state("domcontentloaded")
         root = self.root.removeprefix(self.url)
         targets = (f"{root}{path}", f"{root}/-/open?id={path.rpartition('/')[2]}")
         links = self.page.locator("a[href]:not(tr:has-text('Superseded') *)").filter(visible=True)

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
+from companyos_gateway.engine import snapshot_files
 from companyos_gateway.engine.snapshot_files import SnapshotFiles
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
@@ -197,6 +198,23 @@ async def test_a_snapshot_that_was_cut_off_leaves_nothing(
         assert (await gateway.http.get("/v1/quarantine")).json() == []
     assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
     assert list((kept / "gateway" / "snapshots").iterdir()) == []
+
+
+async def test_a_note_of_a_snapshot_that_was_cut_off_while_it_was_written_leaves_nothing(
+    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(path: Path, content: bytes) -> None:
+        path.write_bytes(content[:5])
+        raise KeyboardInterrupt
+
+    kept = tmp_path / "kept"
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        monkeypatch.setattr(snapshot_files, "write_file", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
+    async with open_gateway(data_dir=kept):
+        assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
 
 async def test_without_a_folder_of_its_own_nothing_is_left(open_gateway: OpenGateway, tmp_path: Path) -> None:

@@ -64,11 +64,13 @@ class SnapshotFiles:
         pending = PendingSnapshot(episode=episode, epoch=epoch, nonce=secrets.token_hex(_NONCE_BYTES))
         content = pending.model_dump_json().encode()
         marker = self._snapshots / f"{compute_snapshot_id(content)}{PENDING_SUFFIX}"
+        temporary = marker.with_suffix(_TEMPORARY_SUFFIX)
         try:
-            write_file(marker, content)
+            write_file(temporary, content)
+            os.replace(temporary, marker)
         except OSError as error:
             with suppress(OSError):
-                marker.unlink()
+                temporary.unlink()
             raise storage_full_error(error) from error
         return marker
 
