@@ -179,6 +179,13 @@ async def test_the_form_of_a_record_types_its_fields(browser: httpx.AsyncClient)
         38,
         130_050,
     )
+    edits = done.text.partition('data-testid="edits"')[2].partition("</table>")[0]
+    rows = re.findall(r"<td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>", edits)
+    assert {field: after for field, _, after in rows} == {
+        "State": "On hold",
+        "Quantity": "38",
+        "Unit price": "1,300.50",
+    }
 
 
 async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:

@@ -93,6 +93,24 @@ async def test_a_page_that_has_gone_stale_writes_nothing(browser: httpx.AsyncCli
     assert (await browser.get(f"/tickets/{TICKET}")).json()["priority"] == "critical"
 
 
+async def test_edits_of_a_ticket_are_listed_newest_first_with_both_values(browser: httpx.AsyncClient) -> None:
+    page = f"tickets/{TICKET}"
+    before = (await browser.get(f"/tickets/{TICKET}")).json()
+    assert 'data-testid="edits"' not in (await browser.get(f"/pages/{page}")).text
+    for fields in ({"priority": "low"}, {"due_at:moment": "5 Jun 2031, 17:00", "tags:list": "cold, urgent"}):
+        version = (await browser.get(f"/tickets/{TICKET}")).json()["version"]
+        await _submit(browser, "update_ticket", _page=page, key=TICKET, **{"if_match:int": str(version)}, **fields)
+    table = (await browser.get(f"/pages/{page}")).text.partition('data-testid="edits"')[2].partition("</table>")[0]
+    rows = re.findall(r"<td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>", table)
+    assert [(field, after) for field, _, after in rows] == [
+        ("Due", "5 Jun 2031, 17:00"),
+        ("Tags", "cold, urgent"),
+        ("Priority", "Low"),
+    ]
+    assert rows[2][1] == "Critical"
+    assert rows[1][1] == (", ".join(before["tags"]) or "-")
+
+
 async def test_hostile_text_is_shown_as_text(browser: httpx.AsyncClient) -> None:
     ticket = (
         await browser.post(
@@ -100,6 +118,8 @@ async def test_hostile_text_is_shown_as_text(browser: httpx.AsyncClient) -> None
         )
     ).json()
     await browser.post(f"/tickets/{ticket['key']}/comments", json={"body": HOSTILE})
+    await browser.post(f"/tickets/{ticket['key']}/transitions", json={"to": "open"})
+    await browser.patch(f"/tickets/{ticket['key']}", json={"description": f"{HOSTILE} and more"})
     for page in ("", "board", f"tickets/{ticket['key']}", "?q=alert"):
         text = (await browser.get(f"/pages/{page}")).text
         assert "<script>alert" not in text

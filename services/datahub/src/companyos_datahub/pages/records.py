@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
+from companyos_datahub import tables
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.fields import fields_of
 from companyos_datahub.pages.reading import vendor_names
 from companyos_datahub.records import service
 from companyos_datahub.records.model import STATES, FoundKind
 from companyos_datahub.records.schemas import RecordFilter
-from companyos_shared.framework import PageCursor, PageText, PageView, page_params, parse_choice
+from companyos_shared.framework import PageCursor, PageText, PageView, list_edits, page_params, parse_choice
+
+_EDITED = {
+    "title": ("Title", "text"),
+    "state": ("State", "choice"),
+    "owner_id": ("Owner", "person"),
+    "amount_cents": ("Amount", "text"),
+    "starts_on": ("Starts", "date"),
+    "ends_on": ("Ends", "date"),
+    "fields": ("Fields", "fields"),
+}
 
 
 @PAGES.page("/records")
@@ -59,5 +70,6 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
         vendors=vendor_names(call, [record.vendor_id]),
         fields=fields_of(call, record),
         states=STATES[record.kind],
+        edits=list_edits(call, tables.records, record.id, _EDITED),
         owners=sorted(((one.id, f"{one.name}, {one.title}") for one in people), key=lambda one: one[1]),
     )

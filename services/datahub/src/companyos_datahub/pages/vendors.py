@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
+from companyos_datahub import tables
 from companyos_datahub.metrics.service import list_metrics
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import reading_of, sources_of
@@ -12,7 +13,18 @@ from companyos_datahub.records.schemas import RecordFilter
 from companyos_datahub.records.service import search_records
 from companyos_datahub.vendors import service
 from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
-from companyos_shared.framework import PageCursor, PageText, PageView, page_params
+from companyos_shared.framework import PageCursor, PageText, PageView, list_edits, page_params
+
+_EDITED = {
+    "name": ("Name", "text"),
+    "category": ("Category", "text"),
+    "status": ("Status", "choice"),
+    "risk_tier": ("Risk", "choice"),
+    "contact_name": ("Contact", "text"),
+    "contact_email": ("Contact email", "text"),
+    "bank_iban": ("IBAN", "text"),
+    "notes": ("Notes", "text"),
+}
 
 
 @PAGES.page("/vendors")
@@ -45,6 +57,7 @@ def show_vendor(view: PageView, vendor_id: str, cursor: PageCursor = None) -> HT
         readings={row.id: reading_of(call, row) for row in measured.items},
         origins=sources_of(call, measured.items),
         cursor=cursor,
+        edits=list_edits(call, tables.vendors, vendor.id, _EDITED),
         statuses=list(VendorStatus),
         tiers=list(RiskTier),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.framework import Call, PageCursor, PageView, page_params
+from companyos_shared.framework import Call, PageCursor, PageView, list_edits, page_params
+from companyos_ticketdesk import tables
 from companyos_ticketdesk.board.service import show_ticket as load_ticket
 from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
@@ -12,6 +13,18 @@ from companyos_ticketdesk.pages.app import PAGES, teams_of
 from companyos_ticketdesk.tickets.model import FINAL, Priority, ReasonCode, TicketType, find_ticket
 from companyos_ticketdesk.workflow.rules import NEEDS_REASON, TAKES_REASON
 from companyos_ticketdesk.workflow.service import list_history
+
+_EDITED = {
+    "title": ("Title", "text"),
+    "type": ("Type", "choice"),
+    "priority": ("Priority", "choice"),
+    "assignee_id": ("Assignee", "person"),
+    "due_at": ("Due", "datetime"),
+    "verified_at": ("Verified", "datetime"),
+    "approval_ref": ("Approval", "text"),
+    "tags": ("Tags", "text"),
+    "description": ("Description", "text"),
+}
 
 
 @PAGES.page("/tickets/{key}")
@@ -26,6 +39,7 @@ def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: 
         ticket=ticket,
         comments=list_comments(call, key, page_params(comments)),
         history=list_history(call, key, page_params(history)),
+        edits=list_edits(call, tables.tickets, key, _EDITED),
         team=sorted(team, key=lambda one: one.name),
         priorities=list(Priority),
         types=list(TicketType),
