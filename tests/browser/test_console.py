@@ -64,6 +64,24 @@ def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
         aside.submit(asyncio.run, played()).result()
 
 
+def test_the_viewer_shows_the_screenshots_of_an_episode_in_a_strip(page: Any, runtime: str) -> None:
+    episode = begin(runtime, modality="screenshot")["episode_id"]
+    page.goto(f"{runtime}/console/episodes/{episode}")
+    strip = page.get_by_test_id("screenshots")
+    expect(strip.locator("a")).to_have_text(["Start"])
+    step(runtime, episode, "browser_goto", address="/datahub/")
+    step(runtime, episode, "datahub_list_sources")
+    step(runtime, episode, "browser_goto", address="/ticketdesk/")
+    step(runtime, episode, "ticketdesk_list_tickets")
+    expect(strip.locator("a")).to_have_text(["Start", "Start", "Step 1"])
+    strip.locator("a").first.click()
+    page.get_by_test_id("timeline").locator('a[data-number="2"]').click()
+    expect(strip.locator("a[aria-current]")).to_have_text("Step 1")
+    page.wait_for_function("picture => picture.naturalWidth > 0", arg=strip.locator("img").last.element_handle())
+    assert faults_of(page, WIDE, "screenshots") == []
+    assert page.troubles == []
+
+
 def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any, runtime: str) -> None:
     begun = begin(runtime)
     episode_id = begun["episode_id"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.wire.context import Fault, FaultKind
 from tests.datahub.builders import problem
 
 OTHER_IBAN = "DE02100500000054540402"
@@ -38,6 +39,16 @@ async def test_a_change_of_bank_details_is_kept(hub: ServiceHarness) -> None:
             "channel": "datahub",
         }
     ]
+
+
+async def test_edits_on_a_page_lag_like_the_values(hub: ServiceHarness) -> None:
+    await hub.patch("/vendors/VEN-202", json={"notes": "Paid in advance"})
+    await hub.patch("/vendors/VEN-202", json={"notes": "Paid monthly"})
+    lag = Fault(kind=FaultKind.STALE_READ, hides_from_step=hub.step)
+    lagging = (await hub.get("/pages/vendors/VEN-202", fault=lag)).text
+    assert "Paid in advance" in lagging
+    assert "Paid monthly" not in lagging
+    assert "Paid monthly" in (await hub.get("/pages/vendors/VEN-202")).text
 
 
 async def test_other_changes_leave_the_bank_history_alone(hub: ServiceHarness) -> None:

@@ -26,6 +26,7 @@ from companyos_gateway.engine.browser_tools import (
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import BrowserMissingError, StepConflictError
 from companyos_gateway.engine.toolbox import InvalidArgumentsError
+from companyos_gateway.viewer.screenshot_files import ScreenshotFiles
 from tests.gateway.conftest import NotesGateway
 
 PLAYWRIGHT = "companyos_gateway.browser.playwright_backend"
@@ -113,6 +114,42 @@ async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
         assert (seen.steps_left, seen.done) == (left, left == 0)
     assert rewards[0] == -0.4
     assert (await gateway.state(episode.id))["outcome"] == "out_of_steps"
+
+
+async def test_screenshots_of_an_episode_are_listed_once_each_until_it_is_closed(gateway: NotesGateway) -> None:
+    episode = await _begun(gateway)
+    for png in (b"start", b"start", b"form"):
+        gateway.runtime.metrics.record_screenshot(episode, png)
+    path = f"/console/episodes/{episode.id}"
+    listed = (await gateway.http.get(f"{path}/screenshots")).json()
+    assert listed == [{"step": 0, "url": f"{path}/screenshots/{number}.png"} for number in (1, 2)]
+    shown = await gateway.http.get(listed[1]["url"])
+    assert (shown.headers["content-type"], shown.content) == ("image/png", b"form")
+    assert (await gateway.http.get(f"{path}/screenshots/3.png")).status_code == 404
+    assert (await gateway.http.get(f"{path}/document")).json()["facts"]["screenshots"] == f"{path}/screenshots"
+    await gateway.http.delete(f"/v1/episodes/{episode.id}")
+    assert (await gateway.http.get(listed[1]["url"])).content == b"form"
+    text = (await gateway.reset())["episode_id"]
+    assert (await gateway.http.get(f"/console/episodes/{text}/document")).json()["facts"]["screenshots"] is None
+
+
+async def test_screenshots_before_a_restore_are_deleted(gateway: NotesGateway) -> None:
+    episode = await _begun(gateway)
+    taken = (await gateway.http.post(f"/v1/episodes/{episode.id}/snapshots")).json()["id"]
+    gateway.runtime.metrics.record_screenshot(episode, b"before")
+    await gateway.http.post(f"/v1/episodes/{episode.id}/restore", json={"snapshot": taken})
+    assert (await gateway.http.get(f"/console/episodes/{episode.id}/screenshots")).json() == []
+
+
+def test_stored_screenshots_are_bounded_by_those_of_the_episode_shown_longest_ago(tmp_path: Path) -> None:
+    stored = ScreenshotFiles(tmp_path / "shown", max_bytes=10)
+    stored.add("a", 0, b"1234")
+    stored.add("b", 0, b"1234")
+    stored.add("a", 1, b"5")
+    assert [len(stored.list_all(key)) for key in "ab"] == [2, 1]
+    stored.add("c", 0, b"1234")
+    assert [len(stored.list_all(key)) for key in "abc"] == [2, 0, 1]
+    assert sorted(path.parent.name for path in (tmp_path / "shown").rglob("*.png")) == ["a", "a", "c"]
 
 
 async def test_every_step_of_a_task_brings_its_looks(gateway: NotesGateway) -> None:

@@ -114,6 +114,7 @@ class EpisodeFacts(_Part):
     document: str | None = Field(None, description="URL of its EpisodeDocument; null if the page embeds it.")
     judged: str | None = Field(None, description="URL of its Judged document, fetched when the episode is shown.")
     events: str | None = Field(None, description="URL of the event stream of further steps while the episode is live.")
+    screenshots: str | None = Field(None, description="URL of the list of its screenshots, with modality `screenshot`.")
 
 
 class RunDocument(_Part):

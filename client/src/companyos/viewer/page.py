@@ -21,6 +21,7 @@ SCRIPTS = (
     "step.js",
     "timeline.js",
     "cases.js",
+    "screenshots.js",
     "overview.js",
     "heatmap.js",
     "runs.js",
@@ -32,7 +33,7 @@ SCRIPTS = (
 
 STYLE = "viewer.css"
 SERVER_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 """Content-Security-Policy of the served page."""

@@ -208,6 +208,7 @@ class WindowManager:
                 await self._discard_window(session, failure)
                 continue
             session.remember(screenshot.address)
+            self._host.metrics.record_screenshot(episode, base64.b64decode(screenshot.png))
             if episode.done:
                 await session.close_window()
             return screenshot

@@ -40,6 +40,9 @@ class EngineMetrics:
         """Return what to do a trainer's `verb` inside of, to an episode or to none that is known yet."""
         return OperationMeasurement(self, operation, episode)
 
+    def record_screenshot(self, episode: Episode, png: bytes) -> None:
+        """Take note of a new screenshot of an episode's window."""
+
 
 class StepMeasurement:
     """One step, seen from its beginning to its end."""

@@ -13,6 +13,7 @@ from companyos_gateway.engine.progress import Progress
 from companyos_gateway.engine.reset_request import ResetRequest
 from companyos_gateway.engine.store import EpisodeStore
 from companyos_gateway.engine.task_cache import Task
+from companyos_gateway.viewer.episode_source import episode_key
 from companyos_gateway.viewer.recorder import ViewerRecorder
 
 
@@ -44,7 +45,9 @@ class ArchivingStore(EpisodeStore):
 
     def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
         """Restore an episode to a snapshot and notify its viewers."""
+        replaced = episode_key(episode)
         super().restore(episode, origin, progress, payloads)
+        self._metrics.forget_screenshots(replaced)
         self._metrics.notifier.notify(episode.internal_id)
 
     def register(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:

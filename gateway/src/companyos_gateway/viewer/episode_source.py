@@ -17,6 +17,11 @@ from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.viewer.step_times import StepTimes
 
 
+def episode_key(episode: Episode) -> str:
+    """Return the key of an episode among the finished ones: internal id and epoch."""
+    return f"{episode.internal_id}.{episode.epoch}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSource:
     """The state of an episode without its journal. Its size does not depend on the size of the company."""
@@ -50,7 +55,7 @@ class EpisodeSource:
         """Return the current state of an episode."""
         progress, instance = episode.progress, episode.task.instance
         return cls(
-            key=f"{episode.internal_id}.{episode.epoch}",
+            key=episode_key(episode),
             id=episode.id,
             internal_id=episode.internal_id,
             epoch=episode.epoch,

@@ -17,7 +17,7 @@ from companyos_gateway.viewer.serialize import StepSerializer
 
 STEP, EPISODE, END, RELOAD = "step", "episode", "end", "again"
 
-_ADDRESS_FIELDS = {"document", "judged", "events"}
+_ADDRESS_FIELDS = {"document", "judged", "events", "screenshots"}
 """Fields that clients of the stream already have."""
 
 

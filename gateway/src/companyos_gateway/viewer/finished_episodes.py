@@ -1,4 +1,4 @@
-"""The most recent episodes that finished since the gateway started, with their journals.
+"""The most recent episodes that finished since the gateway started, with their journals and screenshots.
 
 Journals are kept as hard links, so nothing is copied and they outlive the databases of the episode.
 """
@@ -15,7 +15,8 @@ from pathlib import Path
 
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import UnknownEpisodeError
-from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.episode_source import EpisodeSource, episode_key
+from companyos_gateway.viewer.screenshot_files import ScreenshotFiles
 from companyos_gateway.viewer.step_times import StepTimes
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -40,11 +41,15 @@ class FinishedEpisodes:
         self._entries: OrderedDict[str, FinishedEpisode] = OrderedDict()
         self._bytes = 0
         folder.mkdir(0o700, parents=True, exist_ok=True)
+        self.screenshots = ScreenshotFiles(folder / "screenshots")
         for stale in folder.glob("*.jsonl"):
             stale.unlink()
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
 
     def __iter__(self) -> Iterator[FinishedEpisode]:
         """Yield the episodes, the last finished first."""
@@ -65,12 +70,12 @@ class FinishedEpisodes:
         """Link the journal of an episode before the original is deleted."""
         if self._max_count:
             with suppress(OSError):
-                os.link(episode.journal.path, self._journal(_key(episode)))
+                os.link(episode.journal.path, self._journal(episode_key(episode)))
 
     def unlink_journal(self, episode: Episode) -> None:
         """Remove the link to the journal of an episode that continues."""
-        if _key(episode) not in self._entries:
-            self._journal(_key(episode)).unlink(missing_ok=True)
+        if episode_key(episode) not in self._entries:
+            self._journal(episode_key(episode)).unlink(missing_ok=True)
 
     def add(self, episode: Episode, times: StepTimes) -> None:
         """Store a finished episode."""
@@ -87,6 +92,7 @@ class FinishedEpisodes:
             key = next(iter(self._entries))
             self._drop(key)
             self._journal(key).unlink(missing_ok=True)
+            self.screenshots.delete(key)
 
     def _drop(self, key: str) -> None:
         entry = self._entries.pop(key, None)
@@ -94,7 +100,3 @@ class FinishedEpisodes:
 
     def _journal(self, key: str) -> Path:
         return self._folder / f"{key}.jsonl"
-
-
-def _key(episode: Episode) -> str:
-    return f"{episode.internal_id}.{episode.epoch}"

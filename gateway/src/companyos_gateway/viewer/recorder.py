@@ -6,7 +6,7 @@ import time
 
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.metrics import EngineMetrics, StepMeasurement
-from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.episode_source import EpisodeSource, episode_key
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.notifier import EpisodeNotifier
 from companyos_gateway.viewer.step_times import StepTimes
@@ -37,15 +37,27 @@ class ViewerRecorder(EngineMetrics):
             self.archive(episode)
         self.notifier.notify(episode.internal_id)
 
+    def record_screenshot(self, episode: Episode, png: bytes) -> None:
+        """Store a new screenshot of an episode's window and notify the viewers."""
+        if self.finished is not None:
+            self.finished.screenshots.add(episode_key(episode), episode.step, png)
+            self.notifier.notify(episode.internal_id)
+
     def archive(self, episode: Episode) -> None:
         """Store a finished episode."""
         if self.finished is not None:
             self.finished.add(episode, self._times_of(episode))
 
     def forget(self, episode: Episode) -> None:
-        """Remove the step times of a closed episode and notify its viewers."""
+        """Remove the step times and screenshots of a closed episode that is not archived, and notify its viewers."""
         self._times.pop(episode.internal_id, None)
+        self.forget_screenshots(episode_key(episode))
         self.notifier.notify(episode.internal_id)
+
+    def forget_screenshots(self, key: str) -> None:
+        """Delete the screenshots of an episode, unless it is archived."""
+        if self.finished is not None and key not in self.finished:
+            self.finished.screenshots.delete(key)
 
     def _times_of(self, episode: Episode) -> StepTimes:
         return self._times.setdefault(episode.internal_id, StepTimes())

@@ -55,23 +55,26 @@ def fault_response(fault: Fault) -> Response:
 
 
 _SELECT_FIRST_IMAGES = """
-SELECT tbl, key, before FROM _changes WHERE seq IN (
+SELECT seq, tbl, key, before FROM _changes WHERE seq IN (
     SELECT MIN(seq) FROM _changes
     WHERE seq >= (SELECT MIN(seq) FROM _changes WHERE step = ? AND actor = ?) GROUP BY tbl, key
 ) ORDER BY seq DESC
 """
+_DELETE_CHANGES = "DELETE FROM _changes WHERE seq >= ?"
 
 
 @contextmanager
 def hide_from_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]:
-    """Revert every change from the agent's step on for the duration of the block, then roll back."""
+    """Revert every change from the agent's step on, and its record, for the duration of the block, then roll back."""
     driver = sqlite_connection(db)
     images = driver.execute(_SELECT_FIRST_IMAGES, (step, Actor.AGENT.value)).fetchall()
     begin(db)
     try:
         driver.execute("PRAGMA defer_foreign_keys = ON")
-        for table, key, before in images:
+        for _, table, key, before in images:
             _restore_row(db, metadata.tables[table], key, None if before is None else json.loads(before))
+        if images:
+            driver.execute(_DELETE_CHANGES, (min(seq for seq, *_ in images),))
         yield
     finally:
         rollback(db)

@@ -50,6 +50,7 @@
         return kept.get(facts.name);
       },
       judged: (facts) => fetched(facts.judged),
+      screenshots: (address) => fetched(address),
     };
   };
 

@@ -56,13 +56,14 @@
     const timeline = Viewer.timeline(episode, link, () => shown.step);
     const detail = el("div", { class: "detail", "data-testid": "detail" });
     const head = el("header", { class: "top" });
+    const strip = Viewer.screenshotStrip(link);
     const status = el("p", { role: "status", class: "unseen" });
     const others = run.episodes.filter((one) => one.name !== name);
     const sameTask = others.filter((one) => one.scenario === facts.scenario && one.seed === facts.seed);
     const choose = el("select", { "aria-label": "Compare with", onchange: (event) => { if (event.target.value) location.hash = Viewer.link({ episode: name, with: event.target.value }); } },
       el("option", { value: "" }, "Compare with ..."), [...sameTask, ...others.filter((one) => !sameTask.includes(one))].slice(0, 200).map((one) => el("option", { value: one.name }, one.name)));
     fill(root, el("nav", { class: "way", "aria-label": "Way back" }, run.episodes.length > 1 ? [el("a", { href: "#" }, "All episodes"), choose] : null),
-      head, status, el("div", { class: "columns" }, timeline.element, detail));
+      head, strip.element, status, el("div", { class: "columns" }, timeline.element, detail));
     const drawHead = () => {
       const now = episode.steps[shown.step - 1]?.now ?? (shown.step === 0 ? episode.started_at : null);
       fill(head, el("h1", {}, el("bdi", {}, Viewer.title(episode.facts))),
@@ -90,9 +91,16 @@
     const select = (number) => {
       shown.step = position(number) < 0 ? 0 : number;
       timeline.reveal(shown.step);
+      strip.mark(shown.step);
       showDetail();
     };
+    const loadScreenshots = async () => {
+      if (!episode.facts.screenshots) return;
+      strip.draw(await source.screenshots(episode.facts.screenshots).catch(() => []));
+      strip.mark(shown.step);
+    };
     const refresh = () => { timeline.draw(); showDetail(); };
+    loadScreenshots();
     judge({ episode, facts }, () => { if (shown.view?.name === name) refresh(); });
     if (facts.events && episode.facts.outcome === null) {
       shown.stop = Viewer.follow(facts.events, facts.document, episode, (step) => {
@@ -100,6 +108,7 @@
         const last = episode.steps[episode.steps.length - 1];
         const follows = step !== null && step === last && timeline.isVisible(step) && shown.step === (episode.steps[episode.steps.length - 2]?.number ?? 0);
         refresh();
+        loadScreenshots();
         if (follows) location.replace(link(step.number));
       });
     }

@@ -8,11 +8,13 @@ from urllib.parse import unquote
 
 from fastapi import Request
 
+from companyos.contract import Modality
 from companyos.viewer import EpisodeDocument, EpisodeFacts
 from companyos_gateway.engine.errors import UnknownEpisodeError
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import prefix_of
 from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.screenshot_files import StoredScreenshot
 from companyos_gateway.viewer.serialize import serialize_episode
 
 EPISODES, FINISHED = "episodes", "finished"
@@ -39,9 +41,18 @@ async def load_document(runtime: GatewayRuntime, request: Request, ref: str) -> 
     source = resolve_episode(runtime, ref)
     task = await runtime.engine().task_cache.task(source.task_key)
     document = await asyncio.to_thread(serialize_episode, source, task, _display_name(source, ref))
+    path = f"{prefix_of(request)}/{ref}"
     if not source.is_over:
-        document.facts.events = f"{prefix_of(request)}/{ref}/events"
+        document.facts.events = f"{path}/events"
+    if source.options.modality is Modality.SCREENSHOT:
+        document.facts.screenshots = f"{path}/screenshots"
     return document
+
+
+def list_screenshots(runtime: GatewayRuntime, ref: str) -> list[StoredScreenshot]:
+    """Return the stored screenshots of an episode; raises UnknownEpisodeError (404)."""
+    source, finished = resolve_episode(runtime, ref), runtime.metrics.finished
+    return [] if finished is None else finished.screenshots.list_all(source.key)
 
 
 async def load_facts(runtime: GatewayRuntime, request: Request, ref: str) -> EpisodeFacts:

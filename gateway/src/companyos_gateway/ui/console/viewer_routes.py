@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, Query, Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from companyos.viewer import STYLE, static_file
@@ -17,7 +17,13 @@ from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import document_response, prefix_of, render_page, render_viewer
-from companyos_gateway.ui.console.episode_ref import EPISODES, FINISHED, load_document, resolve_episode
+from companyos_gateway.ui.console.episode_ref import (
+    EPISODES,
+    FINISHED,
+    list_screenshots,
+    load_document,
+    resolve_episode,
+)
 from companyos_gateway.ui.desk.service_pages import UnknownPageError
 from companyos_gateway.ui.page_requests import page_or_error
 from companyos_gateway.viewer.event_stream import stream_events
@@ -75,6 +81,20 @@ def _add_episode_routes(router: APIRouter, runtime: GatewayRuntime, kind: str) -
     @router.get(f"{path}/steps")
     async def episode_steps(request: Request, name: str) -> Response:
         return await page_or_error(partial(_show_steps, runtime, request, ref(name)))
+
+    @router.get(f"{path}/screenshots")
+    async def episode_screenshots(request: Request, name: str) -> list[dict[str, Any]]:
+        address = f"{prefix_of(request)}/{ref(name)}/screenshots"
+        return [
+            {"step": one.step, "url": f"{address}/{one.number}.png"} for one in list_screenshots(runtime, ref(name))
+        ]
+
+    @router.get(f"{path}/screenshots/{{number}}.png")
+    async def episode_screenshot(name: str, number: int) -> Response:
+        for one in list_screenshots(runtime, ref(name)):
+            if one.number == number:
+                return FileResponse(one.path, media_type="image/png", headers={"Cache-Control": "no-store"})
+        raise UnknownPageError
 
 
 async def _show_viewer(runtime: GatewayRuntime, request: Request, ref: str) -> Response:

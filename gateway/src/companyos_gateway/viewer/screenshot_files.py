@@ -1,0 +1,64 @@
+"""Screenshots of the browser windows of live and finished episodes, for the viewer.
+
+Each episode has a folder of PNG files; all are lost when the gateway ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 256 * 1024 * 1024
+"""Maximum size of all screenshots together. Those of the episode that was shown longest ago are deleted first."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScreenshot:
+    """A stored screenshot with its number in the episode, from 1, and the last step that had been taken."""
+
+    number: int
+    step: int
+    path: Path
+
+
+class ScreenshotFiles:
+    """The screenshots by key of their episode."""
+
+    def __init__(self, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._stored: OrderedDict[str, list[StoredScreenshot]] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._last_png: dict[str, bytes] = {}
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(0o700, parents=True)
+
+    def add(self, key: str, step: int, png: bytes) -> None:
+        """Store a screenshot, unless it equals the episode's last one or cannot be written."""
+        if self._last_png.get(key) == png:
+            return
+        stored = self._stored.setdefault(key, [])
+        path = self._folder / key / f"{len(stored) + 1}.png"
+        with suppress(OSError):
+            path.parent.mkdir(0o700, exist_ok=True)
+            path.write_bytes(png)
+            stored.append(StoredScreenshot(len(stored) + 1, step, path))
+            self._last_png[key] = png
+            self._sizes[key] = self._sizes.get(key, 0) + len(png)
+        self._stored.move_to_end(key)
+        while sum(self._sizes.values()) > self._max_bytes and len(self._stored) > 1:
+            self.delete(next(iter(self._stored)))
+
+    def list_all(self, key: str) -> list[StoredScreenshot]:
+        """Return the screenshots of an episode in order."""
+        return list(self._stored.get(key, ()))
+
+    def delete(self, key: str) -> None:
+        """Delete the screenshots of an episode."""
+        self._last_png.pop(key, None)
+        self._sizes.pop(key, None)
+        if self._stored.pop(key, None) is not None:
+            shutil.rmtree(self._folder / key, ignore_errors=True)
