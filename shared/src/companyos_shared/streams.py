@@ -34,7 +34,8 @@ class Stream:
 
     def __init__(self, *name: str | int) -> None:
         self._name = tuple(str(part) for part in name)
-        self._key = blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
+        key = blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
+        self._keyed = blake2b(key=key, digest_size=_DRAW_BYTES)
         self._drawn = 0
 
     @property
@@ -101,6 +102,7 @@ class Stream:
         return list(drawn)
 
     def _next(self) -> int:
-        block = blake2b(self._drawn.to_bytes(8, "big"), key=self._key, digest_size=_DRAW_BYTES).digest()
+        draw = self._keyed.copy()
+        draw.update(self._drawn.to_bytes(8, "big"))
         self._drawn += 1
-        return int.from_bytes(block, "big")
+        return int.from_bytes(draw.digest(), "big")

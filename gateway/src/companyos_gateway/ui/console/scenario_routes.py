@@ -59,9 +59,7 @@ async def _list_scenarios(runtime: GatewayRuntime, request: Request) -> Response
 def _scenario_page(runtime: GatewayRuntime, request: Request, facts: ScenarioDetails) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "split", "chaos")
     split = next((split for split in LISTED_SPLITS if split == query.filters["split"]), LISTED_SPLITS[0])
-    tasks = [
-        task for task in engine.task_set.tasks(split) if task.scenario == facts.name and query.matches(chaos=task.chaos)
-    ]
+    tasks = [task for task in engine.task_set.tasks(f"{split}.{facts.name}") if query.matches(chaos=task.chaos)]
     tools = {tool.name: tool.description for tool in engine.toolbox.select(None)}
     options = start_options(engine)
     return render_page(

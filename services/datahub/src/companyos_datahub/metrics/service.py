@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -66,6 +67,16 @@ def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -
     if not readings:
         raise MetricNotFoundError(f'no source measures "{key}" of the subject "{subject}"')
     return Readings(key=key, subject=subject, readings=readings)
+
+
+def list_readings(call: Call, metric_ids: Collection[str]) -> list[Reading]:
+    """Return the current values of these metrics."""
+    statement = (
+        select(metrics, sources.c.freshness_sla_minutes)
+        .join(sources, sources.c.id == metrics.c.source_id)
+        .where(metrics.c.id.in_(metric_ids))
+    )
+    return [_reading(row, call.now) for row in call.db.execute(statement)]
 
 
 def get_metric_history(call: Call, metric_id: str, page: PageParams) -> Page[EarlierValue]:

@@ -8,7 +8,7 @@ from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.chart import chart_of
-from companyos_datahub.pages.reading import place_of, reading_of, sources_of, vendor_names
+from companyos_datahub.pages.reading import place_of, readings_of, sources_of, vendor_names
 from companyos_datahub.refreshes.service import list_refresh_jobs
 from companyos_shared.framework import (
     ALL_ROWS,
@@ -40,12 +40,12 @@ def show_catalogue(
     shown = {"key": key, "subject": subject.strip(), "source_id": source_id}
     filters = {name: value or None for name, value in shown.items()}
     every = service.list_metrics(call, ALL_ROWS, key=None, subject=None, source_id=None).items
-    fitting = service.list_metrics(call, ALL_ROWS, **filters).items
+    fitting = service.list_metrics(call, ALL_ROWS, **filters).items if any(filters.values()) else every
     found = paginate_sequence(search(fitting, q.strip() or None, _searchable), page_params(cursor))
     return view.page(
         "catalogue.html",
         found=found,
-        readings={row.id: reading_of(call, row) for row in found.items},
+        readings=readings_of(call, found.items),
         origins=sources_of(call, found.items),
         subjects=vendor_names(call, (row.subject for row in found.items)),
         q=q.strip(),

@@ -8,10 +8,10 @@ from sqlalchemy import select
 
 from companyos_datahub.issues.schemas import DataIssue
 from companyos_datahub.metrics.schemas import MetricRow, Reading
-from companyos_datahub.metrics.service import query_metric
+from companyos_datahub.metrics.service import list_readings
 from companyos_datahub.pages.app import PAGES
+from companyos_datahub.sources.model import Source
 from companyos_datahub.sources.schemas import SourceDetail
-from companyos_datahub.sources.service import get_source
 from companyos_datahub.tables import data_issues, metrics, policies, records, sources, vendors
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
@@ -39,14 +39,16 @@ def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
 PAGES.opens(place_of)
 
 
-def reading_of(call: Call, metric: MetricRow) -> Reading:
-    """Return the reading of a metric."""
-    return query_metric(call, key=metric.key, subject=metric.subject, source_id=metric.source_id).readings[0]
+def readings_of(call: Call, rows: Iterable[MetricRow]) -> dict[str, Reading]:
+    """Return the readings of metrics by the id of the metric."""
+    return {reading.metric_id: reading for reading in list_readings(call, [row.id for row in rows])}
 
 
 def sources_of(call: Call, rows: Iterable[MetricRow | Reading]) -> dict[str, SourceDetail]:
-    """Return the sources of metrics by id."""
-    return {source_id: get_source(call, source_id) for source_id in sorted({row.source_id for row in rows})}
+    """Return the sources of metrics by id, in order."""
+    ids = {row.source_id for row in rows}
+    found = call.db.execute(select(sources).where(sources.c.id.in_(ids)).order_by(sources.c.id))
+    return {row.id: SourceDetail.model_validate(Source.from_row(row)) for row in found}
 
 
 def vendor_names(call: Call, ids: Iterable[str | None]) -> dict[str, str]:

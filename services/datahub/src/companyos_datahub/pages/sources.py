@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.metrics.service import list_metrics, load_metric
 from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import reading_of, sources_of
+from companyos_datahub.pages.reading import readings_of, sources_of
 from companyos_datahub.refreshes.service import get_refresh_job, list_refresh_jobs
 from companyos_datahub.sources import service
 from companyos_shared.framework import PageCursor, PageView, page_params
@@ -27,7 +27,7 @@ def show_source(view: PageView, source_id: str, cursor: PageCursor = None) -> HT
     call = view.call
     source = service.get_source(call, source_id)
     found = list_metrics(call, page_params(cursor), key=None, subject=None, source_id=source_id)
-    readings = {row.id: reading_of(call, row) for row in found.items}
+    readings = readings_of(call, found.items)
     origins = sources_of(call, found.items)
     return view.page("source.html", source=source, found=found, readings=readings, origins=origins, cursor=cursor)
 

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 from companyos_datahub import tables
 from companyos_datahub.metrics.service import list_metrics
 from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import reading_of, sources_of
+from companyos_datahub.pages.reading import readings_of, sources_of
 from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.schemas import RecordFilter
 from companyos_datahub.records.service import search_records
@@ -54,7 +54,7 @@ def show_vendor(view: PageView, vendor_id: str, cursor: PageCursor = None) -> HT
         "vendor.html",
         vendor=vendor,
         measured=measured,
-        readings={row.id: reading_of(call, row) for row in measured.items},
+        readings=readings_of(call, measured.items),
         origins=sources_of(call, measured.items),
         cursor=cursor,
         edits=list_edits(call, tables.vendors, vendor.id, _EDITED),
