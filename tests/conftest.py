@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,18 @@ SHARING = {
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what a sample leaves out, and let the files that may take longest start first."""
+    _mark_samples(items)
+    limits: defaultdict[Path, float] = defaultdict(float)
+    for item in items:
+        if (marker := item.get_closest_marker("timeout")) is not None:
+            limits[item.path] = max(limits[item.path], marker.args[0])
+    counts = Counter(item.path for item in items)
+    items.sort(key=lambda item: (-limits[item.path], -counts[item.path]))
+
+
+def _mark_samples(items: Sequence[pytest.Item]) -> None:
     """Keep that many cases of a test with the marker `sample`, evenly spaced, and mark its others as `matrix`."""
     cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -44,9 +56,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep files whole, and together where they share an enterprise; None where another way was asked for."""
+    """Keep files whole, together where they share an enterprise, and in order; None where another way was asked for."""
     if config.getoption("dist") != "loadfile":
         return None
+    config.option.loadscopereorder = False  # its order, by the number of tests, starts the few long ones last
     scheduler = import_module("xdist.scheduler").LoadFileScheduling(config, log)
     file_of = scheduler._split_scope
 
