@@ -1,4 +1,4 @@
-"""A deployment under load: four processes on one data folder, and the resources they hold."""
+"""A deployment under load: a gateway or several workers with their services, and the resources they hold."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.integration.processes import HOST, START_DEADLINE_S, STOP_DEADLINE_S, clean_environment, free_port
 from verification.process_stats import process_tree
@@ -52,11 +53,11 @@ class Level:
 
 @dataclass(frozen=True)
 class DeploymentUnderLoad:
-    """The address of a gateway, the processes behind it and their data folder."""
+    """The address of a gateway or a router, the processes behind it and the data folder of each worker."""
 
     url: str
-    folder: Path
-    processes: Mapping[str, int]
+    folders: Sequence[Path]
+    processes: Sequence[int]
 
     @property
     def socket_url(self) -> str:
@@ -66,7 +67,7 @@ class DeploymentUnderLoad:
     def level(self) -> Level:
         """Return how much is held now: sessions by the gateway's own word, the rest by the kernel's."""
         metrics, local = self._metrics(), _unix_sockets()
-        held = [name for pid in self.processes.values() for name in _held(pid)]
+        held = [name for pid in self.processes for name in _held(pid)]
         pooled = sum(name in local for name in held)
         return Level(
             live=_sum(metrics, "companyos_episodes_live") + _sum(metrics, "companyos_episodes_being_freed"),
@@ -74,8 +75,8 @@ class DeploymentUnderLoad:
             leaked=_sum(metrics, "companyos_leaked"),
             descriptors=len(held) - pooled,
             pooled=pooled,
-            files=sum(len(names) for _, _, names in os.walk(self.folder)),
-            memory=sum(_resident_bytes(pid) for pid in self.processes.values()),
+            files=sum(len(names) for _, _, names in os.walk(self.folders[0])),
+            memory=sum(_resident_bytes(pid) for pid in self.processes),
         )
 
     def wait_for(self, holds: Callable[[Level], bool], deadline_s: float) -> Level:
@@ -89,25 +90,29 @@ class DeploymentUnderLoad:
 
     def labels(self) -> dict[str, str]:
         """Return the label of every live episode by its folder's name."""
-        manifests = (self.folder / "gateway" / "episodes").glob("*/manifest.json")
+        manifests = (path for one in self.folders for path in one.glob("gateway/episodes/*/manifest.json"))
         return {path.parent.name: json.loads(path.read_bytes())["manifest"]["id"] for path in manifests}
 
     def found(self, pattern: re.Pattern[bytes], internal_id: str) -> set[str]:
         """Return whatever fits a pattern anywhere in an episode's files, log and free pages included."""
-        places = ("gateway", *SERVICES)
-        files = (path for name in places for path in (self.folder / name / "episodes" / internal_id).glob("*"))
+        places = [one / name for one in self.folders for name in ("gateway", *SERVICES)]
+        files = (path for place in places for path in (place / "episodes" / internal_id).glob("*"))
         return {word.decode() for path in files for word in pattern.findall(path.read_bytes())}
 
     def marked_rows(self, internal_id: str, mark: str) -> Counter[str]:
         """Return how often a mark stands in each table that an agent writes to."""
         rows: Counter[str] = Counter()
         for service, columns in _MARKED.items():
-            for path in (self.folder / service / "episodes" / internal_id).glob("*.db"):
+            for path in self._databases(service, internal_id):
                 with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
                     for table, column in columns:
                         query = f"SELECT count(*) FROM {table} WHERE {column} LIKE ?"  # noqa: S608 - names of this module
                         rows[table] += db.execute(query, (f"%{mark}%",)).fetchone()[0]
         return rows
+
+    def _databases(self, service: str, internal_id: str) -> Iterator[Path]:
+        for folder in self.folders:
+            yield from (folder / service / "episodes" / internal_id).glob("*.db")
 
     def _metrics(self) -> str:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
@@ -117,20 +122,26 @@ class DeploymentUnderLoad:
 
 
 @contextmanager
-def deployment_under_load(folder: Path, **environment: str) -> Iterator[DeploymentUnderLoad]:
-    """Run a gateway with its three services as `companyos up` does, on a folder of its own."""
+def deployment_under_load(
+    folder: Path, environment: Mapping[str, str] = MappingProxyType({}), *, workers: int = 1
+) -> Iterator[DeploymentUnderLoad]:
+    """Run a gateway with its three services, or several workers, as `companyos up` does, on a folder of its own."""
     port = free_port()
     url = f"http://{HOST}:{port}"
     log = folder / "log"
     command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
-    settings = clean_environment({"COMPANYOS_DATA_DIR": str(folder / "data"), **environment})
+    data = folder / "data"
+    settings = clean_environment(
+        {"COMPANYOS_DATA_DIR": str(data), "COMPANYOS_WORKERS": str(workers)} | dict(environment)
+    )
     with log.open("wb") as log_file:
         gateway = subprocess.Popen(command, env=settings, stdout=log_file, stderr=subprocess.STDOUT)
     try:
         _wait_until_ready(url, gateway, log)
-        processes = {name: pid for pid, name in process_tree(gateway.pid).items()}
-        assert set(processes) == {"gateway", "service-host", *SERVICES}, processes
-        yield DeploymentUnderLoad(url, folder / "data", processes)
+        processes = process_tree(gateway.pid)
+        assert {"gateway", "service-host", *SERVICES} <= set(processes.values()), processes
+        folders = [data, *(data / f"worker-{number}" for number in range(2, workers + 1))]
+        yield DeploymentUnderLoad(url, folders, list(processes))
     finally:
         gateway.terminate()
         try:

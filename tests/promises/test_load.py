@@ -113,7 +113,7 @@ def _after(deployment: DeploymentUnderLoad, waves: range, size: int) -> Level:
 @pytest.fixture(scope="module")
 def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentUnderLoad]:
     """A deployment for the small sizes."""
-    with deployment_under_load(tmp_path_factory.mktemp("house"), **DETACHED) as deployment:
+    with deployment_under_load(tmp_path_factory.mktemp("house"), DETACHED) as deployment:
         yield deployment
 
 
@@ -129,24 +129,26 @@ def test_abandoned_episodes_leave_nothing_behind(small_deployment: DeploymentUnd
 
 @pytest.mark.load
 @pytest.mark.timeout(LOAD_S)
-def test_a_thousand_episodes_at_once_never_meet(tmp_path: Path, figures: Measurements) -> None:
-    with deployment_under_load(tmp_path) as deployment:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_thousand_episodes_at_once_never_meet(tmp_path: Path, figures: Measurements, workers: int) -> None:
+    with deployment_under_load(tmp_path, workers=workers) as deployment:
         _check_nobody_met(deployment, MANY, figures)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(LOAD_S)
 def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Measurements) -> None:
-    with deployment_under_load(tmp_path, **DETACHED) as deployment:
+    with deployment_under_load(tmp_path, DETACHED) as deployment:
         _check_nothing_is_left(deployment, MANY_ABANDONED, warm_up=MANY_BEFORE, wave=LARGE_WAVE, figures=figures)
 
 
 @pytest.mark.load
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
 def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
-    tmp_path: Path, figures: Measurements, fate: signal.Signals
+    tmp_path: Path, figures: Measurements, fate: signal.Signals, workers: int
 ) -> None:
-    with deployment_under_load(tmp_path, **QUICK_PINGS) as deployment:
+    with deployment_under_load(tmp_path, QUICK_PINGS, workers=workers) as deployment:
         command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(CLIENTS)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
             try:
@@ -164,7 +166,7 @@ def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
 
 @pytest.mark.load
 def test_the_slots_of_three_hundred_sessions_that_fall_idle_all_return(tmp_path: Path, figures: Measurements) -> None:
-    with deployment_under_load(tmp_path, **IDLE) as deployment:
+    with deployment_under_load(tmp_path, IDLE) as deployment:
         for turn in ("first", "second"):
             command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(SESSIONS)]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:

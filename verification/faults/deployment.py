@@ -50,6 +50,11 @@ class Deployment:
         self.processes[GATEWAY] = self._gateway()
         self.client = GatewayClient(self.processes[GATEWAY].url)
 
+    @property
+    def data_folders(self) -> list[Path]:
+        """The data folders of all gateways."""
+        return [self.data]
+
     async def start(self) -> None:
         """Start everything; raises ServerStartError."""
         for proxy in self.proxies.values():

@@ -41,6 +41,30 @@ class EmbeddedDeployment(Deployment):
         return made
 
 
+class WorkersDeployment(EmbeddedDeployment):
+    """Two workers behind a router, each a gateway with embedded services and a data folder of its own."""
+
+    @property
+    def data_folders(self) -> list[Path]:
+        """The first worker uses the data folder itself."""
+        return [self.data, self.data / "worker-2"]
+
+    def kill_child(self, service: str) -> bool:
+        """Kill a worker, named by its number, with SIGKILL; return whether there was one."""
+        setting = f"COMPANYOS_WORKER={service}".encode()
+        for pid, role in process_tree(self.processes[GATEWAY].pid).items():
+            with suppress(OSError):
+                if role == GATEWAY and setting in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    os.kill(pid, signal.SIGKILL)
+                    return True
+        return False
+
+    def _gateway(self) -> ServerProcess:
+        made = super()._gateway()
+        made.environment["COMPANYOS_WORKERS"] = "2"
+        return made
+
+
 OFFSET_FILE = "FAULTS_CLOCK"
 COMPILER = "cc"
 

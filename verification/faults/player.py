@@ -16,7 +16,7 @@ PAUSE_S = 0.05
 FORKS_AT_ONCE = 2
 LEAST_WAIT_S = 5.0
 RETRYABLE_CODES = frozenset(
-    {"services-unavailable", "shutting-down", "too-many-waiting", "at-capacity", "storage-full"}
+    {"services-unavailable", "shutting-down", "unanswered", "too-many-waiting", "at-capacity", "storage-full"}
 )
 """Error codes that a retry may resolve."""
 

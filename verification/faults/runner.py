@@ -12,7 +12,12 @@ from pathlib import Path
 from random import Random
 
 from verification.faults.deployment import Deployment
-from verification.faults.deployment_kinds import EmbeddedDeployment, SkewedClockDeployment, SmallDiskDeployment
+from verification.faults.deployment_kinds import (
+    EmbeddedDeployment,
+    SkewedClockDeployment,
+    SmallDiskDeployment,
+    WorkersDeployment,
+)
 from verification.faults.findings import Findings
 from verification.faults.reference_episode import play_reference
 from verification.faults.step_script import SEEDS, Reference
@@ -26,6 +31,7 @@ MOST_SENTENCES = 3
 DEPLOYMENT_CLASSES = {
     DeploymentKind.SMALL_DISKS: SmallDiskDeployment,
     DeploymentKind.EMBEDDED: EmbeddedDeployment,
+    DeploymentKind.WORKERS: WorkersDeployment,
     DeploymentKind.OWN_CLOCK: SkewedClockDeployment,
 }
 

@@ -32,6 +32,7 @@ class DeploymentKind(StrEnum):
     PROXIED = "proxied"
     SMALL_DISKS = "small disks"
     EMBEDDED = "embedded"
+    WORKERS = "workers"
     OWN_CLOCK = "own clock"
 
 

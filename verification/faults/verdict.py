@@ -55,7 +55,7 @@ def _count_steps(player: Player, state: dict[str, Any]) -> None:
 
 def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: int) -> None:
     """Compare the player's record with a service's rows, and those with the gateway's evidence."""
-    data, folder = player.deployment.data, evidence["folder"]
+    data, folder = player.deployment.data_folders, evidence["folder"]
     found = count_canaries(data, service, episode=folder, epoch=epoch)
     if found is None:
         if player.ended or not any(action.service == service for action in player.actions):
@@ -161,7 +161,8 @@ async def _wait_for_files(deployment: Deployment, findings: Findings) -> None:
 def _files(deployment: Deployment) -> list[Path]:
     return [
         path
+        for data in deployment.data_folders
         for process in PROCESSES
         for kind in ("episodes", "snapshots")
-        for path in (deployment.data / process / kind).glob("*")
+        for path in (data / process / kind).glob("*")
     ]

@@ -44,7 +44,7 @@ async def opened_player(deployment_and_reference: tuple[Deployment, Reference], 
     for _ in range(6):
         assert await player.step()
     evidence = await deployment.client.request("GET", f"/v1/episodes/{player.name}/evidence")
-    database = database_of(deployment.data, "ticketdesk", episode=evidence.body["folder"], epoch=1)
+    database = database_of(deployment.data_folders, "ticketdesk", episode=evidence.body["folder"], epoch=1)
     assert database is not None
     return player, database
 

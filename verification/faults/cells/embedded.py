@@ -1,8 +1,9 @@
-"""Embedded services: a child that dies is restarted, and children end with their gateway."""
+"""Embedded services and workers: a child that dies is restarted, and children end with their parent."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from verification.faults.cells.kills import IN_TIME_S, restart_victims
@@ -16,11 +17,14 @@ PAUSE_S = 0.1
 """Time after which the gateway has noticed a death, in seconds."""
 
 
-async def kill_child(trial: Trial, *, work: str) -> None:
-    """Kill a service that the gateway started; the gateway restarts it."""
+WORKERS = ("1", "2")
+
+
+async def kill_child(trial: Trial, *, work: str, children: Sequence[str] = SERVICES) -> None:
+    """Kill a service that the gateway started, or a worker that the router started; it is restarted."""
     deployment = trial.deployment
     assert isinstance(deployment, EmbeddedDeployment)
-    victim = trial.rng.choice(SERVICES)
+    victim = trial.rng.choice(children)
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -37,7 +41,7 @@ async def kill_child(trial: Trial, *, work: str) -> None:
 
 
 async def kill_parent(trial: Trial, *, work: str) -> None:
-    """Kill the gateway; its services end with it, and a new gateway starts others on the same files."""
+    """Kill the gateway or the router; its children end with it, and a new one starts others on the same files."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
@@ -74,4 +78,18 @@ CELLS = [
         for work in ("step", "restore")
     ),
     Cell("embedded: SIGTERM under load", terminate, deployment_kind=DeploymentKind.EMBEDDED),
+    *(
+        Cell(
+            f"workers: kill -9 of a worker in mid {work}",
+            partial(kill_child, work=work, children=WORKERS),
+            deployment_kind=DeploymentKind.WORKERS,
+        )
+        for work in ("step", "snapshot", "fork")
+    ),
+    Cell(
+        "workers: kill -9 of the router in mid step",
+        partial(kill_parent, work="step"),
+        deployment_kind=DeploymentKind.WORKERS,
+    ),
+    Cell("workers: SIGTERM under load", terminate, deployment_kind=DeploymentKind.WORKERS),
 ]
