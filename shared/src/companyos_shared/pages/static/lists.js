@@ -61,28 +61,31 @@
 
   // Suggestions: a field for an ID offers those that pages of this episode have shown, with the text beside them. What an
   // ID belongs to is known from the path of a link to its page, and holds for its prefix.
-  const seen = new Map(stored(`ids ${EPISODE}`)), pathOf = new Map(stored(`prefixes ${EPISODE}`));
-  const prefix = (id) => id.split("-")[0];
-  for (const shown of document.querySelectorAll("main a, main code")) {
-    const id = shown.textContent.trim();
-    if (!ID.test(id)) continue;
-    const [path, last] = (shown.pathname ?? "").split("/").slice(-2);
-    if (last === id) pathOf.set(prefix(id), path);
-    const beside = shown.closest("tr, li, dd, article, div")?.innerText.replace(id, "").replace(/\s+/g, " ").trim().slice(0, 60);
-    const known = seen.get(id);
-    seen.delete(id);
-    seen.set(id, shown.closest("tr") || !known ? beside : known);
-  }
-  store(`ids ${EPISODE}`, [...seen].slice(-MAX_IDS));
-  store(`prefixes ${EPISODE}`, [...pathOf]);
-  for (const field of document.querySelectorAll("input[data-ids]")) {
-    const kind = field.dataset.ids, id = `seen-${kind}`;
-    field.setAttribute("list", id);
-    if (document.getElementById(id)) continue;
-    const fits = (path) => kind === "any" || path === undefined || path === kind;
-    const found = [...seen].reverse().filter(([value]) => fits(pathOf.get(prefix(value))));
-    const list = Object.assign(document.createElement("datalist"), { id });
-    list.append(...found.map(([value, label]) => Object.assign(document.createElement("option"), { value, label: `${value} ${label}` })));
-    document.body.append(list);
-  }
+  const suggest = () => {
+    const seen = new Map(stored(`ids ${EPISODE}`)), pathOf = new Map(stored(`prefixes ${EPISODE}`));
+    const prefix = (id) => id.split("-")[0];
+    for (const shown of document.querySelectorAll("main a, main code")) {
+      const id = shown.textContent.trim();
+      if (!ID.test(id)) continue;
+      const [path, last] = (shown.pathname ?? "").split("/").slice(-2);
+      if (last === id) pathOf.set(prefix(id), path);
+      const beside = shown.closest("tr, li, dd, article, div")?.innerText.replace(id, "").replace(/\s+/g, " ").trim().slice(0, 60);
+      const known = seen.get(id);
+      seen.delete(id);
+      seen.set(id, shown.closest("tr") || !known ? beside : known);
+    }
+    store(`ids ${EPISODE}`, [...seen].slice(-MAX_IDS));
+    store(`prefixes ${EPISODE}`, [...pathOf]);
+    for (const field of document.querySelectorAll("input[data-ids]")) {
+      const kind = field.dataset.ids, id = `seen-${kind}`;
+      field.setAttribute("list", id);
+      if (document.getElementById(id)) continue;
+      const fits = (path) => kind === "any" || path === undefined || path === kind;
+      const found = [...seen].reverse().filter(([value]) => fits(pathOf.get(prefix(value))));
+      const list = Object.assign(document.createElement("datalist"), { id });
+      list.append(...found.map(([value, label]) => Object.assign(document.createElement("option"), { value, label: `${value} ${label}` })));
+      document.body.append(list);
+    }
+  };
+  requestAnimationFrame(() => setTimeout(suggest)); // after the first paint
 })();
