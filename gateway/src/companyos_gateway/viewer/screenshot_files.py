@@ -9,6 +9,7 @@ import shutil
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -32,13 +33,14 @@ class ScreenshotFiles:
         self._max_bytes = max_bytes
         self._stored: OrderedDict[str, list[StoredScreenshot]] = OrderedDict()
         self._sizes: dict[str, int] = {}
-        self._last_png: dict[str, bytes] = {}
+        self._last_digests: dict[str, bytes] = {}
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(0o700, parents=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
 
     def add(self, key: str, step: int, png: bytes) -> None:
         """Store a screenshot, unless it equals the episode's last one or cannot be written."""
-        if self._last_png.get(key) == png:
+        digest = sha256(png).digest()
+        if self._last_digests.get(key) == digest:
             return
         stored = self._stored.setdefault(key, [])
         path = self._folder / key / f"{len(stored) + 1}.png"
@@ -46,7 +48,7 @@ class ScreenshotFiles:
             path.parent.mkdir(0o700, exist_ok=True)
             path.write_bytes(png)
             stored.append(StoredScreenshot(len(stored) + 1, step, path))
-            self._last_png[key] = png
+            self._last_digests[key] = digest
             self._sizes[key] = self._sizes.get(key, 0) + len(png)
         self._stored.move_to_end(key)
         while sum(self._sizes.values()) > self._max_bytes and len(self._stored) > 1:
@@ -58,7 +60,7 @@ class ScreenshotFiles:
 
     def delete(self, key: str) -> None:
         """Delete the screenshots of an episode."""
-        self._last_png.pop(key, None)
+        self._last_digests.pop(key, None)
         self._sizes.pop(key, None)
         if self._stored.pop(key, None) is not None:
             shutil.rmtree(self._folder / key, ignore_errors=True)
