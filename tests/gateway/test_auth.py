@@ -46,6 +46,7 @@ NAMES = {
     "signature": "unsigned",
     "path": "notes",
     "name": "none",
+    "screenshot_id": "1",
     "run": "none",
 }
 

@@ -26,8 +26,9 @@ from companyos_gateway.engine.browser_tools import (
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import BrowserMissingError, StepConflictError
 from companyos_gateway.engine.toolbox import InvalidArgumentsError
+from companyos_gateway.viewer.episode_source import episode_key
 from companyos_gateway.viewer.screenshot_files import ScreenshotFiles
-from tests.gateway.conftest import NotesGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway
 
 PLAYWRIGHT = "companyos_gateway.browser.playwright_backend"
 ROOT = "/v1/episodes/abc/apps"
@@ -131,6 +132,18 @@ async def test_screenshots_of_an_episode_are_listed_once_each_until_it_is_closed
     assert (await gateway.http.get(listed[1]["url"])).content == b"form"
     text = (await gateway.reset())["episode_id"]
     assert (await gateway.http.get(f"/console/episodes/{text}/document")).json()["facts"]["screenshots"] is None
+
+
+async def test_a_screenshot_that_is_taken_after_its_episode_was_deleted_is_not_stored(
+    open_gateway: OpenGateway,
+) -> None:
+    async with open_gateway(max_finished=0) as gateway:
+        episode = await _begun(gateway)
+        gateway.runtime.metrics.record_screenshot(episode, b"start")
+        await gateway.http.delete(f"/v1/episodes/{episode.id}")
+        gateway.runtime.metrics.record_screenshot(episode, b"late")
+        assert gateway.runtime.metrics.finished is not None
+        assert gateway.runtime.metrics.finished.screenshots.list_all(episode_key(episode)) == []
 
 
 async def test_screenshots_before_a_restore_are_deleted(gateway: NotesGateway) -> None:

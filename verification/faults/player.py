@@ -185,7 +185,8 @@ class Player:
                 self.findings.observed_effects[response.code or response.kind.name.lower()] += 1
             if response.is_done:
                 self.on_done()
-            if response.kind is Kind.BROKEN and not self.retries_requests:
+            is_unanswered = response.kind is Kind.BROKEN or response.code == "unanswered"
+            if is_unanswered and not self.retries_requests:
                 return response, tries
             if response.is_done or (response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES):
                 return response, tries

@@ -208,7 +208,8 @@ class WindowManager:
                 await self._discard_window(session, failure)
                 continue
             session.remember(screenshot.address)
-            self._host.metrics.record_screenshot(episode, base64.b64decode(screenshot.png))
+            if session.epoch == episode.epoch:  # else the episode was restored in the meantime
+                self._host.metrics.record_screenshot(episode, base64.b64decode(screenshot.png))
             if episode.done:
                 await session.close_window()
             return screenshot

@@ -39,8 +39,9 @@ class ViewerRecorder(EngineMetrics):
 
     def record_screenshot(self, episode: Episode, png: bytes) -> None:
         """Store a new screenshot of an episode's window and notify the viewers."""
-        if self.finished is not None:
-            self.finished.screenshots.add(episode_key(episode), episode.step, png)
+        key = episode_key(episode)
+        if self.finished is not None and (key in self.finished or not episode.closed):
+            self.finished.screenshots.add(key, episode.step, png)
             self.notifier.notify(episode.internal_id)
 
     def archive(self, episode: Episode) -> None:

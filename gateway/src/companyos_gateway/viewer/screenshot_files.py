@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,9 +17,9 @@ MAX_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class StoredScreenshot:
-    """A stored screenshot with its number in the episode, from 1, and the last step that had been taken."""
+    """A stored screenshot and the last step that had been taken. Its id is unique in the gateway."""
 
-    number: int
+    id: str
     step: int
     path: Path
 
@@ -34,6 +33,7 @@ class ScreenshotFiles:
         self._stored: OrderedDict[str, list[StoredScreenshot]] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._last_digests: dict[str, bytes] = {}
+        self._count = 0
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(0o700, parents=True, exist_ok=True)
 
@@ -42,15 +42,18 @@ class ScreenshotFiles:
         digest = sha256(png).digest()
         if self._last_digests.get(key) == digest:
             return
-        stored = self._stored.setdefault(key, [])
-        path = self._folder / key / f"{len(stored) + 1}.png"
-        with suppress(OSError):
+        self._count += 1
+        path = self._folder / key / f"{self._count}.png"
+        try:
             path.parent.mkdir(0o700, exist_ok=True)
             path.write_bytes(png)
-            stored.append(StoredScreenshot(len(stored) + 1, step, path))
-            self._last_digests[key] = digest
-            self._sizes[key] = self._sizes.get(key, 0) + len(png)
+        except OSError:
+            path.unlink(missing_ok=True)
+            return
+        self._stored.setdefault(key, []).append(StoredScreenshot(path.stem, step, path))
         self._stored.move_to_end(key)
+        self._last_digests[key] = digest
+        self._sizes[key] = self._sizes.get(key, 0) + len(png)
         while sum(self._sizes.values()) > self._max_bytes and len(self._stored) > 1:
             self.delete(next(iter(self._stored)))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Table
@@ -35,41 +36,36 @@ class Edit:
     after: str
 
 
-def list_edits(call: Call, table: Table, key: str, fields: Mapping[str, tuple[str, str]]) -> list[Edit]:
+def list_edits(
+    call: Call,
+    table: Table,
+    key: str,
+    fields: Mapping[str, tuple[str, str]],
+    members: Mapping[str, str] = MappingProxyType({}),
+) -> list[Edit]:
     """Return the edits of a row's fields since the episode began, newest first.
 
-    `fields` maps the columns that are listed to a title and a kind: `text`, `choice`, `person`, `date`, `datetime`, or
-    `fields` for a JSON object whose members are listed.
+    `fields` maps the columns that are listed to a title and a kind: `text`, `choice`, `person`, `date` or `datetime`.
+    `members` maps the members of the JSON column `fields` to their types.
     """
-    rows = sqlite_connection(call.db).execute(_SELECT_UPDATES, (table.name, key))
-    return [
-        Edit(
-            at=datetime.fromisoformat(at),
-            by=_name(call, call.person) if actor == Actor.AGENT else "A colleague",
-            field=title,
-            before=_text(call, name, kind, old),
-            after=_text(call, name, kind, new),
-        )
-        for at, actor, before, after in rows
-        for title, name, kind, old, new in _differences(json.loads(before), json.loads(after), fields)
-    ]
+    edits = []
+    for at, actor, *images in sqlite_connection(call.db).execute(_SELECT_UPDATES, (table.name, key)):
+        by = _name(call, call.person) if actor == Actor.AGENT else "A colleague"
+        before, after = (_texts(call, json.loads(image), fields, members) for image in images)
+        for title in dict.fromkeys([*before, *after]):
+            old, new = before.get(title, "-"), after.get(title, "-")
+            if old != new:
+                edits.append(Edit(at=datetime.fromisoformat(at), by=by, field=title, before=old, after=new))
+    return edits
 
 
-def _differences(
-    before: Mapping[str, Any], after: Mapping[str, Any], fields: Mapping[str, tuple[str, str]]
-) -> Iterator[tuple[str, str, str, Any, Any]]:
-    """Yield title, name, kind and both values of each field that differs."""
-    for column, (title, kind) in fields.items():
-        if before[column] == after[column]:
-            continue
-        if kind == "fields":
-            members = dict.fromkeys([*before[column], *after[column]])
-            titles = {name: (field_label(name), "text") for name in members}
-            yield from _differences(
-                dict.fromkeys(members) | before[column], dict.fromkeys(members) | after[column], titles
-            )
-        else:
-            yield title, column, kind, before[column], after[column]
+def _texts(
+    call: Call, row: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], members: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the texts of the fields of a row by their titles."""
+    texts = {title: _text(call, name, kind, row[name]) for name, (title, kind) in fields.items()}
+    values = row["fields"] if members else {}
+    return texts | {field_label(name): _text(call, name, members.get(name, "text"), values[name]) for name in values}
 
 
 def _text(call: Call, name: str, kind: str, value: Any) -> str:
@@ -77,7 +73,9 @@ def _text(call: Call, name: str, kind: str, value: Any) -> str:
         return _name(call, value)
     if kind == "choice":
         return label(value)
-    return ", ".join(map(str, value)) or "-" if isinstance(value, list) else format_value(name, value, kind)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ", ".join(value) or "-"
+    return format_value(name, value, kind)
 
 
 def _name(call: Call, person_id: str | None) -> str:

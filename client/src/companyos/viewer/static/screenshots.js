@@ -12,9 +12,13 @@
       return el("li", {}, el("a", { href: link(step), "data-step": step }, el("img", { src: url, alt: "", loading: "lazy", width: 256, height: 160 }), el("span", {}, name)));
     };
 
+    // Show the screenshots; those that are shown already stay as they are. Return whether there are new ones.
     const draw = (screenshots) => {
-      for (const one of screenshots.slice(list.childElementCount)) list.append(entry(one));
+      const shown = new Set([...list.querySelectorAll("img")].map((one) => one.getAttribute("src")));
+      const added = screenshots.filter((one) => !shown.has(one.url));
+      list.append(...added.map(entry));
       box.hidden = list.childElementCount === 0;
+      return added.length > 0;
     };
 
     // Mark the last screenshot up to a step and scroll the strip to it.

@@ -5,6 +5,7 @@
   const root = document.getElementById("viewer");
   const source = Viewer.source();
   const shown = { key: null, view: null, step: 0, stop: null };
+  const LAST_SCREENSHOT_MS = 3000; // the screenshot of the last step is taken after the step has ended
   let run = null;
 
   Viewer.link = (route) =>
@@ -96,8 +97,7 @@
     };
     const loadScreenshots = async () => {
       if (!episode.facts.screenshots) return;
-      strip.draw(await source.screenshots(episode.facts.screenshots).catch(() => []));
-      strip.mark(shown.step);
+      if (strip.draw(await source.screenshots(episode.facts.screenshots).catch(() => []))) strip.mark(shown.step);
     };
     const refresh = () => { timeline.draw(); showDetail(); };
     loadScreenshots();
@@ -109,6 +109,7 @@
         const follows = step !== null && step === last && timeline.isVisible(step) && shown.step === (episode.steps[episode.steps.length - 2]?.number ?? 0);
         refresh();
         loadScreenshots();
+        if (episode.facts.outcome !== null) setTimeout(loadScreenshots, LAST_SCREENSHOT_MS);
         if (follows) location.replace(link(step.number));
       });
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, Query, Request
-from fastapi.responses import FileResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from companyos.viewer import STYLE, static_file
@@ -30,6 +31,8 @@ from companyos_gateway.viewer.event_stream import stream_events
 
 After = Annotated[int, Query(ge=0, description="Number of the last step that the client has.")]
 LastEventId = Annotated[str | None, Header(max_length=32)]
+
+_NOT_STORED = {"Cache-Control": "no-store"}
 
 
 def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
@@ -85,15 +88,14 @@ def _add_episode_routes(router: APIRouter, runtime: GatewayRuntime, kind: str) -
     @router.get(f"{path}/screenshots")
     async def episode_screenshots(request: Request, name: str) -> list[dict[str, Any]]:
         address = f"{prefix_of(request)}/{ref(name)}/screenshots"
-        return [
-            {"step": one.step, "url": f"{address}/{one.number}.png"} for one in list_screenshots(runtime, ref(name))
-        ]
+        return [{"step": one.step, "url": f"{address}/{one.id}.png"} for one in list_screenshots(runtime, ref(name))]
 
-    @router.get(f"{path}/screenshots/{{number}}.png")
-    async def episode_screenshot(name: str, number: int) -> Response:
+    @router.get(f"{path}/screenshots/{{screenshot_id}}.png")
+    async def episode_screenshot(name: str, screenshot_id: str) -> Response:
         for one in list_screenshots(runtime, ref(name)):
-            if one.number == number:
-                return FileResponse(one.path, media_type="image/png", headers={"Cache-Control": "no-store"})
+            if one.id == screenshot_id:
+                with suppress(FileNotFoundError):
+                    return Response(one.path.read_bytes(), media_type="image/png", headers=_NOT_STORED)
         raise UnknownPageError
 
 

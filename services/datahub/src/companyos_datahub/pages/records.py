@@ -20,7 +20,6 @@ _EDITED = {
     "amount_cents": ("Amount", "text"),
     "starts_on": ("Starts", "date"),
     "ends_on": ("Ends", "date"),
-    "fields": ("Fields", "fields"),
 }
 
 
@@ -62,14 +61,14 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
     call = view.call
     record = service.get_record(call, record_id)
     view.shows(record, "fields")
-    day = call.now.date()
+    fields, day = fields_of(call, record), call.now.date()
     people = [one for one in call.company.people if one.is_employed(day) or one.id == record.owner_id]
     return view.page(
         "record.html",
         record=record,
         vendors=vendor_names(call, [record.vendor_id]),
-        fields=fields_of(call, record),
+        fields=fields,
         states=STATES[record.kind],
-        edits=list_edits(call, tables.records, record.id, _EDITED),
+        edits=list_edits(call, tables.records, record.id, _EDITED, {one.name: one.type for one in fields}),
         owners=sorted(((one.id, f"{one.name}, {one.title}") for one in people), key=lambda one: one[1]),
     )
