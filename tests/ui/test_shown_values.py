@@ -1,0 +1,70 @@
+"""Every value that the page of a ticket, record or vendor shows is read back from a form as the value of the API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from companyos_datahub.main import SERVICE as DATAHUB
+from companyos_gateway.scenarios.catalogue import builtin_names, catalogue
+from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.pages import parse_form
+from companyos_ticketdesk.main import SERVICE as TICKETDESK
+from tests.ui.http_browser import forms_of
+
+OBJECTS = (
+    (TICKETDESK, "tickets", "key", "update_ticket"),
+    (DATAHUB, "records", "id", "update_record"),
+    (DATAHUB, "vendors", "id", "update_vendor"),
+)
+"""Service, list in its seed document and path of its pages, name of the key, operation of the form that edits."""
+
+FACTS = {"due": "due_at:moment", "amount": "amount_cents:cents", "starts": "starts_on:date", "ends": "ends_on:date"}
+"""Field of the form by the test id of the fact beside it."""
+
+LEAST_VALUES = 500
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("scenario", sorted(builtin_names()))
+async def test_shown_values_are_read_back_as_they_are(scenario: str) -> None:
+    documents = catalogue()[scenario].plan(1, 2, {}).documents
+    count = 0
+    for service, name, key, operation in OBJECTS:
+        document = documents[service.name]
+        async with ServiceHarness(service, seed=service.seed.model_validate(document)) as harness:
+            for row in document[name]:
+                page = (await harness.get(f"/pages/{name}/{row[key]}")).text
+                stated = (await harness.get(f"/{name}/{row[key]}")).json()
+                for field, text in _shown(page, operation):
+                    made = parse_form(urlencode({field: text}).encode()).arguments
+                    assert _member(stated, made) == _leaf(made), (row[key], field, text)
+                    count += 1
+    assert count >= LEAST_VALUES
+
+
+def _shown(page: str, operation: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the form that edits with their texts, and again with the texts of the facts beside it."""
+    form = next(one for one in forms_of(page) if one.action.endswith(f"/-/{operation}") and len(one.fields) > 4)
+    for field, text in form.fields.items():
+        if field not in form.hidden and not field.startswith("_") and text:
+            yield field, text
+    for fact, field in FACTS.items():
+        for text in re.findall(rf'data-testid="{fact}">([^<]+)', page):
+            if text.strip() not in ("-", "None"):
+                yield field, unescape(text).strip()
+
+
+def _leaf(value: Any) -> Any:
+    return _leaf(next(iter(value.values()))) if isinstance(value, Mapping) else value
+
+
+def _member(stated: Mapping[str, Any], made: Mapping[str, Any]) -> Any:
+    """Return the value of the object at the place of the only argument."""
+    (name, value), *_ = made.items()
+    return _member(stated[name], value) if isinstance(value, Mapping) else stated[name]
