@@ -4,7 +4,7 @@ from companyos_shared.framework.app import create_app
 from companyos_shared.framework.call import Call, CallDep
 from companyos_shared.framework.change_capture import SEARCHED
 from companyos_shared.framework.columns import SimDate, SimTime
-from companyos_shared.framework.edits import Edit, list_edits
+from companyos_shared.framework.edits import list_edits
 from companyos_shared.framework.errors import (
     IdempotencyKeyReusedError,
     InvalidArgumentsError,
@@ -38,7 +38,6 @@ __all__ = [
     "SEARCHED",
     "Call",
     "CallDep",
-    "Edit",
     "EventHandler",
     "EventHandlers",
     "IdempotencyKey",

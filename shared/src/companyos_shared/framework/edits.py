@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from companyos_shared.framework.call import Call
+from companyos_shared.framework.pages import PageView
 from companyos_shared.framework.storage import sqlite_connection
 from companyos_shared.pages.rendering import field_label, label
 from companyos_shared.pages.values import format_value
@@ -37,7 +37,7 @@ class Edit:
 
 
 def list_edits(
-    call: Call,
+    view: PageView,
     table: Table,
     key: str,
     fields: Mapping[str, tuple[str, str]],
@@ -49,9 +49,9 @@ def list_edits(
     `members` maps the members of the JSON column `fields` to their types.
     """
     edits = []
-    for at, actor, *images in sqlite_connection(call.db).execute(_SELECT_UPDATES, (table.name, key)):
-        by = _name(call, call.person) if actor == Actor.AGENT else "A colleague"
-        before, after = (_texts(call, json.loads(image), fields, members) for image in images)
+    for at, actor, *images in sqlite_connection(view.call.db).execute(_SELECT_UPDATES, (table.name, key)):
+        by = view.name_of(view.call.person) if actor == Actor.AGENT else "A colleague"
+        before, after = (_texts(view, json.loads(image), fields, members) for image in images)
         for title in dict.fromkeys([*before, *after]):
             old, new = before.get(title, "-"), after.get(title, "-")
             if old != new:
@@ -60,24 +60,19 @@ def list_edits(
 
 
 def _texts(
-    call: Call, row: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], members: Mapping[str, str]
+    view: PageView, row: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], members: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the texts of the fields of a row by their titles."""
-    texts = {title: _text(call, name, kind, row[name]) for name, (title, kind) in fields.items()}
+    texts = {title: _text(view, name, kind, row[name]) for name, (title, kind) in fields.items()}
     values = row["fields"] if members else {}
-    return texts | {field_label(name): _text(call, name, members.get(name, "text"), values[name]) for name in values}
+    return texts | {field_label(name): _text(view, name, members.get(name, "text"), values[name]) for name in values}
 
 
-def _text(call: Call, name: str, kind: str, value: Any) -> str:
+def _text(view: PageView, name: str, kind: str, value: Any) -> str:
     if kind == "person":
-        return _name(call, value)
+        return view.name_of(value)
     if kind == "choice":
         return label(value)
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return ", ".join(value) or "-"
     return format_value(name, value, kind)
-
-
-def _name(call: Call, person_id: str | None) -> str:
-    person = None if person_id is None else call.company.person(person_id)
-    return person.name if person is not None else person_id or "-"

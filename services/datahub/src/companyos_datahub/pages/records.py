@@ -69,6 +69,6 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
         vendors=vendor_names(call, [record.vendor_id]),
         fields=fields,
         states=STATES[record.kind],
-        edits=list_edits(call, tables.records, record.id, _EDITED, {one.name: one.type for one in fields}),
+        edits=list_edits(view, tables.records, record.id, _EDITED, {one.name: one.type for one in fields}),
         owners=sorted(((one.id, f"{one.name}, {one.title}") for one in people), key=lambda one: one[1]),
     )

@@ -57,7 +57,7 @@ def show_vendor(view: PageView, vendor_id: str, cursor: PageCursor = None) -> HT
         readings=readings_of(call, measured.items),
         origins=sources_of(call, measured.items),
         cursor=cursor,
-        edits=list_edits(call, tables.vendors, vendor.id, _EDITED),
+        edits=list_edits(view, tables.vendors, vendor.id, _EDITED),
         statuses=list(VendorStatus),
         tiers=list(RiskTier),
     )

@@ -39,7 +39,7 @@ def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: 
         ticket=ticket,
         comments=list_comments(call, key, page_params(comments)),
         history=list_history(call, key, page_params(history)),
-        edits=list_edits(call, tables.tickets, key, _EDITED),
+        edits=list_edits(view, tables.tickets, key, _EDITED),
         team=sorted(team, key=lambda one: one.name),
         priorities=list(Priority),
         types=list(TicketType),
