@@ -25,10 +25,10 @@ class EmbeddedDeployment(Deployment):
         self.processes = {GATEWAY: self.processes[GATEWAY]}
         await super().start()
 
-    def kill_child(self, service: str) -> bool:
+    def kill_child(self, child: str) -> bool:
         """Kill a service with SIGKILL; return whether there was one."""
         for pid, role in process_tree(self.processes[GATEWAY].pid).items():
-            if role == service:
+            if role == child:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 return True
@@ -49,9 +49,9 @@ class WorkersDeployment(EmbeddedDeployment):
         """The first worker uses the data folder itself."""
         return [self.data, self.data / "worker-2"]
 
-    def kill_child(self, service: str) -> bool:
+    def kill_child(self, child: str) -> bool:
         """Kill a worker, named by its number, with SIGKILL; return whether there was one."""
-        setting = f"COMPANYOS_WORKER={service}".encode()
+        setting = f"COMPANYOS_WORKER={child}".encode()
         for pid, role in process_tree(self.processes[GATEWAY].pid).items():
             with suppress(OSError):
                 if role == GATEWAY and setting in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):

@@ -14,10 +14,10 @@ from verification.faults.deployment_kinds import EmbeddedDeployment
 from verification.faults.trial import Cell, DeploymentKind, Trial
 
 PAUSE_S = 0.1
-"""Time after which the gateway has noticed a death, in seconds."""
-
+"""Time after which the gateway or the router has noticed a death, in seconds."""
 
 WORKERS = ("1", "2")
+"""The numbers of the workers."""
 
 
 async def kill_child(trial: Trial, *, work: str, children: Sequence[str] = SERVICES) -> None:
@@ -32,7 +32,7 @@ async def kill_child(trial: Trial, *, work: str, children: Sequence[str] = SERVI
         began = clock()
         async with deployment.starting():
             if not deployment.kill_child(victim):
-                trial.findings.unclear.append(f"the gateway has no child process {victim}")
+                trial.findings.unclear.append(f"there is no child process {victim}")
             await asyncio.sleep(PAUSE_S)
             await deployment.wait_until_ready([GATEWAY])
         trial.exceeds_deadline |= clock() - began > IN_TIME_S
