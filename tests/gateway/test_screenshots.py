@@ -117,7 +117,9 @@ async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
     assert (await gateway.state(episode.id))["outcome"] == "out_of_steps"
 
 
-async def test_screenshots_of_an_episode_are_listed_once_each_until_it_is_closed(gateway: NotesGateway) -> None:
+async def test_screenshots_of_an_episode_are_listed_once_each_and_are_kept_when_it_is_over(
+    gateway: NotesGateway,
+) -> None:
     episode = await _begun(gateway)
     for png in (b"start", b"start", b"form"):
         gateway.runtime.metrics.record_screenshot(episode, png)
@@ -154,7 +156,7 @@ async def test_screenshots_before_a_restore_are_deleted(gateway: NotesGateway) -
     assert (await gateway.http.get(f"/console/episodes/{episode.id}/screenshots")).json() == []
 
 
-def test_stored_screenshots_are_bounded_by_those_of_the_episode_shown_longest_ago(tmp_path: Path) -> None:
+def test_beyond_the_maximum_the_episode_whose_last_screenshot_is_oldest_loses_all(tmp_path: Path) -> None:
     stored = ScreenshotFiles(tmp_path / "shown", max_bytes=10)
     stored.add("a", 0, b"1234")
     stored.add("b", 0, b"1234")

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 MAX_BYTES = 256 * 1024 * 1024
-"""Maximum size of all screenshots together. Those of the episode that was shown longest ago are deleted first."""
+"""Maximum size of all screenshots together. Those of the episode whose last one is oldest are deleted first."""
 
 
 @dataclass(frozen=True, slots=True)
