@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     limits: defaultdict[Path, float] = defaultdict(float)
     for item in items:
         if (marker := item.get_closest_marker("timeout")) is not None:
-            limits[item.path] = max(limits[item.path], marker.args[0])
+            limits[item.path] = max(limits[item.path], marker.args[0] if marker.args else marker.kwargs["timeout"])
     counts = Counter(item.path for item in items)
     items.sort(key=lambda item: (-limits[item.path], -counts[item.path]))
 
