@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from companyos_gateway.engine import prefetcher
 from companyos_gateway.engine.reset_request import task_key
 from companyos_gateway.scenarios import Instance
 from tests.gateway.conftest import OpenGateway
@@ -62,6 +63,31 @@ async def test_a_task_that_cannot_be_planned_keeps_no_other_from_it(open_gateway
     async with open_gateway(scenario) as gateway:
         await gateway.reset(seed=FAILING - 1, prefetch=2)
         assert await _planned(scenario, 3) == [FAILING - 1, FAILING, FAILING + 1]
+
+
+async def test_nothing_is_planned_ahead_between_steps_that_follow_each_other(
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefetcher, "QUIET_S", 1.0)
+    monkeypatch.setattr(prefetcher, "MAX_WAIT_S", 60.0)
+    scenario = Recorded()
+    async with open_gateway(scenario) as gateway:
+        await gateway.reset(seed=4, prefetch=1, episode_id="busy")
+        for _ in range(5):
+            await asyncio.sleep(0.3)
+            await gateway.step("busy", "notes_list_notes")
+        assert scenario.planned == [4]
+        assert await _planned(scenario, 2) == [4, 5]
+
+
+async def test_steps_without_a_pause_delay_planning_by_a_limited_time(
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefetcher, "QUIET_S", 60.0)
+    scenario = Recorded()
+    async with open_gateway(scenario) as gateway:
+        await gateway.reset(seed=4, prefetch=1)
+        assert await _planned(scenario, 2) == [4, 5]
 
 
 async def test_no_more_is_planned_than_half_of_what_is_kept(open_gateway: OpenGateway) -> None:

@@ -80,6 +80,7 @@ class EpisodeEngine:
         EpisodeExistsError (409), AtCapacityError, ServicesUnavailableError (503) or StorageFullError
         (507); `previous` then goes on untouched.
         """
+        self.prefetcher.record_request()
         with self.metrics.measure_operation("reset", previous) as measurement:
             episode = await self._reset(options, previous)
             measurement.set_episode(episode)
@@ -120,6 +121,7 @@ class EpisodeEngine:
         EpisodeClosedError, StepConflictError (409), EpisodeQueueFullError (429), ServicesUnavailableError (503) or
         StorageFullError (507) where no step is taken.
         """
+        self.prefetcher.record_request()
         step_task = asyncio.get_running_loop().create_task(self._step(episode, tool_name, arguments, number))
         self._step_tasks.add(step_task)
         step_task.add_done_callback(self._step_tasks.discard)

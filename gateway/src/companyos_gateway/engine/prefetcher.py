@@ -13,11 +13,14 @@ from companyos_gateway.engine.reset_request import Start, following_tasks, task_
 from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.tasks import TaskSet
 
+QUIET_S, MAX_WAIT_S = 0.02, 0.1
+"""A task is planned once no reset or step has begun for the first time, or after the second at the latest."""
+
 _log = logging.getLogger(__name__)
 
 
 class Prefetcher:
-    """Plans one task at a time, for half of the time at most: the rest is for resets and steps.
+    """Plans one task at a time, while no resets and steps come in if possible, because they would take longer.
 
     At most half as many tasks wait as the cache keeps; those that have waited longest are dropped.
     """
@@ -27,6 +30,11 @@ class Prefetcher:
         self._task_set = task_set
         self._queue: OrderedDict[Start, None] = OrderedDict()
         self._worker: asyncio.Task[None] | None = None
+        self._request_at = 0.0
+
+    def record_request(self) -> None:
+        """Take note of a reset or a step that begins."""
+        self._request_at = time.monotonic()
 
     def plan_after(self, options: ResetOptions) -> None:
         """Plan the tasks that follow the one of a reset, as many as its `prefetch` says."""
@@ -47,12 +55,19 @@ class Prefetcher:
 
     async def _plan_all(self) -> None:
         while self._queue:
+            await self._wait_until_quiet()
             start, _ = self._queue.popitem(last=False)
-            began = time.monotonic()
             [planned] = await asyncio.gather(self._plan(start), return_exceptions=True)
             if isinstance(planned, Exception):  # the task's own reset reports it
                 _log.warning("%s was not planned ahead", start, exc_info=planned)
-            await asyncio.sleep(time.monotonic() - began)
+
+    async def _wait_until_quiet(self) -> None:
+        latest = time.monotonic() + MAX_WAIT_S
+        while True:
+            wait_s = min(self._request_at + QUIET_S, latest) - time.monotonic()
+            if wait_s <= 0:
+                return
+            await asyncio.sleep(wait_s)
 
     async def _plan(self, start: Start) -> None:
         await self._task_cache.task(await task_key(start, self._task_set))
