@@ -170,6 +170,35 @@ async def test_evidence_that_does_not_fold_is_an_infra_error(gateway: NotesGatew
     assert (await gateway.state(episode))["outcome"] == "infra_error"
 
 
+@pytest.mark.parametrize(
+    ("tool", "digests"), [("notes_list_notes", 0), ("notes_write_note", 1)], ids=["read", "written"]
+)
+async def test_the_end_checks_the_rows_of_services_that_were_sent_writes(
+    open_gateway: OpenGateway, tool: str, digests: int
+) -> None:
+    calls: list[str] = []
+    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, tool, **({"text": "a"} if digests else {}))
+        answer = await gateway.step(episode, "finish", outcome="done", summary="It is done.")
+    assert answer["done"]
+    assert calls.count("/control/digest") == digests
+
+
+async def test_what_a_snapshot_holds_is_checked_at_the_end_of_an_episode_that_was_restored(
+    open_gateway: OpenGateway,
+) -> None:
+    calls: list[str] = []
+    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="a")
+        taken = (await gateway.http.post(f"/v1/episodes/{episode}/snapshots")).json()["id"]
+        await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
+        await gateway.step(episode, "notes_list_notes")
+        await gateway.step(episode, "finish", outcome="done", summary="It is done.")
+    assert calls.count("/control/digest") == 1
+
+
 async def test_a_seen_task_is_reset_without_a_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
     async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:

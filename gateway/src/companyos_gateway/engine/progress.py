@@ -132,6 +132,10 @@ class Progress:
         """Say whether a service is known to have changed rows in this epoch, and so has a database of its own."""
         return self.changed_step[service] > self.first_step
 
+    def may_have_changed(self, service: str) -> bool:
+        """Say whether a service has changed rows since the task began, or was sent a call that may do so."""
+        return service not in self.unchanged_sources or self.last_seq[service] > 0
+
     def add_stale_window(self, call_key: CallKey, nth: int, report: Report, faults: FaultPlan) -> None:
         """Note how long reads lag behind a write, where one was carried out and seen to be."""
         service, operation, target = call_key

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table
 
-from companyos_shared.framework.columns import SimTime, format_time
+from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.storage import sqlite_connection
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
@@ -157,27 +157,6 @@ def revert_changes(rows: Rows, changes: Sequence[Change]) -> Rows:
 def content_digest(rows: Rows) -> str:
     """Return the digest of all rows. Initial rows plus changes must produce the same digest."""
     return digest(rows)
-
-
-def outcome_digest(rows: Rows, metadata: MetaData) -> str:
-    """Return the digest of rows without times and versions, so that different paths to one outcome compare equal."""
-    ignored = {
-        table.name: {column.name for column in table.columns if _is_excluded(column)}
-        for table in metadata.sorted_tables
-    }
-    return digest(
-        {
-            name: {
-                key: {column: value for column, value in row.items() if column not in ignored[name]}
-                for key, row in table.items()
-            }
-            for name, table in rows.items()
-        }
-    )
-
-
-def _is_excluded(column: Column[object]) -> bool:
-    return isinstance(column.type, SimTime) or column.name == "version"
 
 
 def _triggers_of(table: Table, *, has_base: bool) -> list[str]:

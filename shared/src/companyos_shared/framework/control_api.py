@@ -18,7 +18,6 @@ from companyos_shared.framework.call import Call
 from companyos_shared.framework.change_capture import (
     ChangeStamp,
     content_digest,
-    outcome_digest,
     read_changes,
     read_rows,
     revert_changes,
@@ -118,7 +117,7 @@ def control_router(episodes: Episodes) -> APIRouter:
     async def digests(context: ContextDep) -> DigestReply:
         async with episodes.locked_session(context) as session:
             rows = read_rows(session.db, episodes.service.metadata)
-        return DigestReply(digest=content_digest(rows), outcome_digest=outcome_digest(rows, episodes.service.metadata))
+        return DigestReply(digest=content_digest(rows))
 
     @router.post("/evidence")
     async def evidence(context: ContextDep) -> EvidenceReply:

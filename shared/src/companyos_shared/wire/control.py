@@ -100,10 +100,9 @@ class EvidenceReply(_Message):
 
 
 class DigestReply(_Message):
-    """Digests of all content rows of an epoch."""
+    """Digest of all content rows of an epoch."""
 
     digest: str
-    outcome_digest: str
 
 
 class SnapshotReply(_Message):
