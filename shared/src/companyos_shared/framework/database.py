@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -31,6 +32,8 @@ from companyos_shared.framework.durable_files import (
 )
 from companyos_shared.framework.storage import begin, commit, sqlite_connection
 from companyos_shared.streams import digest
+
+T = TypeVar("T")
 
 _BUSY_TIMEOUT_S = 2.0
 _CACHED_STATEMENTS = 256
@@ -107,13 +110,15 @@ class Database:
         folder: Path,
         name: str,
         load_seed: Callable[[Connection], None],
+        read: Callable[[Connection], T],
         *,
         base: Path | None = None,
         is_base: bool = False,
-    ) -> Path:
-        """Create `<name>-<sha256>.db` with all tables, triggers and planted rows, and return its path.
+    ) -> tuple[Path, T]:
+        """Create `<name>-<sha256>.db` with all tables, triggers and planted rows.
 
-        The file begins as a copy of the base, if there is one. It is created atomically.
+        The file begins as a copy of the base, if there is one. It is created atomically. Return its path, and what
+        `read` returns of it.
         """
         with _temporary_file(folder / name) as temporary:
             if base is None:
@@ -129,10 +134,11 @@ class Database:
                     _execute_all(db, base_sql(self.metadata))
                 else:
                     _execute_all(db, trigger_sql(self.metadata, has_base=base is not None))
+                result = read(db)
                 _checkpoint(db)
             path = folder / f"{name}-{checksum(temporary)}.db"
             os.replace(temporary, path)
-        return path
+        return path, result
 
     def _make_blank(self, temporary: Path) -> bytes:
         with closing(sqlite3.connect(temporary)) as raw:

@@ -61,7 +61,10 @@ class Sources:
         self._templates = storage.folder / "templates" / database.schema[:16]
         self.snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
-        self._template_paths: dict[str, Path] = {}
+        self._template_files = self._find_template_files()
+        """Path and size in bytes of each template, the oldest first."""
+
+        self._template_bytes = sum(size for _, size in self._template_files.values())
         self._base_lock = asyncio.Lock()
         self._bases: set[str] = set()
         """The bases in use. They are few, and take seconds to build again."""
@@ -80,8 +83,9 @@ class Sources:
             if document is None:
                 raise
         self.ensure_headroom()
-        self._add_template(source, self._build(source, document))
-        return self._load_reply(source)
+        template, reply = self._build(source, document)
+        self._add_template(source, template)
+        return reply
 
     async def load_base(self, source: str, document: dict[str, Any]) -> LoadReply:
         """Build a base in a thread, as that takes seconds, if it is missing. Raises as `load` does."""
@@ -90,8 +94,9 @@ class Sources:
                 return self._load_reply(source)
             self.ensure_headroom()
             self._bases.add(source)
-            self._add_template(source, await asyncio.to_thread(self._build, source, document))
-            return self._load_reply(source)
+            template, reply = await asyncio.to_thread(self._build, source, document)
+            self._add_template(source, template)
+            return reply
 
     def verified_path(self, source: str) -> Path:
         """Return the verified file of a source.
@@ -103,7 +108,10 @@ class Sources:
         try:
             state = _state(path.stat())
         except FileNotFoundError:
-            path = self._find_template(source)
+            template = self.template(source)
+            if template is None:
+                raise UnknownSourceError from None
+            path = template
             state = _state(path.stat())
         if self._verified.get(source) != state:
             self._verify(source, path)
@@ -112,20 +120,13 @@ class Sources:
 
     def template(self, source: str) -> Path | None:
         """Return the template of a source, or None."""
-        path = self._template_paths.get(source)
-        if path is None or not path.exists():
-            path = next(self._templates.glob(f"{source}-*.db"), None)
-            if path is None:
-                self._template_paths.pop(source, None)
-            else:
-                self._template_paths[source] = path
-        return path
+        path, _ = self._template_files.get(source, (None, 0))
+        return path if path is not None and path.exists() else None
 
-    def _find_template(self, source: str) -> Path:
-        template = self.template(source)
-        if template is None:
-            raise UnknownSourceError
-        return template
+    def _find_template_files(self) -> dict[str, tuple[Path, int]]:
+        found = ((path, path.stat()) for path in self._templates.glob("*.db"))
+        by_age = sorted(found, key=lambda item: item[1].st_mtime_ns)
+        return {path.stem.partition("-")[0]: (path, stat.st_size) for path, stat in by_age}
 
     def take_snapshot(self, db: Connection, episode: str, epoch: int) -> str:
         """Create a snapshot of an epoch and return its id; raises StorageFullError (507)."""
@@ -159,8 +160,9 @@ class Sources:
         """Delete a damaged template; it can be built again from its document."""
         self.template_pool.forget(source)
         self._verified.pop(source, None)
-        for path in self._templates.glob(f"{source}-*.db"):
-            remove_database(path)
+        if (file := self._template_files.pop(source, None)) is not None:
+            self._template_bytes -= file[1]
+            remove_database(file[0])
 
     def acquire(self, source: str) -> TemplateReader | None:
         """Return the reader of a template, to be given back, or None for a snapshot. Raises what `ready` raises."""
@@ -185,13 +187,16 @@ class Sources:
         path = self.verified_path(source)
         try:
             with self._database.connect_read_only(path) as db:
-                rows = read_rows(db, self._service.metadata)
-                return LoadReply(source=source, rows=rows, next_due_at=scheduled_events.next_due_at(db))
+                return self._read_reply(db, source)
         except DATABASE_ERRORS as error:
             if not is_corruption(error):
                 raise
             self.discard_template(source)
             raise UnknownSourceError from error
+
+    def _read_reply(self, db: Connection, source: str) -> LoadReply:
+        rows = read_rows(db, self._service.metadata)
+        return LoadReply(source=source, rows=rows, next_due_at=scheduled_events.next_due_at(db))
 
     def _snapshot(self, source: str) -> Path:
         return self.snapshots / f"{source}.db"
@@ -219,11 +224,14 @@ class Sources:
             raise OutdatedSourceError
 
     def _add_template(self, source: str, template: Path) -> None:
-        self._template_paths[source], self._verified[source] = template, _state(template.stat())
+        stat = template.stat()
+        _, replaced_bytes = self._template_files.pop(source, (template, 0))
+        self._template_files[source], self._verified[source] = (template, stat.st_size), _state(stat)
+        self._template_bytes += stat.st_size - replaced_bytes
         self._evict(keep=source)
 
-    def _build(self, source: str, document: dict[str, Any]) -> Path:
-        """Validate a document, build its template and return the path."""
+    def _build(self, source: str, document: dict[str, Any]) -> tuple[Path, LoadReply]:
+        """Validate a document, build its template and return its path and rows."""
         if self._service.source_of(document) != source:
             raise SourceMismatchError
         try:
@@ -234,7 +242,7 @@ class Sources:
                 raise
             raise InvalidSeedError(f"document has a time or number that is out of range: {cause}") from error
 
-    def _build_template(self, source: str, document: dict[str, Any]) -> Path:
+    def _build_template(self, source: str, document: dict[str, Any]) -> tuple[Path, LoadReply]:
         try:
             seed = self._service.seed.model_validate(document)
         except ValidationError as error:
@@ -246,6 +254,7 @@ class Sources:
                 self._templates,
                 source,
                 lambda db: self._load_seed(db, source, seed),
+                lambda db: self._read_reply(db, source),
                 base=base,
                 is_base=seed.is_base,
             )
@@ -283,18 +292,11 @@ class Sources:
 
     def _evict(self, *, keep: str | None) -> None:
         """Delete the oldest templates, but no bases, until the size limit and the reserve for live episodes are met."""
-        files = []
-        for path in self._templates.glob("*.db"):
-            with suppress(FileNotFoundError):
-                files.append((path.stat(), path))
-        total_bytes = sum(stat.st_size for stat, _ in files)
-        for stat, path in sorted(files, key=lambda item: item[0].st_mtime_ns):
-            if total_bytes <= self._max_template_bytes and self._storage.has_headroom():
+        for source in list(self._template_files):
+            if self._template_bytes <= self._max_template_bytes and self._storage.has_headroom():
                 return
-            source = path.stem.partition("-")[0]
             if source != keep and source not in self._bases:
                 self.discard_template(source)
-                total_bytes -= stat.st_size
 
 
 def _state(stat: os.stat_result) -> _FileState:
