@@ -212,7 +212,9 @@ async def _timed_reset(player: CompanyPlayer, *, seed: int | None = None, touch:
 
 
 async def _timed_end(player: CompanyPlayer) -> float:
+    """Return the duration of the last step of an episode that read from all services and wrote to one."""
     await _timed_reset(player, touch=True)
+    await player.step(WRITE)
     return await player.call("finish", {"outcome": "done", "summary": "Measured."})
 
 
