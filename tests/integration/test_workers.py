@@ -278,5 +278,5 @@ def test_a_folder_that_cannot_be_used_is_named_in_one_line(tmp_path: Path) -> No
 
 
 def test_two_gateways_with_one_folder_are_refused_in_one_line(workers: Enterprise) -> None:
-    with pytest.raises(EnterpriseError, match="a worker cannot be started"):
+    with pytest.raises(EnterpriseError, match="another gateway uses the folder"):
         Enterprise(workers=2, data_dir=workers._data_dir, alone=True).__enter__()

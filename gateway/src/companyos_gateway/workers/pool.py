@@ -16,6 +16,7 @@ from types import TracebackType
 
 from companyos_gateway.engine.tokens import SECRET_FILE, read_or_create_secret
 from companyos_gateway.process.backoff import Backoff
+from companyos_gateway.process.data_folder import locked_folder
 from companyos_shared.private_files import make_private_folder
 
 STOP_DEADLINE_S = 8.0
@@ -88,14 +89,18 @@ class WorkerPool:
         return sorted(self.workers, key=lambda worker: (worker.websockets, (worker.number - self._turn) % count))
 
     def prepare(self) -> None:
-        """Create the folders, and give every worker the secret of the first. Raises InvalidSecretError and OSError."""
-        secret = read_or_create_secret(make_private_folder(self.workers[0].data_dir / "gateway"))
+        """Create the folders, and give every worker the secret of the first.
+
+        Raises FolderInUseError if another gateway uses one of them, InvalidSecretError and OSError.
+        """
+        with locked_folder(self.workers[0].data_dir / "gateway") as folder:
+            secret = read_or_create_secret(folder)
         for worker in self.workers[1:]:
-            folder = make_private_folder(worker.data_dir / "gateway")
-            if not (folder / SECRET_FILE).exists():
-                temporary = folder / f"{SECRET_FILE}.tmp"
-                temporary.write_text(secret.hex(), encoding="ascii")
-                temporary.rename(folder / SECRET_FILE)
+            with locked_folder(worker.data_dir / "gateway") as folder:
+                if not (folder / SECRET_FILE).exists():
+                    temporary = folder / f"{SECRET_FILE}.tmp"
+                    temporary.write_text(secret.hex(), encoding="ascii")
+                    temporary.rename(folder / SECRET_FILE)
         make_private_folder(self._private / "sessions")
 
     async def __aenter__(self) -> WorkerPool:

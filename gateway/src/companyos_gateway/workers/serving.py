@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from companyos.openenv_preload import preload_openenv
 from companyos_gateway.engine.tokens import InvalidSecretError
-from companyos_gateway.process.data_folder import temporary_data_folder
+from companyos_gateway.process.data_folder import FolderInUseError, temporary_data_folder
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
 from companyos_gateway.settings import MAX_WORKERS
@@ -37,7 +37,7 @@ def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | 
         try:
             settings = load_checked_settings(make_private_folder(data / "gateway"))
             pool.prepare()
-        except (StartupError, InvalidSecretError) as refusal:
+        except (FolderInUseError, StartupError, InvalidSecretError) as refusal:
             parser.exit(REFUSED, f"error: {refusal}\n")
         except OSError as error:
             parser.exit(REFUSED, f"error: the data folder {data} cannot be used: {error.strerror}\n")
