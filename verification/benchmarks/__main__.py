@@ -27,6 +27,7 @@ from verification.benchmarks.enterprise import EnterpriseBenchmark
 from verification.benchmarks.judging import measure_judging
 from verification.benchmarks.long_episodes import measure_long_episodes
 from verification.benchmarks.measurements import Measurements
+from verification.benchmarks.rollouts import measure_rollouts
 from verification.benchmarks.workers import measure_workers
 
 RESULTS = Path("runs") / "bench"
@@ -67,6 +68,7 @@ def _measure(scale: float) -> Measurements:
         with Enterprise(data_dir=folder / "large") as enterprise:
             uvloop.run(measure_large_memory(enterprise, measurements))
         uvloop.run(measure_workers(measurements, scale))
+        measure_rollouts(measurements, scale)
         uvloop.run(measure_judging(measurements))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
