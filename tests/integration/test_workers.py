@@ -18,6 +18,10 @@ from fastmcp.client.transports import StreamableHttpTransport
 from companyos.client import CompanyOSEnv
 from companyos.enterprise import Enterprise, EnterpriseError
 from companyos.errors import ApiError
+from companyos.options import ResetArguments
+from companyos.runner import EpisodePlan
+from companyos.runner.batch import play_all
+from companyos_gateway.scenarios.catalogue import builtin_names
 from tests.integration.http_episode import HttpEpisode
 from verification.process_stats import process_tree
 
@@ -60,6 +64,27 @@ def _worker_process(enterprise: Enterprise, data_dir: Path) -> int:
         for pid, name in process_tree(enterprise.pid).items()
         if name == "gateway" and setting in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     )
+
+
+class PlanWithFollowing(EpisodePlan):
+    """An episode whose reset lets the next tasks be planned ahead."""
+
+    @property
+    def reset_arguments(self) -> ResetArguments:
+        return {**super().reset_arguments, "prefetch": 2}
+
+
+@pytest.mark.timeout(300)
+async def test_episodes_of_workers_with_prefetching_are_those_of_one_gateway(workers: Enterprise, url: str) -> None:
+    seeds = dict.fromkeys(sorted(builtin_names()), (3, 4))
+
+    async def digests(url: str, kind: type[EpisodePlan]) -> list[str]:
+        plans = [
+            kind(scenario=name, seed=seed, chaos=3, policy="oracle") for name, given in seeds.items() for seed in given
+        ]
+        return [episode.record.digest for episode in await play_all(url, plans, parallel=SESSIONS)]
+
+    assert await digests(workers.url, PlanWithFollowing) == await digests(url, EpisodePlan)
 
 
 async def test_sessions_are_shared_out_evenly(workers: Enterprise, http: requests.Session) -> None:

@@ -59,7 +59,7 @@ class WebSocketClient:
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
         """Begin an episode of that id."""
-        return await self._ask("reset", {"seed": seed, "chaos": 0, "episode_id": label})
+        return await self._ask("reset", {"seed": seed, "chaos": 0, "episode_id": label, "prefetch": seed % 2})
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take a step."""
@@ -87,7 +87,7 @@ class HttpClient:
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
         """Begin an episode of that id."""
         self.label = label
-        return await self._post("reset", {"seed": seed, "chaos": 0, "episode_id": label})
+        return await self._post("reset", {"seed": seed, "chaos": 0, "episode_id": label, "prefetch": seed % 2})
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take a step."""
