@@ -60,14 +60,16 @@ def draw_kinds(
     kinds stand outside the budget.
     """
     own_rates, _ = split_overrides(overrides)
+    forced = {*own_rates, *(always if profile.level > 0 else ())}
+
+    def strikes(kind: Kind) -> bool:
+        rate = own_rates.get(kind, 1.0 if kind in forced else profile.rate(kind))
+        return rate > 0 and stream.child("strikes", kind).chance(rate)
+
     drawn: list[Kind] = []
     used_budget = dict.fromkeys(Group, 0)
-    for kind in sorted(applicable, key=lambda one: stream.child("order", one).fraction()):
-        is_forced = kind in own_rates or (kind in always and profile.level > 0)
-        rate = own_rates.get(kind, 1.0 if is_forced else profile.rate(kind))
-        if not stream.child("strikes", kind).chance(rate):
-            continue
-        if not is_forced:
+    for kind in sorted(filter(strikes, applicable), key=lambda one: stream.child("order", one).fraction()):
+        if kind not in forced:
             if used_budget[kind.group] == profile.budget.kinds(kind.group):
                 continue
             used_budget[kind.group] += 1
