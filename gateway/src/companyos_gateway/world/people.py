@@ -59,6 +59,8 @@ class Staff:
     teams: list[Team]
     people: list[Person]
     _active: dict[str | None, list[Person]] = field(default_factory=dict)
+    _all_employed: dict[str | None, tuple[date, date]] = field(default_factory=dict)
+    """The first and last day on which all of those who work today are employed, by team."""
 
     def person(self, person_id: str) -> Person:
         """Return the person of that id; there is one."""
@@ -67,9 +69,22 @@ class Staff:
     def active(self, team_id: str | None = None) -> list[Person]:
         """Return who works today, in a team or anywhere."""
         if team_id not in self._active:
-            employed = [one for one in self.people if one.is_employed(self.today)]
-            self._active[team_id] = [one for one in employed if team_id in (None, one.team_id)]
+            if team_id is None:
+                found = [one for one in self.people if one.is_employed(self.today)]
+            else:
+                found = [one for one in self.active() if one.team_id == team_id]
+            self._active[team_id] = found
+            self._all_employed[team_id] = (
+                max((one.employed_from for one in found), default=date.min),
+                min((one.employed_to or date.max for one in found), default=date.max),
+            )
         return self._active[team_id]
+
+    def active_on(self, day: date, team_id: str | None = None) -> list[Person]:
+        """Return who works today and on a day, in a team or anywhere."""
+        active = self.active(team_id)
+        first_day, last_day = self._all_employed[team_id]
+        return active if first_day <= day <= last_day else [one for one in active if one.is_employed(day)]
 
     def departed(self, team_id: str) -> list[Person]:
         """Return who has left the team and the company."""
@@ -78,7 +93,9 @@ class Staff:
     def holders(self, role: Role) -> list[Person]:
         """Return who holds the role today."""
         return [
-            one for one in self.active() if any(held.role == role and held.holds_on(self.today) for held in one.roles)
+            one
+            for one in self.active()
+            if one.roles and any(held.role == role and held.holds_on(self.today) for held in one.roles)
         ]
 
     def lead(self, team_id: str) -> Person:
