@@ -93,16 +93,14 @@ class WorldBuilder:
     kept_rows: set[str] = field(default_factory=set)
     """The texts of rows of tasks that were added before; a further task does not remove them."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
+    today: date = field(init=False)
+    """The day on which the episode starts."""
+    last_evening: datetime = field(init=False)
+    """The closing time of the last working day before the start."""
 
-    @property
-    def today(self) -> date:
-        """The day on which the episode starts."""
-        return self.started_at.date()
-
-    @property
-    def last_evening(self) -> datetime:
-        """The closing time of the last working day before the start."""
-        return closing_time(working_days_from(self.today, -1))
+    def __post_init__(self) -> None:
+        self.today = self.started_at.date()
+        self.last_evening = closing_time(working_days_from(self.today, -1))
 
     def latest_after(self, moment: datetime) -> datetime:
         """Return the latest time of earlier work on something: the last evening, or the start if it is from today."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 
 from companyos_gateway.world.pools import pool
 from companyos_shared.streams import Stream
@@ -20,6 +21,8 @@ MORNING_GRID_MINUTES = 5
 OFFICE_OPENS = time(9, 0)
 OFFICE_MINUTES = 8 * 60
 WEEKEND = (5, 6)
+_OPENS_UTC = OFFICE_OPENS.replace(tzinfo=UTC)
+_MINUTE = timedelta(minutes=1)
 
 
 def draw_start_time(stream: Stream) -> datetime:
@@ -33,11 +36,13 @@ def draw_start_time(stream: Stream) -> datetime:
 
 def holidays_around(day: date) -> list[Holiday]:
     """Return the holidays of the year of `day` and of the years beside it."""
-    return [
-        Holiday(day=date(year, entry["month"], entry["day"]), name=entry["name"])
-        for year in (day.year - 1, day.year, day.year + 1)
-        for entry in pool("people")["holidays"]
-    ]
+    return [holiday for year in (day.year - 1, day.year, day.year + 1) for holiday in _holidays_of(year)]
+
+
+@cache
+def _holidays_of(year: int) -> tuple[Holiday, ...]:
+    entries = pool("people")["holidays"]
+    return tuple(Holiday(day=date(year, entry["month"], entry["day"]), name=entry["name"]) for entry in entries)
 
 
 def is_working_day(day: date) -> bool:
@@ -60,8 +65,7 @@ def days_from(day: date, count: int) -> date:
 
 def draw_office_time(stream: Stream, day: date) -> datetime:
     """Draw a minute of the office hours of a day."""
-    minutes = stream.integer(0, OFFICE_MINUTES - 1)
-    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
+    return _office_time(day, stream.integer(0, OFFICE_MINUTES - 1))
 
 
 def is_office_time(moment: datetime) -> bool:
@@ -74,27 +78,32 @@ def draw_office_moments(stream: Stream, after: datetime, before: datetime, count
 
     Where the office is not open for long enough between them, they are the minutes that follow the first moment.
     """
-    first, last = _office_minute(after) + 1, _office_minute(before - timedelta(minutes=1))
+    first, last = _office_minute(after) + 1, _office_minute(before - _MINUTE)
     if last - first + 1 < count:
-        return [after + timedelta(minutes=number) for number in range(1, count + 1)]
+        return [after + number * _MINUTE for number in range(1, count + 1)]
     return [_at_office_minute(minute) for minute in sorted(stream.distinct(first, last, count))]
 
 
 def closing_time(day: date) -> datetime:
     """Return when the office closes on that day."""
-    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=OFFICE_MINUTES)
+    return _office_time(day, OFFICE_MINUTES)
+
+
+def _office_time(day: date, minutes: int) -> datetime:
+    """Return the time so many minutes after the office opens on a day."""
+    return datetime.combine(day, _OPENS_UTC) + minutes * _MINUTE
 
 
 def _office_minute(moment: datetime) -> int:
     """Return how many minutes the office was open before the end of a moment's minute; only differences matter."""
-    index = bisect_left(_WORKING_DAYS, moment.date())
-    minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute if is_working_day(moment.date()) else -1
+    day = moment.date()
+    index = bisect_left(_WORKING_DAYS, day)
+    minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute if is_working_day(day) else -1
     return index * OFFICE_MINUTES + max(-1, min(minutes, OFFICE_MINUTES - 1))
 
 
 def _at_office_minute(minute: int) -> datetime:
-    day, minutes = _WORKING_DAYS[minute // OFFICE_MINUTES], minute % OFFICE_MINUTES
-    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
+    return _office_time(_WORKING_DAYS[minute // OFFICE_MINUTES], minute % OFFICE_MINUTES)
 
 
 _HOLIDAYS = frozenset((entry["month"], entry["day"]) for entry in pool("people")["holidays"])
