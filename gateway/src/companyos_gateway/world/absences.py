@@ -12,8 +12,9 @@ from companyos_gateway.world.builder import WorldBuilder
 def shorten_absences(world: WorldBuilder) -> None:
     """Let absences begin after the last thing that the person did in them before today or is to do, or not at all."""
     days: dict[str | None, set[date]] = defaultdict(set)
+    absent_ids = {absence.person_id for absence in world.absences}
     for person_id, at in _acts(world):
-        if at is not None and at.date() < world.today:
+        if person_id in absent_ids and at is not None and at.date() < world.today:
             days[person_id].add(at.date())
     for event in world.ticketdesk.scheduled_events:
         days[event.data.get("by")].add(event.due_at.date())

@@ -24,6 +24,7 @@ from companyos_shared.streams import Stream
 VENDORS = (15, 18)
 CERTIFICATE_DAYS = 365
 _MOST_DIGITS = 18
+_LETTER_NUMBERS = str.maketrans({letter: str(int(letter, 36)) for letter in ascii_uppercase})
 _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
 _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
@@ -148,7 +149,7 @@ def draw_bank_change(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> 
 def draw_iban(stream: Stream, country: str) -> str:
     """Draw a bank account of that country, in its national format and with valid check digits (ISO 13616)."""
     account = _fill(stream, _country(country)["account"])
-    number = int("".join(str(int(character, 36)) for character in f"{account}{country}00"))
+    number = int(f"{account}{country}00".translate(_LETTER_NUMBERS))
     return f"{country}{98 - number % 97:02}{account}"
 
 
