@@ -70,7 +70,7 @@ class FaultPlan:
             default_rates = {kind: rate.in_service(service) for kind, rate in profile.rates.items()}
             service_rates = {kind: rate for (named, kind), rate in by_service.items() if named == service}
             merged = {**default_rates, **by_kind, **service_rates}
-            rates[service] = {kind: merged[kind] for kind in Kind if _is_transport(kind) and merged.get(kind)}
+            rates[service] = {kind: merged[kind] for kind in Kind if merged.get(kind) and _is_transport(kind)}
         is_forced = any(_is_transport(kind) for kind in by_kind) or bool(by_service)
         budget = profile.budget
         return cls(

@@ -42,8 +42,8 @@ def add_perturbations(
 
     Of those that have to be asked for, the ones in `also` strike.
     """
-    excluded = (OPT_IN_KINDS - set(opt_in)) | set(exclude)
-    applicable = [kind for kind in Kind if kind in PERTURBATION_KINDS - excluded]
+    possible = PERTURBATION_KINDS - (OPT_IN_KINDS - set(opt_in)) - set(exclude)
+    applicable = [kind for kind in Kind if kind in possible]
     drawn_kinds = draw_kinds(profile, overrides, stream.child("chaos"), applicable=applicable)
     injected: dict[Kind, PromptInjection] = {}
     for kind in (kind for kind in Kind if kind in drawn_kinds and kind.group is Group.HOSTILE):
@@ -52,7 +52,8 @@ def add_perturbations(
         keys = add_distractors(world, stream.child("distractors"), case)
         injected[Kind.DISTRACTOR_TICKETS] = PromptInjection(case.ticket_key, detail={"tickets": ", ".join(keys)})
     drift = _draw_drift(stream, drawn_kinds, injected, always_renamed)
-    number_rows(world)
+    if injected:
+        number_rows(world)
     for kind in (kind for kind in Kind if kind in drawn_kinds and kind.group is Group.EVENTS):
         event = add_colleague_events(world, stream.child(kind), case, kind)
         injected[kind] = PromptInjection(event.entity, detail=event.detail)
