@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from companyos_gateway.evaluation import row_views
@@ -30,7 +30,7 @@ def _names_in(item: Mapping[str, Any]) -> list[str]:
 
 def resolve_checklists(world: WorldBuilder, checklists: Checklists, ids: BackingIds) -> dict[str, Backing]:
     """Return what backs each item, by its text. Raises ChecklistError."""
-    rows = dict(_rows_by_id(world))
+    rows = dict(_rows_by_id(world, {one for named in ids.values() for one in named}))
     found = {
         name: tuple(rows[one] for one in named) for name, named in ids.items() if all(one in rows for one in named)
     }
@@ -49,23 +49,21 @@ def resolve_checklists(world: WorldBuilder, checklists: Checklists, ids: Backing
     return backing
 
 
-def _rows_by_id(world: WorldBuilder) -> Iterator[tuple[str, BackingRow]]:
-    """Yield every row that can back an item, by the id under which responses show it."""
-    datahub = world.datahub
-    for table, ids in (
-        ("records", [row.id for row in datahub.records]),
-        ("vendors", [row.id for row in datahub.vendors]),
-        ("people", [row.id for row in world.staff.people]),
-        ("sources", [row.id for row in datahub.sources]),
-        ("metrics", [row.id for row in datahub.metrics]),
+def _rows_by_id(world: WorldBuilder, named_ids: Collection[str]) -> Iterator[tuple[str, BackingRow]]:
+    """Yield the named rows that can back an item, by the ids under which responses show them."""
+    datahub, approvalflow = world.datahub, world.approvalflow
+    for service, table, ids in (
+        (row_views.DATAHUB, "records", [row.id for row in datahub.records]),
+        (row_views.DATAHUB, "vendors", [row.id for row in datahub.vendors]),
+        (row_views.DATAHUB, "people", [row.id for row in world.staff.people]),
+        (row_views.DATAHUB, "sources", [row.id for row in datahub.sources]),
+        (row_views.DATAHUB, "metrics", [row.id for row in datahub.metrics]),
+        (row_views.TICKETDESK, "tickets", [row.key for row in world.ticketdesk.tickets]),
+        (row_views.APPROVALFLOW, "approval_types", [row.key for row in approvalflow.approval_types]),
+        (row_views.APPROVALFLOW, "requests", [row.id for row in approvalflow.requests]),
     ):
-        yield from ((one, BackingRow(row_views.DATAHUB, table, one)) for one in ids)
+        yield from ((one, BackingRow(service, table, one)) for one in ids if one in named_ids)
     for policy in datahub.policies:
-        yield policy.policy_id, BackingRow(row_views.DATAHUB, "policies", policy.policy_id)
-        yield policy.id, BackingRow(row_views.DATAHUB, "policies", policy.policy_id, policy.version)
-    for ticket in world.ticketdesk.tickets:
-        yield ticket.key, BackingRow(row_views.TICKETDESK, "tickets", ticket.key)
-    for kind in world.approvalflow.approval_types:
-        yield kind.key, BackingRow(row_views.APPROVALFLOW, "approval_types", kind.key)
-    for request in world.approvalflow.requests:
-        yield request.id, BackingRow(row_views.APPROVALFLOW, "requests", request.id)
+        for shown, version in ((policy.policy_id, None), (policy.id, policy.version)):
+            if shown in named_ids:
+                yield shown, BackingRow(row_views.DATAHUB, "policies", policy.policy_id, version)
