@@ -61,6 +61,7 @@ class Staff:
     _active: dict[str | None, list[Person]] = field(default_factory=dict)
     _all_employed: dict[str | None, tuple[date, date]] = field(default_factory=dict)
     """The first and last day on which all of those who work today are employed, by team."""
+    _holders: dict[Role, list[Person]] = field(default_factory=dict)
 
     def person(self, person_id: str) -> Person:
         """Return the person of that id; there is one."""
@@ -92,11 +93,13 @@ class Staff:
 
     def holders(self, role: Role) -> list[Person]:
         """Return who holds the role today."""
-        return [
-            one
-            for one in self.active()
-            if one.roles and any(held.role == role and held.holds_on(self.today) for held in one.roles)
-        ]
+        if role not in self._holders:
+            self._holders[role] = [
+                one
+                for one in self.active()
+                if any(held.role == role and held.holds_on(self.today) for held in one.roles)
+            ]
+        return self._holders[role]
 
     def lead(self, team_id: str) -> Person:
         """Return the lead of a team."""
@@ -105,6 +108,7 @@ class Staff:
     def replace(self, person: Person) -> None:
         """Put a person in the place of the one with that id."""
         self._active.clear()
+        self._holders.clear()
         self.people = [person if one.id == person.id else one for one in self.people]
 
     def set_deputy(self, person_id: str, role: Role, deputy_id: str) -> None:
