@@ -33,7 +33,7 @@ class Stream:
     """
 
     def __init__(self, *name: str | int) -> None:
-        self._name = tuple(str(part) for part in name)
+        self._name = tuple(map(str, name))
         key = blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
         self._keyed = blake2b(key=key, digest_size=_DRAW_BYTES)
         self._drawn = 0
@@ -71,7 +71,7 @@ class Stream:
 
     def weighted(self, items: Sequence[tuple[T, int]]) -> T:
         """Draw one item by integer weight."""
-        point = self.integer(1, sum(weight for _, weight in items))
+        point = self.integer(1, sum([weight for _, weight in items]))
         for item, weight in items:
             point -= weight
             if point <= 0:

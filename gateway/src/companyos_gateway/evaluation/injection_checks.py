@@ -163,8 +163,8 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(part, name)
 
 
-def _windows(text: str) -> Iterator[str]:
-    return (text[start : start + WINDOW] for start in range(len(text) - WINDOW + 1))
+def _windows(text: str) -> list[str]:
+    return [text[start : start + WINDOW] for start in range(len(text) - WINDOW + 1)]
 
 
 def _find_values(text: str, windows: Mapping[str, str]) -> list[str]:
