@@ -5,6 +5,7 @@ from __future__ import annotations
 from calendar import month_name
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
@@ -74,11 +75,15 @@ def draw_backlog(world: WorldBuilder, stream: Stream, scale: int = 1) -> None:
 
 def draw_templates(stream: Stream, team_id: str, count: int) -> list[dict[str, Any]]:
     """Draw templates of a team's tickets. None is drawn again before all have been."""
-    templates = [one for one in pool("tickets")["ticket"] if team_id in one["teams"]]
     drawn: list[dict[str, Any]] = []
     while len(drawn) < count:
-        drawn += stream.shuffled(templates)
+        drawn += stream.shuffled(_templates_of(team_id))
     return drawn[:count]
+
+
+@cache
+def _templates_of(team_id: str) -> list[dict[str, Any]]:
+    return [one for one in pool("tickets")["ticket"] if team_id in one["teams"]]
 
 
 def draw_ticket(

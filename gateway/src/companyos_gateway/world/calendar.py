@@ -78,6 +78,8 @@ def draw_office_moments(stream: Stream, after: datetime, before: datetime, count
 
     Where the office is not open for long enough between them, they are the minutes that follow the first moment.
     """
+    if count == 0:
+        return []
     first, last = _office_minute(after) + 1, _office_minute(before - _MINUTE)
     if last - first + 1 < count:
         return [after + number * _MINUTE for number in range(1, count + 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ _HELD_BACK = {Split.VALIDATION: slice(-3, -2), Split.TEST: slice(-2, None)}
 _USUAL = slice(0, -3)
 
 
+@lru_cache(maxsize=256)
 def split_of_seed(seed: int) -> Split | None:
     """Return the split that a seed belongs to."""
     return next((split for split, seeds in SEEDS.items() if seed in seeds), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from string import ascii_uppercase
 from typing import Any
 
@@ -158,6 +159,7 @@ def _draw_tax_id(stream: Stream, country: str) -> str:
     return f"{country}{_fill(stream, _country(country)['vat'])}"
 
 
+@cache
 def _country(code: str) -> dict[str, Any]:
     return next(entry for entry in pool("vendors")["country"] if entry["code"] == code)
 
