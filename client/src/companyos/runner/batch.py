@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from companyos.client import ApiError, CompanyOSEnv
 from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome
+from companyos.errors import ApiError
 from companyos.policies import Accountable, Policy, load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.run_writer import RunFolder
@@ -112,6 +112,8 @@ class _Batch:
             raise
 
     async def _work(self) -> None:
+        from companyos.client import CompanyOSEnv  # here, because servers import this package but play no episodes
+
         while (plan := next(self._remaining, None)) is not None:
             async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
                 while plan is not None:

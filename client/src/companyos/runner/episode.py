@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from openenv.core.client_types import StepResult
 from websockets.exceptions import WebSocketException
 
-from companyos.client import ApiError, CompanyOSEnv, ResetArguments
 from companyos.contract import (
     CompanyOSObservation,
     CompanyOSResetObservation,
@@ -20,6 +18,8 @@ from companyos.contract import (
     Outcome,
     ToolSpec,
 )
+from companyos.errors import ApiError
+from companyos.options import ResetArguments
 from companyos.policies import (
     Accountable,
     Call,
@@ -32,6 +32,11 @@ from companyos.policies import (
 )
 from companyos.runner.run_reader import name_of
 from companyos_shared.streams import Stream, digest
+
+if TYPE_CHECKING:
+    from openenv.core.client_types import StepResult
+
+    from companyos.client import CompanyOSEnv
 
 SERVER_FAILURES = (OSError, TimeoutError, WebSocketException, ApiError)
 """Exceptions of a call that are caused by the server."""
