@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from companyos.entry_points import EntryPointError, find_entry_points, load_entry_point
+from companyos_gateway.scenarios.blocks.texts import read_texts
 
 if TYPE_CHECKING:
     from companyos_gateway.scenarios.api import Scenario
@@ -114,7 +115,7 @@ def _is_scenario(folder: Path) -> bool:
 
 def _text_problems(folder: Path) -> Iterator[str]:
     try:
-        words = tomllib.loads((folder / "texts.toml").read_text(encoding="utf-8"))
+        words = read_texts(folder)
     except (tomllib.TOMLDecodeError, OSError) as error:
         yield str(error)
         return

@@ -17,7 +17,7 @@ from companyos_gateway.scenarios.api import Scenario
 from companyos_gateway.scenarios.blocks.checklist import ChecklistError
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.blocks.task import BuiltTask
-from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.blocks.texts import read_texts
 from companyos_gateway.scenarios.catalogue import ScenarioError, builtin_names, catalogue, folder_of
 from companyos_gateway.services import service_rules
 from companyos_gateway.world import WorldBuilder
@@ -41,7 +41,7 @@ def check_catalogue() -> None:
     scenarios = catalogue()
     check_brief_formats(_ROOT)
     for name in scenarios.keys() - builtin_names():
-        _check_brief_format(folder_of(scenarios[name]) / "texts.toml")
+        _check_brief_format(folder_of(scenarios[name]))
     check_scenarios(scenarios)
 
 
@@ -51,16 +51,16 @@ def check_brief_formats(root: Path) -> None:
     Its slots are checked with the rest of the folder, as are invalid TOML files.
     """
     for file in sorted(root.glob("*/texts.toml")):
-        _check_brief_format(file)
+        _check_brief_format(file.parent)
 
 
-def _check_brief_format(file: Path) -> None:
+def _check_brief_format(folder: Path) -> None:
     with suppress(tomllib.TOMLDecodeError):
-        for number, brief in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("briefs", [])):
+        for number, brief in enumerate(read_texts(folder).get("briefs", [])):
             try:
                 brief.format(key="")
             except ValueError as error:
-                raise ScenarioError(f"{file.parent.name}/texts.toml: briefs[{number}]: {error}") from error
+                raise ScenarioError(f"{folder.name}/texts.toml: briefs[{number}]: {error}") from error
             except (AttributeError, LookupError):
                 pass
 
@@ -118,7 +118,7 @@ def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) ->
 
 def _briefs(built_task: BuiltTask, folder: Path) -> Iterator[tuple[str, str]]:
     """Return every brief of a folder, filled for the built ticket, with its position."""
-    for number, brief in enumerate(load_texts(str(folder / "texts.toml"))["briefs"]):
+    for number, brief in enumerate(read_texts(folder)["briefs"]):
         yield f"briefs[{number}]", brief.format(key=built_task.case.ticket_key)
     yield f"briefs: {built_task.brief!r}", built_task.brief
 

@@ -17,7 +17,13 @@ _FIRST_LETTER = re.compile(r"^[a-z]|(?<=\? )[a-z]")
 @cache
 def load_texts(module_file: str) -> dict[str, Any]:
     """Return the words of the folder that a module lies in; they are shared and not to be changed."""
-    return tomllib.loads((Path(module_file).parent / "texts.toml").read_text(encoding="utf-8"))
+    return read_texts(Path(module_file).parent)
+
+
+@cache
+def read_texts(folder: Path) -> dict[str, Any]:
+    """Return the words of a folder, read once. Raises OSError, and TOMLDecodeError for an invalid file."""
+    return tomllib.loads((folder / "texts.toml").read_text(encoding="utf-8"))
 
 
 def capitalize_first(text: str) -> str:
