@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from sqlalchemy import MetaData
 
 from companyos_shared.framework.call import Call
@@ -47,10 +48,14 @@ class Service(Generic[SeedT]):
 
     @cached_property
     def router(self) -> APIRouter:
-        """All operations and pages. FastAPI resolves the routes of a router once, so the apps of a process share it."""
-        router = APIRouter(responses=error_responses(InvalidArgumentsError, MalformedBodyError, BodyTooLargeError))
+        """All operations and pages. The apps of a process share its routes, each of which FastAPI resolves once."""
+        router = APIRouter()
+        responses = error_responses(InvalidArgumentsError, MalformedBodyError, BodyTooLargeError)
         for one in (*self.routers, *([] if self.pages is None else [self.pages.router])):
-            router.include_router(one)
+            for route in one.routes:
+                if isinstance(route, APIRoute):
+                    route.responses = responses | route.responses
+            router.routes.extend(one.routes)  # as they are: an included router builds its routes again
         return router
 
     def source_of(self, document: dict[str, object]) -> str:
