@@ -72,6 +72,7 @@ def _load_app(folder: Path, name: str, location: str) -> Any:
             raise TypeError(f"must be the app that create_app returns; got {type(app).__name__}")
         if service.name != name:
             raise ValueError(f"the service is named {service.name!r}")
+        app.openapi()  # built while the gateway imports, which asks for it first
     except Exception as error:  # noqa: BLE001 - the module of another package may raise anything
         _log.exception("the service %s cannot be served", name)
         file.write_text(str(error) or type(error).__name__, encoding="utf-8")
