@@ -21,7 +21,7 @@ from companyos.log_file import LogFile
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
-_POLL_S = 0.05
+_POLL_S = 0.02
 _PORTS_TRIED = 20
 _SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would connect the server to external ones."""

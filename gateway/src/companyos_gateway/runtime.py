@@ -343,7 +343,7 @@ def _finish_schema() -> dict[str, Any]:
     return {word: value for word, value in to_public_schema(shape, shape).items() if word != "description"}
 
 
-FIRST_RETRY_S = 0.05
+FIRST_RETRY_S = 0.02
 SLOWEST_RETRY_S = 0.25
 
 
