@@ -35,7 +35,18 @@ STOP_DEADLINE_S = 1.5
 
 _MODULE = "companyos_gateway.process.service_host"
 _NAME = "service-host"
-_SHARED = ("companyos_shared.framework", "httptools", "uvloop", "uvicorn.protocols.http.httptools_impl")
+_SHARED = (
+    "companyos_shared.framework",
+    "pydantic.v1",  # which FastAPI imports for the first route
+    "sqlalchemy.dialects.sqlite",
+    "httptools",
+    "uvloop",
+    "uvicorn.lifespan.on",
+    "uvicorn.protocols.http.httptools_impl",
+    "uvicorn.protocols.websockets.auto",
+)
+"""Modules that every service imports."""
+
 _PR_SET_PDEATHSIG = 1
 _PARENT_SERVICE_NAME = "OTEL_SERVICE_NAME"
 _POLL_S = 0.02
