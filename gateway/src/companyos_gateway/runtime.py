@@ -356,4 +356,4 @@ async def discover(service_clients: ServiceClients) -> dict[str, dict[str, Any]]
         except ServicesUnavailableError as waiting:
             _log.debug("%s", waiting)
             await asyncio.sleep(pause_s)
-            pause_s = min(1.5 * pause_s, SLOWEST_RETRY_S)
+            pause_s = min(1.1 * pause_s, SLOWEST_RETRY_S)
