@@ -49,13 +49,16 @@ class Service(Generic[SeedT]):
     @cached_property
     def router(self) -> APIRouter:
         """All operations and pages. The apps of a process share its routes, each of which FastAPI resolves once."""
-        router = APIRouter()
         responses = error_responses(InvalidArgumentsError, MalformedBodyError, BodyTooLargeError)
+        router = APIRouter(responses=responses)
         for one in (*self.routers, *([] if self.pages is None else [self.pages.router])):
-            for route in one.routes:
-                if isinstance(route, APIRoute):
-                    route.responses = responses | route.responses
-            router.routes.extend(one.routes)  # as they are: an included router builds its routes again
+            routes = [route for route in one.routes if isinstance(route, APIRoute)]
+            if len(routes) < len(one.routes):
+                router.include_router(one)  # it includes others
+                continue
+            for route in routes:
+                route.responses = responses | route.responses
+            router.routes.extend(routes)  # as they are: an included router builds its routes again
         return router
 
     def source_of(self, document: dict[str, object]) -> str:
