@@ -11,7 +11,7 @@ from companyos_gateway.chaos import ChaosError
 from companyos_gateway.evaluation import RubricError
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.catalogue import ENTRY_POINTS, ScenarioError, folder_of
-from companyos_gateway.scenarios.validation import check_catalogue
+from companyos_gateway.scenarios.validation import check_catalogue, check_scenarios
 from companyos_players.registry import NoPlayersError, adversaries_of
 from verification.privileged.registry import privileged_player
 
@@ -30,6 +30,7 @@ def find_scenarios(target: str) -> tuple[str, ...]:
     try:
         check_catalogue()
         names = _scenarios_in(Path(target)) if (Path(target) / MANIFEST).is_file() else _scenario_named(target)
+        check_scenarios({name: catalogue()[name] for name in names})
         for name in names:
             adversaries_of(name)
             privileged_player(name)

@@ -34,15 +34,17 @@ _FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 def check_catalogue() -> None:
     """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit.
 
-    Raises EntryPointError for what another package adds and cannot be used.
+    An instance of each scenario of other packages is built, and of each scenario at all if other packages have rules
+    of services, which take part in it. Otherwise the tests and `companyos check` build those of this package. Raises
+    EntryPointError for what another package adds and cannot be used.
     """
     profile_for(CHECK_LEVEL)
-    service_rules()
-    scenarios = catalogue()
     check_brief_formats(_ROOT)
-    for name in scenarios.keys() - builtin_names():
-        _check_brief_format(folder_of(scenarios[name]))
-    check_scenarios(scenarios)
+    scenarios = catalogue()
+    added = {name: scenarios[name] for name in scenarios.keys() - builtin_names()}
+    for scenario in added.values():
+        _check_brief_format(folder_of(scenario))
+    check_scenarios(scenarios if service_rules() else added)
 
 
 def check_brief_formats(root: Path) -> None:
