@@ -14,6 +14,7 @@ from companyos_gateway.chaos import Drift
 from companyos_gateway.engine.argument_errors import describe_violation
 from companyos_gateway.engine.json_schemas import normalize_choices
 from companyos_gateway.engine.openapi_operations import Operation, parse_operations
+from companyos_gateway.services import BUILTIN_SERVICES
 from companyos_shared.streams import digest
 
 WAIT = "wait"
@@ -139,14 +140,20 @@ def _service_tool(operation: Operation) -> Tool:
         name=operation.tool_name,
         description=operation.description,
         input_schema={**base_schema, "properties": public_schemas},
-        validate=_validator({**base_schema, "properties": validation_schemas}),
+        validate=_validator(
+            {**base_schema, "properties": validation_schemas},
+            at_once=operation.service not in BUILTIN_SERVICES,  # one that does not compile stops the start
+        ),
         operation=operation,
     )
 
 
-def _validator(schema: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return the check of a schema. A process compiles each schema once."""
-    return _compile(json.dumps(schema))
+def _validator(schema: dict[str, Any], *, at_once: bool = False) -> Callable[[Any], Any]:
+    """Return the check of a schema. A process compiles each schema once: when it is first used, or `at_once`."""
+    text = json.dumps(schema)
+    if at_once:
+        _compile(text)
+    return lambda arguments: _compile(text)(arguments)
 
 
 @cache
