@@ -90,21 +90,18 @@ class Rules:
 
 def best_selection(proposals: Sequence[Proposal], rules: Rules) -> frozenset[str] | None:
     """Return the ids of the best selection: the most points, then the lowest cost. None if several are the best."""
-    valid = _Selections(proposals, rules)
-    ranked = sorted(valid.masks, key=valid.rank)
-    if not ranked or (len(ranked) > 1 and valid.rank(ranked[-1]) == valid.rank(ranked[-2])):
-        return None
-    return frozenset(one.id for place, one in enumerate(proposals) if ranked[-1] >> place & 1)
+    return _Selections(proposals, rules).best()
 
 
 class _Selections:
     """The valid selections of proposals, as masks in which the bit of each selected proposal is set."""
 
     def __init__(self, proposals: Sequence[Proposal], rules: Rules) -> None:
-        self._costs, self._points = [0], [0]
+        self._proposals, self._costs, self._points = proposals, [0], [0]
         for one in proposals:
+            own = rules.points(one)
             self._costs += [cost + one.cost_cents for cost in self._costs]
-            self._points += [points + rules.points(one) for points in self._points]
+            self._points += [points + own for points in self._points]
         bits = {one.id: 1 << place for place, one in enumerate(proposals)}
         low = sum(bits[one.id] for one in proposals if one.score < rules.least_score)
         teams = [
@@ -112,17 +109,21 @@ class _Selections:
         ]
         needs = [(bits[one.id], bits[one.depends_on]) for one in proposals if one.depends_on is not None]
         self.masks = [
-            mask
-            for mask in range(1, 1 << len(proposals))
-            if self._costs[mask] <= rules.available_cents
-            and not mask & low
-            and all((mask & team).bit_count() <= rules.most_per_team for team in teams)
-            and all(mask & parent for child, parent in needs if mask & child)
+            mask for mask, cost in enumerate(self._costs) if mask and cost <= rules.available_cents and not mask & low
         ]
+        for team in teams:
+            if team.bit_count() > rules.most_per_team:
+                self.masks = [mask for mask in self.masks if (mask & team).bit_count() <= rules.most_per_team]
+        for child, parent in needs:
+            self.masks = [mask for mask in self.masks if mask & parent or not mask & child]
 
-    def rank(self, mask: int) -> tuple[int, int]:
-        """Return the points of a selection, and its cost with the sign changed."""
-        return self._points[mask], -self._costs[mask]
+    def best(self) -> frozenset[str] | None:
+        """Return the ids of the selection with the most points, then the lowest cost; None if there are several."""
+        ranks = [(self._points[mask], -self._costs[mask]) for mask in self.masks]
+        if not ranks or ranks.count(max(ranks)) > 1:
+            return None
+        mask = self.masks[ranks.index(max(ranks))]
+        return frozenset(one.id for place, one in enumerate(self._proposals) if mask >> place & 1)
 
 
 def draw_proposals(
@@ -172,7 +173,8 @@ def _draw(stream: kit.Stream, variant: Variant, team_ids: Sequence[str]) -> list
 
 def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, variant: Variant) -> bool:
     """Return whether there is one best selection, and every shortcut and the other rules lead to another one."""
-    best = best_selection(proposals, rules)
+    valid = _Selections(proposals, rules)
+    best = valid.best()
     if best is None:
         return False
     keys: list[Callable[[Proposal], float]] = [
@@ -183,7 +185,7 @@ def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, var
     ]
     if any(_is_first_fit(best, proposals, rules, key) for key in keys):
         return False
-    most = max(mask.bit_count() for mask in _Selections(proposals, rules).masks)
+    most = max(mask.bit_count() for mask in valid.masks)
     if len(best) == most and not variant.is_capped:
         return False  # taking as many projects as possible would be enough
     ignoring = [others, replace(rules, bonus_points=0)]
