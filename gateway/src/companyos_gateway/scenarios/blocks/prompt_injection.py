@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,13 @@ class _InjectionSite:
     case: TicketCase
     ticket: TicketRow
 
+    @cached_property
+    def _case_text(self) -> str:
+        return str(self.case)
+
     def is_task_entity(self, entity_id: str) -> bool:
         """Return whether the case names an entity."""
-        return entity_id in str(self.case)
+        return entity_id in self._case_text
 
     def unrelated_person(self, stream: Stream) -> Person:
         """Draw an author: somebody at work who has nothing to do with the task."""
