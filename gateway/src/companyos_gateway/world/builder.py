@@ -110,7 +110,9 @@ class WorldBuilder:
         """Return the people at work from a day to another, in a team or in the company; all of them if none is."""
         last_day, employed = last_day or first_day, self.staff.active_on(first_day, team_id)
         away = {one.person_id for one in self.absences if one.first_day <= last_day and first_day <= one.last_day}
-        return [one for one in employed if one.id not in away] or self.staff.active(team_id)
+        if away:
+            employed = [one for one in employed if one.id not in away]
+        return employed or self.staff.active(team_id)
 
     def slot_sources(self) -> Mapping[str, Callable[[Stream], Any]]:
         """Return the sources of slots in texts: people, vendors and the words of the pools."""
