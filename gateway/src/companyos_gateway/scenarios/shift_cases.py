@@ -147,6 +147,8 @@ class ShiftCases:
 
     def __init__(self, world: WorldBuilder, profile: Profile, overrides: Mapping[str, float]) -> None:
         self._world = world
+        self._row_texts: Collection[str] = set(map(text_of, _rows(world)))
+        """The rows of the company so far, as texts."""
         self._profile = profile
         self._overrides = overrides
         self._begun: list[tuple[AnyScenario, Collection[Kind], BegunTask]] = []
@@ -173,7 +175,7 @@ class ShiftCases:
         always = {*scenario.always, *shared}.intersection(scenario.applicable)
         drawn = draw_chaos(stream, self._profile, self._overrides, applicable=scenario.applicable, always=always)
         _refill_keys(world, stream.child("keys"))
-        before, absences = set(map(text_of, _rows(world))), list(world.absences)
+        absences = list(world.absences)
         kinds = drawn.kinds if vendor is None else (drawn.kinds - _CONFUSING) | self._vendor_kinds
         try:
             build = BuildContext(world, stream, kinds, drawn.must_refuse, DUE_IN_WORKING_DAYS, vendor)
@@ -181,7 +183,7 @@ class ShiftCases:
         except NoAuthorityError:
             return False
         now = {text_of(row): row for row in _rows(world)}
-        added = {text: row for text, row in now.items() if text not in before}
+        added = {text: row for text, row in now.items() if text not in self._row_texts}
         text = " ".join(added)
         subjects = task.subjects | _subjects_of(added.values())
         authorities = {key: one.id for one in world.datahub.sources for key in one.authoritative_for}
@@ -204,6 +206,7 @@ class ShiftCases:
         self._subjects |= subjects
         self._needed_people |= task.needed_people
         self._exclusive_people |= task.exclusive_people
+        self._row_texts = now.keys()
         self._text += text
         self._begun.append((scenario, kinds, task))
         self._same_vendor = self._same_vendor or vendor is not None
