@@ -38,9 +38,9 @@ def add_perturbations(
     opt_in: Collection[Kind] = (),
     always_renamed: Mapping[str, str] = ALWAYS_RENAMED,
 ) -> Perturbations:
-    """Lay over a staged world what strikes of it, but for the kinds that mean nothing in the scenario.
+    """Add the perturbations that strike to a staged world.
 
-    Of those that have to be asked for, the ones in `also` strike.
+    Kinds in `exclude`, which mean nothing in the scenario, never strike; those in OPT_IN_KINDS only if in `opt_in`.
     """
     possible = PERTURBATION_KINDS - (OPT_IN_KINDS - set(opt_in)) - set(exclude)
     applicable = [kind for kind in Kind if kind in possible]
