@@ -13,6 +13,7 @@ from companyos_shared.framework.errors import (
     StaleVersionError,
     error_responses,
 )
+from companyos_shared.framework.fixed_selects import FixedSelect
 from companyos_shared.framework.pages import ALL_ROWS, PageCursor, Pages, PageText, PageView, page_params, parse_choice
 from companyos_shared.framework.schemas import (
     IdempotencyKey,
@@ -40,6 +41,7 @@ __all__ = [
     "CallDep",
     "EventHandler",
     "EventHandlers",
+    "FixedSelect",
     "IdempotencyKey",
     "IdempotencyKeyReusedError",
     "IfMatch",

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_shared.choices import Choice
+from companyos_shared.framework import FixedSelect
 from companyos_shared.wire.company import Role
 
 FieldValue = str | int | float | bool
@@ -88,27 +89,27 @@ class ApprovalType:
         return self.role_for(amount_cents)
 
 
-_BY_KEY = select(tables.approval_types).where(tables.approval_types.c.key == bindparam("key"))
+_BY_KEY = FixedSelect(select(tables.approval_types).where(tables.approval_types.c.key == bindparam("key")))
 
 
-def type_of_row(row: Row[Any]) -> ApprovalType:
+def type_of_row(row: Mapping[str, Any]) -> ApprovalType:
     """Return the approval type of a row."""
     return ApprovalType(
-        key=row.key,
-        title=row.title,
-        description=row.description,
-        policy_ref=row.policy_ref,
-        fields=tuple(FieldSpec(**{**spec, "type": FieldType(spec["type"])}) for spec in row.fields),
-        amount_field=row.amount_field,
-        thresholds=tuple(Threshold(limit["up_to_cents"], Role(limit["role"])) for limit in row.thresholds),
-        second_role=Role(row.second_role) if row.second_role else None,
-        second_above_cents=row.second_above_cents,
-        expires_after_minutes=row.expires_after_minutes,
-        administered_by=tuple(row.administered_by),
+        key=row["key"],
+        title=row["title"],
+        description=row["description"],
+        policy_ref=row["policy_ref"],
+        fields=tuple(FieldSpec(**{**spec, "type": FieldType(spec["type"])}) for spec in row["fields"]),
+        amount_field=row["amount_field"],
+        thresholds=tuple(Threshold(limit["up_to_cents"], Role(limit["role"])) for limit in row["thresholds"]),
+        second_role=Role(row["second_role"]) if row["second_role"] else None,
+        second_above_cents=row["second_above_cents"],
+        expires_after_minutes=row["expires_after_minutes"],
+        administered_by=tuple(row["administered_by"]),
     )
 
 
 def read_type(db: Connection, key: str) -> ApprovalType | None:
     """Return the approval type with that key, or None."""
-    row = db.execute(_BY_KEY, {"key": key}).one_or_none()
+    row = _BY_KEY.row(db, key=key)
     return None if row is None else type_of_row(row)

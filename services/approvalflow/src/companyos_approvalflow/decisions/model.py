@@ -14,6 +14,7 @@ from companyos_approvalflow.approval_types.model import ApprovalType
 from companyos_approvalflow.delegations.model import Delegation, read_delegations
 from companyos_approvalflow.requests.model import Request
 from companyos_shared.choices import Choice
+from companyos_shared.framework import FixedSelect
 from companyos_shared.wire.company import Company, Role
 
 
@@ -145,7 +146,7 @@ class Case:
 
 
 _COLUMNS = tables.decisions.c
-_OF_REQUEST = (
+_OF_REQUEST = FixedSelect(
     select(tables.decisions).where(_COLUMNS.request_id == bindparam("request_id")).order_by(_COLUMNS.at, _COLUMNS.id)
 )
 
@@ -171,8 +172,8 @@ def read_approvers(db: Connection, request_id: str) -> frozenset[str]:
 
 def read_decisions(db: Connection, request_id: str) -> list[Decision]:
     """Return the decisions on a request, oldest first."""
-    rows = db.execute(_OF_REQUEST, {"request_id": request_id})
-    return [Decision(**{**row._mapping, "kind": DecisionKind(row.kind)}) for row in rows]
+    rows = _OF_REQUEST.rows(db, request_id=request_id)
+    return [Decision(**{**row, "kind": DecisionKind(row["kind"])}) for row in rows]
 
 
 def read_turn(db: Connection, request: Request) -> Turn:

@@ -80,7 +80,7 @@ def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
 
 def _all_types(call: Call) -> list[ApprovalType]:
     rows = call.db.execute(select(tables.approval_types).order_by(tables.approval_types.c.key))
-    return [type_of_row(row) for row in rows]
+    return [type_of_row(row._asdict()) for row in rows]
 
 
 def _deciding_roles(types: list[ApprovalType]) -> set[str]:

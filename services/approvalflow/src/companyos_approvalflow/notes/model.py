@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, func, select
 
 from companyos_approvalflow import tables
+from companyos_shared.framework import FixedSelect
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,13 @@ class Note:
 
 
 _COLUMNS = tables.notes.c
-_LATEST = (
+_LATEST = FixedSelect(
     select(tables.notes, func.count().over().label("total"))
     .where(_COLUMNS.request_id == bindparam("request_id"), _COLUMNS.question_id.is_(None))
     .order_by(_COLUMNS.at.desc(), _COLUMNS.id.desc())
     .limit(bindparam("most"))
 )
-_ANSWERS = (
+_ANSWERS = FixedSelect(
     select(tables.notes)
     .where(_COLUMNS.request_id == bindparam("request_id"), _COLUMNS.question_id.is_not(None))
     .order_by(_COLUMNS.at, _COLUMNS.id)
@@ -44,11 +45,11 @@ def insert_note(db: Connection, note: Note) -> None:
 
 def read_latest_notes(db: Connection, request_id: str, most: int) -> tuple[list[Note], int]:
     """Return the latest notes on a request, oldest first, and the total number of notes; answers do not count."""
-    rows = db.execute(_LATEST, {"request_id": request_id, "most": most}).all()
-    notes = [Note(row.id, row.request_id, row.author_id, row.at, row.body) for row in reversed(rows)]
-    return notes, rows[0].total if rows else 0
+    rows = _LATEST.rows(db, request_id=request_id, most=most)
+    notes = [Note(row["id"], row["request_id"], row["author_id"], row["at"], row["body"]) for row in reversed(rows)]
+    return notes, rows[0]["total"] if rows else 0
 
 
 def read_answers(db: Connection, request_id: str) -> list[Note]:
     """Return the answers to the questions on a request, oldest first."""
-    return [Note(**row._mapping) for row in db.execute(_ANSWERS, {"request_id": request_id})]
+    return [Note(**row) for row in _ANSWERS.rows(db, request_id=request_id)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import Fields
 from companyos_shared.choices import Choice
+from companyos_shared.framework import FixedSelect
 
 ID_PREFIX = "APR-"
 
@@ -92,17 +94,17 @@ class Request:
 
 
 _COLUMNS = tables.requests.c
-_BY_ID = select(tables.requests).where(_COLUMNS.id == bindparam("id"))
+_BY_ID = FixedSelect(select(tables.requests).where(_COLUMNS.id == bindparam("id")))
 
 
-def request_of_row(row: Row[Any]) -> Request:
+def request_of_row(row: Mapping[str, Any]) -> Request:
     """Return the request of a row."""
-    return Request(**{**row._mapping, "status": RequestStatus(row.status)})
+    return Request(**{**row, "status": RequestStatus(row["status"])})
 
 
 def read_request(db: Connection, request_id: str) -> Request | None:
     """Return the request with that id, or None."""
-    row = db.execute(_BY_ID, {"id": request_id}).one_or_none()
+    row = _BY_ID.row(db, id=request_id)
     return None if row is None else request_of_row(row)
 
 
@@ -113,7 +115,7 @@ def read_open_request(db: Connection, type_key: str, subject: str) -> Request | 
         columns.type_key == type_key, columns.subject == subject, columns.status.in_(sorted(OPEN))
     )
     row = db.execute(statement.order_by(columns.id).limit(1)).one_or_none()
-    return None if row is None else request_of_row(row)
+    return None if row is None else request_of_row(row._asdict())
 
 
 def insert_request(db: Connection, request: Request) -> None:

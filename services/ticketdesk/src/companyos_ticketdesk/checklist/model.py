@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
+from companyos_shared.framework import FixedSelect
 from companyos_ticketdesk.tables import checklist_items
 
 
@@ -23,18 +25,18 @@ class ChecklistItem:
     done_by: str | None
 
 
-_OF_TICKET = (
+_OF_TICKET = FixedSelect(
     select(checklist_items)
     .where(checklist_items.c.ticket_key == bindparam("key"))
     .order_by(checklist_items.c.position, checklist_items.c.id)
 )
 
 
-def item_of(row: Row[Any]) -> ChecklistItem:
+def item_of(row: Mapping[str, Any]) -> ChecklistItem:
     """Return the item of a row."""
-    return ChecklistItem(**row._mapping)
+    return ChecklistItem(**row)
 
 
 def list_items(db: Connection, ticket_key: str) -> list[ChecklistItem]:
     """Return the checklist of a ticket in order."""
-    return [item_of(row) for row in db.execute(_OF_TICKET, {"key": ticket_key})]
+    return [item_of(row) for row in _OF_TICKET.rows(db, key=ticket_key)]

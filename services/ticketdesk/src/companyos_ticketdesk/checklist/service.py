@@ -28,4 +28,4 @@ def _load_item(call: Call, key: str, item_id: str) -> ChecklistItem:
     row = call.db.execute(matches).one_or_none()
     if row is None:
         raise ChecklistItemNotFoundError(f'{key} has no checklist item "{item_id}"')
-    return item_of(row)
+    return item_of(row._asdict())

@@ -26,6 +26,9 @@ class Comment:
     body: str
 
 
+_INSERT = insert(comments)
+
+
 def comment_of(row: Row[Any]) -> Comment:
     """Return the comment of a row."""
     return Comment(**row._mapping)
@@ -53,7 +56,7 @@ def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Com
         body=body,
     )
     columns = {name: getattr(comment, name) for name in Comment.__dataclass_fields__}
-    call.db.execute(insert(comments), columns)
+    call.db.execute(_INSERT, columns)
     schedule_answers(call, key, body)
     return comment
 
@@ -73,4 +76,4 @@ def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
 def apply_comment(call: Call, payload: dict[str, Any]) -> None:
     """Insert a colleague's scheduled comment."""
     planned = PlannedComment.model_validate(payload)
-    call.db.execute(insert(comments), planned.model_dump() | {"created_at": call.now})
+    call.db.execute(_INSERT, planned.model_dump() | {"created_at": call.now})

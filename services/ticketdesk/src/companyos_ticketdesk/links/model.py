@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, or_, select
+from sqlalchemy import Connection, and_, bindparam, or_, select
 
 from companyos_shared.choices import Choice
+from companyos_shared.framework import FixedSelect
 from companyos_ticketdesk.tables import links, tickets
 from companyos_ticketdesk.tickets.model import SETTLED
 
@@ -62,44 +64,44 @@ class Link:
         return Relation(self.kind.value) if key == self.from_key else _FROM_THE_OTHER_END[self.kind]
 
 
-_TOUCHING = (
+_TOUCHING = FixedSelect(
     select(links)
     .where(or_(links.c.from_key == bindparam("key"), links.c.to_key == bindparam("key")))
     .order_by(links.c.created_at, links.c.id)
 )
 
-_BLOCKERS = (
+_BLOCKERS = FixedSelect(
     select(tickets.c.key)
     .join(links, links.c.from_key == tickets.c.key)
     .where(links.c.to_key == bindparam("key"), links.c.kind == LinkKind.BLOCKS)
-    .where(or_(tickets.c.status.is_(None), tickets.c.status.not_in(sorted(SETTLED))))
+    .where(or_(tickets.c.status.is_(None), and_(*(tickets.c.status != status for status in sorted(SETTLED)))))
     .distinct()
     .order_by(tickets.c.key)
 )
 
 
-def link_of(row: Row[Any]) -> Link:
+def link_of(row: Mapping[str, Any]) -> Link:
     """Return the link of a row."""
-    return Link(**dict(row._mapping) | {"kind": LinkKind(row.kind)})
+    return Link(**{**row, "kind": LinkKind(row["kind"])})
 
 
 def find_link(db: Connection, link_id: str) -> Link | None:
     """Return the link with that id, or None."""
     row = db.execute(select(links).where(links.c.id == link_id)).one_or_none()
-    return None if row is None else link_of(row)
+    return None if row is None else link_of(row._asdict())
 
 
 def list_links(db: Connection, key: str) -> list[Link]:
     """Return the links of a ticket, oldest first."""
-    return [link_of(row) for row in db.execute(_TOUCHING, {"key": key})]
+    return [link_of(row) for row in _TOUCHING.rows(db, key=key)]
 
 
 def list_blocks(db: Connection) -> list[Link]:
     """Return all blocking links."""
     statement = select(links).where(links.c.kind == LinkKind.BLOCKS)
-    return [link_of(row) for row in db.execute(statement.order_by(links.c.created_at, links.c.id))]
+    return [link_of(row._asdict()) for row in db.execute(statement.order_by(links.c.created_at, links.c.id))]
 
 
 def list_blockers(db: Connection, key: str) -> list[str]:
     """Return the keys of the unsettled tickets that block this one."""
-    return [row.key for row in db.execute(_BLOCKERS, {"key": key})]
+    return [row["key"] for row in _BLOCKERS.rows(db, key=key)]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from companyos_shared.choices import Choice
+from companyos_shared.framework import FixedSelect
 from companyos_ticketdesk import tables
 
 
@@ -101,25 +102,17 @@ class Ticket:
     version: int
 
 
-_BY_KEY = select(tables.tickets).where(tables.tickets.c.key == bindparam("key"))
+_CHOICES = {"type": TicketType, "status": Status, "priority": Priority, "reason_code": ReasonCode}
+_BY_KEY = FixedSelect(select(tables.tickets).where(tables.tickets.c.key == bindparam("key")))
 
 
-def ticket_of(row: Row[Any]) -> Ticket:
+def ticket_of(row: dict[str, Any]) -> Ticket:
     """Return the ticket of a row."""
-    columns = dict(row._mapping)
-    return Ticket(
-        **columns
-        | {
-            "type": TicketType(row.type),
-            "status": row.status and Status(row.status),
-            "priority": row.priority and Priority(row.priority),
-            "reason_code": row.reason_code and ReasonCode(row.reason_code),
-            "tags": tuple(row.tags),
-        }
-    )
+    choices = {name: row[name] and kind(row[name]) for name, kind in _CHOICES.items()}
+    return Ticket(**row | choices | {"tags": tuple(row["tags"])})
 
 
 def find_ticket(db: Connection, key: str) -> Ticket | None:
     """Return the ticket with that key, or None."""
-    row = db.execute(_BY_KEY, {"key": key}).one_or_none()
+    row = _BY_KEY.row(db, key=key)
     return None if row is None else ticket_of(row)
