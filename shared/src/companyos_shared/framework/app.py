@@ -71,6 +71,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         version=service.version,
         docs_url=None,
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # the middleware traces calls itself
         lifespan=_lifespan(episodes, traces, temporary=folder if settings.data_dir is None else None),
     )
     app.router.routes.extend(service.router.routes)
