@@ -74,7 +74,7 @@ class LedgerBalance(BaseModel):
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
-        return dict(self)
+        return vars(self).copy()
 
 
 @dataclass(slots=True)

@@ -123,7 +123,7 @@ class Evidence:
                 self._apply(service, change)
         audits = self._audits.setdefault(service, [])
         if report.audit is not None and (not audits or audits[-1].step < report.audit.step):
-            self._add_call(service, RecordedCall.model_construct(**dict(report.audit), response=response))
+            self._add_call(service, RecordedCall(**vars(report.audit), response=response))
 
     @property
     def declared_at(self) -> datetime | None:

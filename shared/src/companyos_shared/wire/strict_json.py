@@ -44,9 +44,7 @@ def parse_object(body: bytes | str, *, max_bytes: int = MAX_BODY_BYTES, max_valu
     text = _decode(body, max_bytes)
     _check_structure(text, max_values)
     try:
-        value = json.loads(
-            text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_int=_bounded_integer
-        )
+        value = _DECODER.decode(text)
     except MalformedJsonError:
         raise
     except ValueError as error:
@@ -102,6 +100,11 @@ def _bounded_integer(digits: str) -> int:
     if len(digits) > _LONGEST_INTEGER_DIGITS or abs(int(digits)) > MAX_INTEGER:
         raise MalformedJsonError("integer-too-large", "Integers must be between -2^53 and 2^53.")
     return int(digits)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_int=_bounded_integer
+)
 
 
 def _check_strings(value: Any) -> None:

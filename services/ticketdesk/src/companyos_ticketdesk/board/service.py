@@ -44,7 +44,7 @@ def show_ticket(call: Call, key: str) -> TicketDetail:
     ticket = load_ticket(call, key)
     own = view_ticket(ticket, call.now)
     return TicketDetail(
-        **dict(own),
+        **vars(own),
         checklist=[ChecklistItemView.model_validate(item) for item in list_items(call.db, key)],
         links=list_linked(call, key),
         allowed_transitions=allowed_moves(ticket, blockers=list_blockers(call.db, key)),
