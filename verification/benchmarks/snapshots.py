@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from statistics import median
 from typing import Any
@@ -15,6 +16,8 @@ from verification.benchmarks.measurements import Measurements
 SEED = 11
 STEPS_BEFORE = 20
 FORKS = 8
+PAUSE_S = 0.1
+"""Time in which the services drop what the round before has ended."""
 
 
 class SnapshotBenchmark:
@@ -51,6 +54,7 @@ class SnapshotBenchmark:
         self._measurements.add("restore and first call to one service, p50", median(durations["touch"]) * 1e3, "ms")
 
     async def _round(self, player: CompanyPlayer, episode: str, durations: dict[str, list[float]]) -> None:
+        await asyncio.sleep(PAUSE_S)
         await player.step(WRITE)
         seconds, taken = await self._timed_request("POST", f"{episode}/snapshots")
         durations["snapshot"].append(seconds)
