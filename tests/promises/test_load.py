@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.engine.service_client import MAX_CONNECTIONS
+from companyos_gateway.engine.service_connections import MAX_CONNECTIONS
 from tests.promises.deployment_under_load import SERVICES, DeploymentUnderLoad, Level, deployment_under_load
 from tests.promises.load_clients import READY
 from tests.promises.load_players import CANARY, STEPS, Observations, Player, abandon, all_begun, canary_of, label_of

@@ -1,4 +1,4 @@
-"""The way to one service: long-lived connections, signed calls, and reports split from answers."""
+"""The way to one service: signed calls, and reports split from answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
 
-import aiohttp
 import httpx
 import orjson
-from httpx_aiohttp import AiohttpTransport
 from pydantic import BaseModel
 
 from companyos_gateway.engine.errors import (
@@ -22,6 +19,12 @@ from companyos_gateway.engine.errors import (
     ServiceRefusalError,
     ServicesUnavailableError,
     parse_problem,
+)
+from companyos_gateway.engine.service_connections import (
+    TRANSPORT_ERRORS,
+    ServiceAnswer,
+    ServiceConnections,
+    TransportConnections,
 )
 from companyos_gateway.engine.signing import CONTROL_PREFIX, Signer
 from companyos_shared.telemetry.histogram import LatencyHistogram
@@ -34,16 +37,13 @@ MAX_TARGET_BYTES = 4096
 STEP_TIMEOUT_S = 30.0
 ATTEMPT_SHARE, CALL_SHARE = 0.4, 0.9
 """The parts of a step's timeout that one attempt at a call and all its attempts may take."""
-CONNECT_DEADLINE_S = 0.5
 LOAD_DEADLINE_S = 180.0
 PROBE_DEADLINE_S = 1.0
 RETRY_DELAY_S = 0.02
 MAX_RETRY_DELAY_S = 0.2
-KEEPALIVE_S = 60.0
-MAX_CONNECTIONS = 256
 
 _JSON = "application/json"
-_UNAUTHORIZED = 401
+_UNAUTHORIZED, _SERVER_ERROR = 401, 500
 _RESIGN_CODES = frozenset({"call-expired", "call-replayed"})
 """Control calls are refused so where a wall clock was set or a service restarted; each attempt has a new signature."""
 _UNKNOWN_SOURCE = "unknown-source"
@@ -52,10 +52,6 @@ STALE_GENERATION = "stale-generation"
 _CORRUPT_SOURCE_CODES = frozenset({"source-corrupt", "source-outdated"})
 _SLOW_REQUESTS = (LoadRequest, QuarantineRequest, EntriesRequest)
 """Requests that may take long and are waited for."""
-_TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
-_TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
-_MAX_CACHED_URL_LENGTH = 128
-_MAX_CACHED_URLS = 4096
 _JITTER = secrets.SystemRandom()
 _log = logging.getLogger(__name__)
 
@@ -114,8 +110,7 @@ class CorruptSourceError(UnknownSourceError):
 class ServiceClient:
     """One service: its name, its long-lived connections, its key, and how it has done so far.
 
-    Requests and answers are httpx's; they go straight through the transport, for the client around it would cost as
-    much again.
+    A transport of httpx may take the place of the connections.
     """
 
     def __init__(
@@ -136,12 +131,11 @@ class ServiceClient:
         self.resends = 0
         self.faults = 0
         self._traces = traces
-        self._base_url = "http://service" if address.startswith("unix:") else address
-        self._transport = transport or _transport(address)
+        self._connections = TransportConnections(address, transport) if transport else ServiceConnections(address)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        await self._connections.aclose()
 
     async def is_ready(self) -> bool:
         """Say whether the service answers that it is ready, and follows this gateway as far as is known."""
@@ -149,23 +143,23 @@ class ServiceClient:
             return False
         try:
             async with asyncio.timeout(PROBE_DEADLINE_S):
-                return (await self._send_request(self._request("GET", "/readyz"))).is_success
-        except _TRANSPORT_ERRORS:
+                return (await self._connections.exchange("GET", "/readyz", {}, b"")).is_success
+        except TRANSPORT_ERRORS:
             return False
 
     async def openapi(self) -> dict[str, Any]:
         """Return the service's published OpenAPI document; raises ServicesUnavailableError."""
         try:
             async with asyncio.timeout(LOAD_DEADLINE_S):
-                response = await self._send_request(self._request("GET", "/openapi.json"))
-        except _TRANSPORT_ERRORS as error:
+                response = await self._connections.exchange("GET", "/openapi.json", {}, b"")
+        except TRANSPORT_ERRORS as error:
             raise ServicesUnavailableError(f"The service {self.name} does not answer.") from error
         if not response.is_success:
             raise ServicesUnavailableError(f"The service {self.name} publishes no OpenAPI document.")
         document: dict[str, Any] = orjson.loads(response.content)
         return document
 
-    async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> httpx.Response:
+    async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> ServiceAnswer:
         """Carry one signed call; resends the very same after a real transport error; raises InfrastructureError."""
         if not self._traces.enabled:
             return await self._send(call, context, is_slow=is_slow)
@@ -175,7 +169,7 @@ class ServiceClient:
             span.set(status=response.status_code)
             return response
 
-    async def _send(self, call: ServiceCall, context: CallContext, *, is_slow: bool) -> httpx.Response:
+    async def _send(self, call: ServiceCall, context: CallContext, *, is_slow: bool) -> ServiceAnswer:
         clock = asyncio.get_running_loop().time
         began_at = clock()
         deadline_s = LOAD_DEADLINE_S if is_slow else ATTEMPT_SHARE * self.step_timeout_s
@@ -183,12 +177,13 @@ class ServiceClient:
         for attempt in itertools.count():
             try:
                 async with asyncio.timeout(min(deadline_s, give_up_at - clock())):
-                    response = await self._send_request(self._sign(call, context))
+                    headers = self._headers(call, context)
+                    response = await self._connections.exchange(call.method, call.target, headers, call.body)
                 if response.status_code == _UNAUTHORIZED and parse_problem(response.content)[0] in _RESIGN_CODES:
                     raise ConnectionError(parse_problem(response.content)[0])
                 self.latency.observe(clock() - began_at)
                 return response
-            except _TRANSPORT_ERRORS as error:
+            except TRANSPORT_ERRORS as error:
                 delay_s = min(RETRY_DELAY_S * 2.0**attempt, MAX_RETRY_DELAY_S) * (0.5 + _JITTER.random())
                 _log.warning("%s: %s failed: %r", self.name, _operation_name(call), error)
                 if clock() + delay_s >= give_up_at:
@@ -246,7 +241,7 @@ class ServiceClient:
         if code in _CORRUPT_SOURCE_CODES:
             raise CorruptSourceError(self.name)
 
-    def _sign(self, call: ServiceCall, context: CallContext) -> httpx.Request:
+    def _headers(self, call: ServiceCall, context: CallContext) -> dict[str, str]:
         headers = self.signer.headers(call.method, call.target, call.body, context, call.headers)
         if call.body:
             headers["Content-Type"] = _JSON
@@ -254,24 +249,9 @@ class ServiceClient:
             headers.update(call.headers)
         if self._traces.enabled:
             headers.update(self._traces.headers())
-        return self._request(call.method, call.target, headers, call.body)
+        return headers
 
-    def _request(
-        self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b""
-    ) -> httpx.Request:
-        url = (
-            _parse_url(f"{self._base_url}{target}")
-            if len(target) <= _MAX_CACHED_URL_LENGTH
-            else httpx.URL(self._base_url + target)
-        )
-        return httpx.Request(method, url, headers=headers, content=body, extensions=_TIMEOUTS)
-
-    async def _send_request(self, request: httpx.Request) -> httpx.Response:
-        response = await self._transport.handle_async_request(request)
-        await response.aread()
-        return response
-
-    def _parse_response(self, response: httpx.Response) -> ServiceResponse:
+    def _parse_response(self, response: ServiceAnswer) -> ServiceResponse:
         body = response.content
         length = response.headers.get(REPORT_HEADER)
         if length is None:
@@ -280,7 +260,7 @@ class ServiceClient:
             raise self._refusal(f"{self.name}: answered {response.status_code} without a report: {code}", body)
         cut = len(body) - int(length)
         received_report = _parse_report(body[cut:])
-        if response.is_server_error and received_report.report.planned is None:
+        if response.status_code >= _SERVER_ERROR and received_report.report.planned is None:
             raise self._infrastructure_error(
                 f"{self.name}: answered {response.status_code}: {parse_problem(body[:cut])[0]}"
             )
@@ -300,14 +280,3 @@ def _operation_name(call: ServiceCall) -> str:
 
 def _parse_report(raw: bytes) -> ReceivedReport:
     return ReceivedReport(Report.model_validate_json(raw), raw)
-
-
-@lru_cache(_MAX_CACHED_URLS)
-def _parse_url(url: str) -> httpx.URL:
-    return httpx.URL(url)
-
-
-def _transport(address: str) -> AiohttpTransport:
-    path = address.removeprefix("unix:") if address.startswith("unix:") else None
-    limits = httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEPALIVE_S)
-    return AiohttpTransport(uds=path, limits=limits, trust_env=False, verify=False)
