@@ -158,6 +158,7 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
 ) -> None:
     episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
     episodes.sources.load(library.source, library.document)
+    episodes.sources.template_pool.close()
     context = CallContext(episode="e1", epoch=1, source=library.source, step=0, actor=Actor.AGENT, now=library.now)
     with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):
         with pytest.raises(Exception, match="open") as to_read:

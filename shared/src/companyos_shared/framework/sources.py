@@ -85,6 +85,7 @@ class Sources:
         self.ensure_headroom()
         template, reply = self._build(source, document)
         self._add_template(source, template)
+        self.template_pool.open(source, template)
         return reply
 
     async def load_base(self, source: str, document: dict[str, Any]) -> LoadReply:

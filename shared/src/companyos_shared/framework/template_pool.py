@@ -44,6 +44,10 @@ class TemplatePool:
         reader.users += 1
         return reader
 
+    def open(self, source: str, template: Path) -> None:
+        """Open a template, so that the first call of an episode finds its reader."""
+        self.release(self.acquire(source, template))
+
     def release(self, reader: TemplateReader) -> None:
         """Release a borrowed reader."""
         reader.users -= 1
