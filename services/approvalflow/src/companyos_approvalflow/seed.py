@@ -23,7 +23,7 @@ from companyos_approvalflow.seed_rows import (
     SeedRow,
     TraitRow,
 )
-from companyos_shared.framework import Call, SeedDocument
+from companyos_shared.framework import Call, SeedDocument, insert_rows
 
 PLANTED = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
 """Lists of the seed in the order of insertion."""
@@ -54,9 +54,7 @@ class Seed(SeedDocument):
 def load_seed(call: Call, seed: Seed) -> None:
     """Insert all rows, start numbering after the highest id of each kind, and schedule events."""
     for name in PLANTED:
-        rows = [row.model_dump(mode="python") for row in getattr(seed, name)]
-        if rows:
-            call.db.execute(tables.metadata.tables[name].insert(), rows)
+        insert_rows(call.db, tables.metadata.tables[name], getattr(seed, name))
     for prefix, last in sorted(_highest_numbers(seed).items()):
         call.start_numbering(prefix, last)
     for row in seed.requests:

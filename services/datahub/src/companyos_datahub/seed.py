@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from pydantic import model_validator
-from sqlalchemy import insert
 
 from companyos_datahub import seed_rows as rows
 from companyos_datahub import tables
 from companyos_datahub.records.rules import check_period, check_present_fields, check_state
 from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob
 from companyos_datahub.refreshes.service import schedule_job
-from companyos_shared.framework import Call, SeedDocument, ServiceError
+from companyos_shared.framework import Call, SeedDocument, ServiceError, insert_rows
 
 HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
 """Key of the id in a scheduled event's data, by kind."""
@@ -53,9 +52,7 @@ class Seed(SeedDocument):
 def load_seed(call: Call, seed: Seed) -> None:
     """Insert all rows of the seed, and schedule its jobs and events."""
     for table in tables.metadata.sorted_tables:
-        planted = [row.model_dump() for row in getattr(seed, table.name)]
-        if planted:
-            call.db.execute(insert(table), planted)
+        insert_rows(call.db, table, getattr(seed, table.name))
     for name in NUMBERED:
         call.start_numbering(name, _last_number(row.id for row in getattr(seed, name)))
     for job in seed.refresh_jobs:

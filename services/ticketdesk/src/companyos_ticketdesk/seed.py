@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import Field, StringConstraints, model_validator
-from sqlalchemy import Table, insert
+from sqlalchemy import insert
 
-from companyos_shared.framework import Call, RequestModel, SeedDocument, UtcTime
+from companyos_shared.framework import Call, RequestModel, SeedDocument, UtcTime, insert_rows
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
 from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedAnswer, PlantedComment
@@ -145,12 +145,12 @@ _TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
 
 def load_seed(call: Call, seed: Seed) -> None:
     """Insert the rows of a seed, schedule its events and start numbering after its ids."""
-    _insert(call, tables.tickets, seed.tickets)
-    _insert(call, tables.checklist_items, seed.checklist_items)
-    _insert(call, tables.comments, seed.comments)
-    _insert(call, tables.answers, seed.answers)
-    _insert(call, tables.links, seed.links)
-    _insert(call, tables.transitions, seed.transitions)
+    insert_rows(call.db, tables.tickets, seed.tickets)
+    insert_rows(call.db, tables.checklist_items, seed.checklist_items)
+    insert_rows(call.db, tables.comments, seed.comments)
+    insert_rows(call.db, tables.answers, seed.answers)
+    insert_rows(call.db, tables.links, seed.links)
+    insert_rows(call.db, tables.transitions, seed.transitions)
     for team_id, prefix in sorted(seed.team_prefixes.items()):
         call.db.execute(insert(tables.team_prefixes).values(team_id=team_id, prefix=prefix))
     for event in seed.scheduled_events:
@@ -160,11 +160,6 @@ def load_seed(call: Call, seed: Seed) -> None:
         else:
             schedule_once_verified(call, event.due_at, event.once_verified, event.kind, data)
     _start_numbering(call, seed)
-
-
-def _insert(call: Call, table: Table, rows: Sequence[RequestModel]) -> None:
-    if rows:
-        call.db.execute(insert(table), [row.model_dump() for row in rows])
 
 
 def _start_numbering(call: Call, seed: Seed) -> None:

@@ -13,7 +13,7 @@ from companyos_shared.framework.errors import (
     StaleVersionError,
     error_responses,
 )
-from companyos_shared.framework.fixed_selects import FixedSelect
+from companyos_shared.framework.fixed_statements import FixedSelect, insert_rows
 from companyos_shared.framework.pages import ALL_ROWS, PageCursor, Pages, PageText, PageView, page_params, parse_choice
 from companyos_shared.framework.schemas import (
     IdempotencyKey,
@@ -71,6 +71,7 @@ __all__ = [
     "check_version",
     "create_app",
     "error_responses",
+    "insert_rows",
     "list_edits",
     "page_params",
     "paginate",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -259,7 +260,7 @@ class Sources:
                 base=base,
                 is_base=seed.is_base,
             )
-        except IntegrityError as error:
+        except (IntegrityError, sqlite3.IntegrityError) as error:
             raise InvalidSeedError("document has an id that the base has as well") from error
 
     def _find_base(self, source: str | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""Selects that the driver executes: the same values as through SQLAlchemy."""
+"""Statements that the driver executes: the same values as through SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import BaseModel
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -23,7 +24,7 @@ from sqlalchemy import (
     select,
 )
 
-from companyos_shared.framework import FixedSelect, SimTime
+from companyos_shared.framework import FixedSelect, SimTime, insert_rows
 
 things = Table(
     "things",
@@ -65,3 +66,29 @@ def test_parameters_and_constants(db: Connection) -> None:
 def test_a_missing_parameter_is_an_error(db: Connection) -> None:
     with pytest.raises(sqlite3.ProgrammingError):
         FixedSelect(select(things).where(things.c.id == bindparam("id"))).rows(db)
+
+
+class Thing(BaseModel):
+    """A row; its fields are in another order than the columns."""
+
+    tags: list[str] | None
+    id: str
+    kind: str | None = None
+    at: datetime | None
+    is_open: bool | None
+    count: int | None
+
+
+def test_rows_are_inserted_as_by_sqlalchemy(db: Connection) -> None:
+    full = Thing(id="d", kind="z", tags=["two"], at=AT, is_open=False, count=3)
+    rows = [full, Thing(id="e", tags=None, at=None, is_open=None, count=None)]
+    insert_rows(db, things, rows)
+    inserted = db.execute(select(things).where(things.c.id >= "d").order_by(things.c.id)).all()
+    db.execute(things.delete().where(things.c.id >= "d"))
+    db.execute(insert(things), [row.model_dump() for row in rows])
+    assert db.execute(select(things).where(things.c.id >= "d").order_by(things.c.id)).all() == inserted
+
+
+def test_a_row_that_is_there_already_is_an_error(db: Connection) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        insert_rows(db, things, [Thing(id="a", tags=None, at=None, is_open=None, count=None)])

@@ -1,18 +1,20 @@
-"""Selects that are compiled once and executed by the driver: for one row, SQLAlchemy costs more than SQLite."""
+"""Statements that are compiled once and executed by the driver: around it, SQLAlchemy costs more than SQLite."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select
+from pydantic import BaseModel
+from sqlalchemy import Connection, Select, Table
 from sqlalchemy.dialects import sqlite
 
 from companyos_shared.framework.storage import sqlite_connection
 
-_Column = tuple[str, Callable[[Any], Any] | None]
-_DIALECT = sqlite.dialect(paramstyle="named")
+_Conversion = Callable[[Any], Any] | None
+_Column = tuple[str, _Conversion]
+_DIALECT, _POSITIONAL = sqlite.dialect(paramstyle="named"), sqlite.dialect(paramstyle="qmark")
 
 
 class FixedSelect:
@@ -47,3 +49,21 @@ class FixedSelect:
             for column in self._statement.selected_columns
         ]
         return str(compiled), constants, columns
+
+
+def insert_rows(db: Connection, table: Table, rows: Sequence[BaseModel]) -> None:
+    """Insert rows of one class, whose fields are columns. Raises sqlite3.IntegrityError, and OverflowError."""
+    if rows:
+        dumped = [row.model_dump() for row in rows]
+        sql, columns = _compile_insert(table, tuple(dumped[0]))
+        values = [[row[name] if convert is None else convert(row[name]) for name, convert in columns] for row in dumped]
+        sqlite_connection(db).executemany(sql, values)
+
+
+@lru_cache
+def _compile_insert(table: Table, names: tuple[str, ...]) -> tuple[str, list[_Column]]:
+    """Return the SQL, and the columns in its order with the conversions of their values."""
+    compiled = table.insert().values(dict.fromkeys(names)).compile(dialect=_POSITIONAL)
+    columns = [table.columns[name] for name in compiled.positiontup or ()]
+    conversions = [column.type.dialect_impl(_POSITIONAL).bind_processor(_POSITIONAL) for column in columns]
+    return str(compiled), [(column.name, convert) for column, convert in zip(columns, conversions, strict=True)]
