@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Column, Float, Integer, MetaData, Text
 from sqlalchemy.types import TypeDecorator
 
-_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+_TO_SECONDS = len("2026-03-02T09:15:00")
 
 
 def format_time(moment: datetime) -> str:
     """Return an aware datetime as text in UTC with whole seconds: `2026-03-02T09:15:00Z`."""
-    return moment.astimezone(UTC).strftime(_FORMAT)
+    return f"{moment.astimezone(UTC).isoformat()[:_TO_SECONDS]}Z"
 
 
 class SimTime(TypeDecorator[datetime]):
