@@ -47,7 +47,7 @@ class SnapshotBenchmark:
             await self._round(player, episode, durations)
             await self._timed_request("POST", f"{episode}/restore", {"snapshot": beginning["id"]})
         for name in ("snapshot", "restore", "fork", f"{FORKS} forks"):
-            target = "" if name.endswith("s") else "<= 5 ms"
+            target = "" if name.endswith("s") else "<= 4 ms"
             self._measurements.add(
                 f"{name} after {STEPS_BEFORE} steps, p50", median(durations[name]) * 1e3, "ms", target=target
             )
