@@ -38,7 +38,7 @@ def gateway(**environment: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def played() -> Iterator[tuple[Collector, list[dict[str, Any]]]]:
-    """One episode with a call of each service, some waiting and an end; and what was answered."""
+    """One episode with a call of each service, writes, some waiting and an end; and what was answered."""
     with collecting() as collector, requests.Session() as http:
         http.trust_env = False
         with gateway(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, NO_PROXY="*", OTEL_SERVICE_NAME="") as url:
@@ -47,6 +47,8 @@ def played() -> Iterator[tuple[Collector, list[dict[str, Any]]]]:
             episode.step("ticketdesk_search_tickets", query="onboard")
             episode.step("datahub_search_policies", query="vendor")
             episode.step("approvalflow_list_approvals")
+            episode.step("ticketdesk_add_comment", key="OPS-1", body="about nothing")
+            episode.step("datahub_update_vendor", vendor_id="VEN-0", notes="about nothing")
             for _ in range(3):
                 episode.step("wait", until="next_working_morning")
             episode.step("finish", outcome="done", summary="nothing was done")
