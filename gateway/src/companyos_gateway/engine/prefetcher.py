@@ -14,13 +14,13 @@ from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.tasks import TaskSet
 
 QUIET_S, MAX_WAIT_S = 0.02, 0.1
-"""A task is planned once no reset or step has begun for the first time, or after the second at the latest."""
+"""A task is planned once no reset or step has begun for QUIET_S seconds, and after MAX_WAIT_S seconds in any case."""
 
 _log = logging.getLogger(__name__)
 
 
 class Prefetcher:
-    """Plans one task at a time, while no resets and steps come in if possible, because they would take longer.
+    """Plans one task at a time, in pauses between requests if there are any, because requests beside it take longer.
 
     At most half as many tasks wait as the cache keeps; those that have waited longest are dropped.
     """
