@@ -14,7 +14,7 @@ _SCALAR_TYPES = frozenset({str, int, float, bool, type(None)})
 
 def format_time(at: datetime) -> str:
     """Return an aware UTC datetime as the services write it, to the second."""
-    return f"{at.date().isoformat()}T{at.time().isoformat()[:8]}Z"
+    return f"{at.isoformat()[:19]}Z"
 
 
 def row_json(row: object) -> dict[str, Any]:
@@ -40,10 +40,10 @@ def _reader(row_type: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
 
 def _value_json(value: Any) -> Any:
     kind = type(value)
-    if kind is datetime:
-        return format_time(value)
     if kind in _SCALAR_TYPES:
         return value
+    if kind is datetime:
+        return format_time(value)
     if kind is date:
         return value.isoformat()
     if kind is list or kind is tuple:
