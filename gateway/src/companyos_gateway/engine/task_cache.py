@@ -60,10 +60,6 @@ def seed_document(instance: Instance, service: str) -> dict[str, Any]:
     return {name: any_document[name] for name in _COMPANY_FIELDS}
 
 
-def _count_rows(document: Mapping[str, Any]) -> int:
-    return sum(len(rows) for rows in document.values() if isinstance(rows, list))
-
-
 def source_id(instance: Instance, service: str) -> str:
     """Return the source id of a service's document."""
     planned_id = instance.source_ids.get(service)
@@ -109,17 +105,15 @@ class TaskCache:
             raise ServicesUnavailableError(
                 f"The scenario needs services that are not configured: {', '.join(missing)}."
             )
-        largest_first = sorted(services, key=lambda service: -_count_rows(seed_document(instance, service)))
-        loads = (self._load(instance, service, sources[service]) for service in largest_first)
-        replies = dict(zip(largest_first, await asyncio.gather(*loads), strict=True))
-        initial = {service: replies[service].rows for service in services}
+        replies = await asyncio.gather(*(self._load(instance, service, sources[service]) for service in services))
+        initial = {service: reply.rows for service, reply in zip(services, replies, strict=True)}
         task = Task(
             key=key,
             instance=instance,
             company=Company.model_validate(next(iter(instance.documents.values()))["company"]),
             sources=sources,
             initial=initial,
-            next_due_at={service: replies[service].next_due_at for service in services},
+            next_due_at={service: reply.next_due_at for service, reply in zip(services, replies, strict=True)},
             first_standing=instance.rubric.standing(Evidence.start(initial)),
         )
         self._tasks[key] = task
