@@ -22,7 +22,7 @@ from companyos_gateway.engine.errors import (
 )
 from companyos_gateway.engine.service_connections import (
     TRANSPORT_ERRORS,
-    ServiceAnswer,
+    HttpResponse,
     ServiceConnections,
     TransportConnections,
 )
@@ -159,7 +159,7 @@ class ServiceClient:
         document: dict[str, Any] = orjson.loads(response.content)
         return document
 
-    async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> ServiceAnswer:
+    async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> HttpResponse:
         """Carry one signed call; resends the very same after a real transport error; raises InfrastructureError."""
         if not self._traces.enabled:
             return await self._send(call, context, is_slow=is_slow)
@@ -169,7 +169,7 @@ class ServiceClient:
             span.set(status=response.status_code)
             return response
 
-    async def _send(self, call: ServiceCall, context: CallContext, *, is_slow: bool) -> ServiceAnswer:
+    async def _send(self, call: ServiceCall, context: CallContext, *, is_slow: bool) -> HttpResponse:
         clock = asyncio.get_running_loop().time
         began_at = clock()
         deadline_s = LOAD_DEADLINE_S if is_slow else ATTEMPT_SHARE * self.step_timeout_s
@@ -251,7 +251,7 @@ class ServiceClient:
             headers.update(self._traces.headers())
         return headers
 
-    def _parse_response(self, response: ServiceAnswer) -> ServiceResponse:
+    def _parse_response(self, response: HttpResponse) -> ServiceResponse:
         body = response.content
         length = response.headers.get(REPORT_HEADER)
         if length is None:

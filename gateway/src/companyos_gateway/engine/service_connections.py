@@ -23,7 +23,7 @@ _AUTOMATIC_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceAnswer:
+class HttpResponse:
     """A response that was received completely. Names of headers are looked up in any case."""
 
     status_code: int
@@ -49,7 +49,7 @@ class ServiceConnections:
         self._base_url = "http://service" if self._path is not None else address
         self._session: aiohttp.ClientSession | None = None
 
-    async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ServiceAnswer:
+    async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         """Send a request and return the response; raises one of TRANSPORT_ERRORS."""
         session = self._session = self._session or self._open_session()
         url = self._base_url + target
@@ -60,7 +60,7 @@ class ServiceConnections:
             data=body or None,
             allow_redirects=False,
         ) as response:
-            return ServiceAnswer(response.status, response.headers, await response.read())
+            return HttpResponse(response.status, response.headers, await response.read())
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -88,11 +88,11 @@ class TransportConnections:
         self._address = address
         self._transport = transport
 
-    async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ServiceAnswer:
+    async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         """Send a request and return the response; raises one of TRANSPORT_ERRORS."""
         request = httpx.Request(method, self._address + target, headers=headers, content=body)
         response = await self._transport.handle_async_request(request)
-        return ServiceAnswer(response.status_code, response.headers, await response.aread())
+        return HttpResponse(response.status_code, response.headers, await response.aread())
 
     async def aclose(self) -> None:
         """Close the transport."""
