@@ -218,7 +218,7 @@ async def _timed_reset(player: CompanyPlayer, *, seed: int | None = None, touch:
 
 
 async def _timed_reset_after_pause(player: CompanyPlayer, *, seed: int) -> float:
-    """Return the duration after a pause, in which the next task is planned and the processor's caches lose their data."""
+    """Return the duration after a pause, in which the next task is planned and the processor's caches lose data."""
     await asyncio.sleep(PAUSE_S)
     return await _timed_reset(player, seed=seed, touch=True)
 
