@@ -122,10 +122,13 @@ async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int 
 
 
 async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
-    """Play shifts, and vary their final states."""
+    """Play shifts that ask for as many different things as possible, and vary their final states."""
     tasks = []
+    seen: set[str] = set()
     for name in SHIFTS:
-        seed = max(range(_SEARCHED_SHIFTS), key=lambda seed: len(_features(name, seed)))
+        features = {seed: _features(name, seed) for seed in range(_SEARCHED_SHIFTS)}
+        seed = max(features, key=lambda seed: len(features[seed] - seen))
+        seen |= features[seed]
         oracle_run = await record_episode(
             engine, name, FAIR, fair_player(name), seed=seed, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
         )

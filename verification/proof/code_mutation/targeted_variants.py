@@ -47,6 +47,7 @@ def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     yield from zero_limit_delegations(oracle_run)
     yield from history_variants(oracle_run)
     yield from _refused_calls(oracle_run)
+    yield _no_request_accepted
     yield from _hidden_rows(oracle_run)
     yield from _found_by_refresh(oracle_run)
     yield from _reported_elsewhere(oracle_run)
@@ -74,6 +75,13 @@ def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
             yield _calls_with(service, operation, planned="stale_read")
             yield _calls_with(service, operation, planned="unavailable", status=_BAD)
         yield from (_without_responses(service, entity) for entity in sorted(_named_entities(lines)))
+
+
+def _no_request_accepted(final_state: FinalState) -> None:
+    """Let ApprovalFlow have refused every call, so that there is no request."""
+    final_state.changes[APPROVALFLOW] = []
+    for line in final_state.audits[APPROVALFLOW]:
+        line.update(status=_CONFLICT, code="approver-not-entitled", response=None)
 
 
 def _named_entities(lines: Sequence[Mapping[str, Any]]) -> set[str]:
