@@ -1,13 +1,15 @@
 """Cost of workers: how evenly sessions are shared out, and processor time per step compared with one gateway.
 
-On a machine with more cores than one gateway uses, the rates also show what workers gain.
+Several separate gateways, at once and without a router, show what sharing the processor costs any of them. On a machine
+with more cores than one gateway uses, the rates also show what workers gain.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 
 import aiohttp
@@ -38,46 +40,48 @@ class _Cost:
 
 
 async def measure_workers(measurements: Measurements, scale: float) -> None:
-    """Measure one gateway and WORKERS of them in alternating rounds of the same sessions."""
-    with Enterprise(alone=True) as one, Enterprise(workers=WORKERS, alone=True) as several:
-        costs = {one: _Cost(), several: _Cost()}
-        await _play(several, _Cost(), max(4, round(STEPS * scale / 5)))
-        await _play(one, _Cost(), max(4, round(STEPS * scale / 5)))
+    """Measure one gateway, WORKERS of them behind one address, and as many separate ones, in alternating rounds."""
+    steps = max(4, round(STEPS * scale))
+    with ExitStack() as stack:
+        one, *others = (stack.enter_context(Enterprise(alone=True)) for _ in range(WORKERS))
+        workers = stack.enter_context(Enterprise(workers=WORKERS, alone=True))
+        costs = {name: _Cost() for name in ("one gateway", f"{WORKERS} separate gateways", f"{WORKERS} workers")}
+        for enterprise in (one, *others, workers):
+            await _play([enterprise], _Cost(), max(4, steps // 5))
         for _ in range(ROUNDS):
-            for enterprise, cost in costs.items():
-                shares = await _play(enterprise, cost, max(4, round(STEPS * scale)))
-    per_step = {enterprise: cost.cpu_s / cost.steps for enterprise, cost in costs.items()}
-    rates = {enterprise: cost.steps / cost.wall_s for enterprise, cost in costs.items()}
+            for enterprises, cost in zip(([one], [one, *others], [workers]), costs.values(), strict=True):
+                shares = await _play(enterprises, cost, steps)
     measurements.add(f"sessions of the busiest of {WORKERS} workers, of {SESSIONS}", max(shares), "")
-    measurements.add("processor time per step, one gateway", per_step[one] * 1e6, "us")
-    measurements.add(f"processor time per step, {WORKERS} workers", per_step[several] * 1e6, "us")
-    router = costs[several].router_cpu_s / costs[several].steps
-    measurements.add("processor time per step, router", router * 1e6, "us")
-    measurements.add(
-        f"processor time per step, {WORKERS} workers to one", per_step[several] / per_step[one], "x", target="<= 1.1 x"
-    )
-    measurements.add(f"steps/s of {SESSIONS} sessions, {WORKERS} workers to one", rates[several] / rates[one], "x")
+    for name, cost in costs.items():
+        measurements.add(f"processor time per step, {name}", cost.cpu_s / cost.steps * 1e6, "us")
+    alone, separate, several = costs.values()
+    measurements.add("processor time per step, router", several.router_cpu_s / several.steps * 1e6, "us")
+    for name, other, target in (("one", alone, "<= 1.1 x"), (f"{WORKERS} separate gateways", separate, "")):
+        ratio = several.cpu_s / several.steps / (other.cpu_s / other.steps)
+        measurements.add(f"processor time per step, {WORKERS} workers to {name}", ratio, "x", target=target)
+    ratio = several.steps / several.wall_s / (alone.steps / alone.wall_s)
+    measurements.add(f"steps/s of {SESSIONS} sessions, {WORKERS} workers to one", ratio, "x")
 
 
-async def _play(enterprise: Enterprise, cost: _Cost, steps: int) -> list[int]:
-    """Play the steps in SESSIONS at once and add their cost. Return the sessions of each worker."""
-    assert enterprise.pid is not None
+async def _play(enterprises: Sequence[Enterprise], cost: _Cost, steps: int) -> list[int]:
+    """Play the steps in SESSIONS at once and add their cost. Return the sessions of each worker of the first."""
+    pids = [enterprise.pid for enterprise in enterprises if enterprise.pid is not None]
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(aiohttp.ClientSession())
         players = []
         for number in range(SESSIONS):
-            socket = await stack.enter_async_context(
-                session.ws_connect(f"{enterprise.url}/ws", compress=0, max_msg_size=0)
-            )
+            url = enterprises[number % len(enterprises)].url
+            socket = await stack.enter_async_context(session.ws_connect(f"{url}/ws", compress=0, max_msg_size=0))
             players.append(CompanyPlayer(WebSocketClient(socket), SEEDS[number % len(SEEDS)]))
         await asyncio.gather(*(player.begin() for player in players))
-        shares = await _shares(session, enterprise.url)
-        before, router_before = _cpu_seconds(enterprise.pid), cpu_seconds(enterprise.pid)
+        shares = await _shares(session, enterprises[0].url)
+        cost.cpu_s -= sum(map(_cpu_seconds, pids))
+        cost.router_cpu_s -= sum(map(cpu_seconds, pids))
         began = time.perf_counter()
         await asyncio.gather(*(_steps(player, steps) for player in players))
         cost.wall_s += time.perf_counter() - began
-        cost.cpu_s += _cpu_seconds(enterprise.pid) - before
-        cost.router_cpu_s += cpu_seconds(enterprise.pid) - router_before
+        cost.cpu_s += sum(map(_cpu_seconds, pids))
+        cost.router_cpu_s += sum(map(cpu_seconds, pids))
         cost.steps += SESSIONS * steps
     return shares
 
