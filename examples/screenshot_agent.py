@@ -1,8 +1,7 @@
 """Renew a license in the browser: `python examples/screenshot_agent.py [URL]`, with `companyos up` running.
 
 The agent calls no company tools. It reads the page, clicks elements in the screenshot, and types. Each submitted form
-is
-the same step as the tool call. The gateway needs the extra `companyos[browser]`.
+is the same step as the tool call. The gateway needs the extra `companyos[browser]`.
 
 """
 

@@ -43,8 +43,7 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # skyrl_gym is installe
     """One episode of the task in the row. The rewards of its steps sum to its return, between -1 and 1.
 
     `env_config` may contain `url` and `token`. Each tool call in the model's output is a step. SkyRL's last turn
-    abandons a
-    live episode.
+    abandons a live episode.
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from companyos.openenv_preload import preload_openenv
 
@@ -22,6 +23,14 @@ SHARING = {
     "tests/client/test_live_commands.py": "guarded",
 }
 """Files that share an enterprise, by how their names begin: each further worker would start one more."""
+
+
+@pytest.fixture
+def http() -> Iterator[requests.Session]:
+    """A session that never asks a proxy."""
+    with requests.Session() as session:
+        session.trust_env = False
+        yield session
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -37,6 +37,11 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / _TICKS_A_SECOND
 
 
+def tree_cpu_seconds(root: int | None) -> float:
+    """Return the user and system time of a process and its descendants in seconds; 0 without a process."""
+    return 0.0 if root is None else sum(cpu_seconds(member) for member in process_tree(root))
+
+
 def folder_bytes(folder: Path) -> int:
     """Return the disk usage of a folder's files."""
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())

@@ -50,14 +50,6 @@ def ticketdesk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def http() -> Iterator[requests.Session]:
-    """A session that never asks a proxy."""
-    with requests.Session() as session:
-        session.trust_env = False
-        yield session
-
-
-@pytest.fixture
 def episode(url: str, http: requests.Session) -> HttpEpisode:
     """A fresh episode of seed 1, without chaos."""
     fresh = HttpEpisode(url, http)

@@ -36,7 +36,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **environment: str) -> Iterator[str]:
-    """Run a server while entered, and give its address once `ready` answers 200. Raises DidNotStart."""
+    """Run a server while entered, and give its address once `ready` answers 200. Raises StartupTimeoutError."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, env=clean_environment(environment), stdout=log, stderr=subprocess.STDOUT)
         try:

@@ -67,13 +67,6 @@ def _run(installed: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def http() -> Iterator[requests.Session]:
-    with requests.Session() as session:
-        session.trust_env = False
-        yield session
-
-
-@pytest.fixture
 def episode(url: str, http: requests.Session) -> HttpEpisode:
     started = HttpEpisode(url, http)
     started.reset(scenario=SCENARIO, seed=3, chaos=0)

@@ -17,7 +17,6 @@ READY = "ready"
 BODY = b"[" * 33 + b'"' + b'\\"' * 31_000
 """62 KB that took an older version 12 seconds to parse."""
 PIPELINED = 8
-PAUSE_S = 0.05
 RECONNECT_S = 0.02
 SLOW_S = 0.2
 

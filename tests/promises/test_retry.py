@@ -30,13 +30,6 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentU
         yield opened
 
 
-@pytest.fixture
-def http() -> Iterator[requests.Session]:
-    with requests.Session() as session:
-        session.trust_env = False
-        yield session
-
-
 class Client:
     """A plain HTTP client with its own episode."""
 

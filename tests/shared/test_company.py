@@ -8,8 +8,6 @@ import pytest
 
 from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person, Role, RoleHeld
 
-MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-
 
 def _company() -> Company:
     role = RoleHeld(role=Role.CFO, first_day=date(2025, 1, 1), last_day=date(2026, 3, 3), deputy_id="P-2")

@@ -102,13 +102,6 @@ def running(tmp_path: Path, http: requests.Session) -> Iterator[Served]:
         yield process
 
 
-@pytest.fixture
-def http() -> Iterator[requests.Session]:
-    with requests.Session() as session:
-        session.trust_env = False
-        yield session
-
-
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_a_process_that_is_told_to_stop_drains_and_ends_with_0(running: Served, by: signal.Signals) -> None:
     code, lines = running.stop(by)

@@ -8,9 +8,6 @@ import argparse
 import json
 import os
 import platform
-import shutil
-import subprocess
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +18,7 @@ from rich.table import Table
 
 from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import Enterprise
+from companyos_gateway.process.data_folder import temporary_data_folder
 from verification.benchmarks.company_sizes import measure_large_company, measure_large_memory
 from verification.benchmarks.echo import running_echo
 from verification.benchmarks.enterprise import EnterpriseBenchmark
@@ -29,10 +27,10 @@ from verification.benchmarks.long_episodes import measure_long_episodes
 from verification.benchmarks.measurements import Measurements
 from verification.benchmarks.rollouts import measure_rollouts
 from verification.benchmarks.workers import measure_workers
+from verification.git import commit
 
 RESULTS = Path("runs") / "bench"
 QUICK_SCALE = 0.1
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
 
 
 def main() -> None:
@@ -53,8 +51,7 @@ def main() -> None:
 
 def _measure(scale: float) -> Measurements:
     measurements = Measurements()
-    folder = Path(tempfile.mkdtemp(prefix="companyos-bench-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
-    try:
+    with temporary_data_folder() as folder:
         began = time.perf_counter()
         busy, idle = folder / "busy", folder / "idle"
         with Enterprise(data_dir=busy) as enterprise, running_echo() as echo_url:
@@ -70,22 +67,13 @@ def _measure(scale: float) -> Measurements:
         uvloop.run(measure_workers(measurements, scale))
         measure_rollouts(measurements, scale)
         uvloop.run(measure_judging(measurements))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return measurements
 
 
 def _run_metadata() -> dict[str, Any]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parent,
-    )
     return {
         "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "commit": commit.stdout.strip() or None,
+        "commit": commit(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }

@@ -21,7 +21,7 @@ from companyos.cli.terminal import OUT, plain_table
 from companyos.client import CompanyOSEnv
 from companyos.enterprise import Enterprise
 from verification.benchmarks.measurements import Measurements, p50_us
-from verification.process_stats import cpu_seconds, process_tree
+from verification.process_stats import process_tree, tree_cpu_seconds
 
 TASK: dict[str, Any] = {"scenario": "license_renewal", "seed": 11, "chaos": 0, "modality": "screenshot"}
 MOST_WINDOWS = 8
@@ -58,11 +58,11 @@ async def measure(enterprise: Enterprise, measurements: Measurements, rounds: in
             "reset with a window, p50", _ms([await _timed(lambda: env.reset(**TASK)) for _ in range(5)]), "ms"
         )
         await _measure_actions(env, measurements, rounds)
-        before = _cpu_seconds(enterprise)
+        before = tree_cpu_seconds(enterprise.pid)
         for at in range(rounds):
             await env.call_tool("browser_goto", address=PAGES[at % len(PAGES)])
             await env.call_tool("browser_scroll", dy=100)
-        spent = _cpu_seconds(enterprise) - before
+        spent = tree_cpu_seconds(enterprise.pid) - before
         measurements.add("processor time of a look, all processes", 1000 * spent / (2 * rounds), "ms")
     for count in AT_ONCE:
         measurements.add(f"looks in {count} concurrent episodes", await _rate(url, count, rounds), "/s")
@@ -155,11 +155,6 @@ def _proportional_bytes(process: int) -> int:
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
     return 0
-
-
-def _cpu_seconds(enterprise: Enterprise) -> float:
-    assert enterprise.pid is not None
-    return sum(cpu_seconds(process) for process in process_tree(enterprise.pid))
 
 
 async def _timed(act: Callable[[], Awaitable[Any]]) -> float:

@@ -20,7 +20,7 @@ from companyos.enterprise import HOST, Enterprise
 from verification.benchmarks.clients import READ, CompanyPlayer, WebSocketClient
 from verification.benchmarks.measurements import p50_us
 from verification.benchmarks.ports import free_port, wait_for_port
-from verification.process_stats import cpu_seconds, process_tree
+from verification.process_stats import tree_cpu_seconds
 
 STEPS_A_ROUND = 50
 WARM_STEPS = 5
@@ -82,10 +82,10 @@ def main() -> None:
         running = {
             name: stack.enter_context(Enterprise(settings=side, alone=True)) for name, side in settings_by_side.items()
         }
-        before = {name: _cpu_seconds(enterprise) for name, enterprise in running.items()}
+        before = {name: tree_cpu_seconds(enterprise.pid) for name, enterprise in running.items()}
         durations = uvloop.run(play({name: enterprise.url for name, enterprise in running.items()}, rounds))
         asyncio.run(asyncio.sleep(EXPORT_PAUSE_S))
-        spent = {name: _cpu_seconds(enterprise) - before[name] for name, enterprise in running.items()}
+        spent = {name: tree_cpu_seconds(enterprise.pid) - before[name] for name, enterprise in running.items()}
     table = plain_table(f"read steps over WebSocket, {rounds * STEPS_A_ROUND} per side, interleaved")
     for column in ("", "p50", "x", "processor time per step", "x"):
         table.add_column(column, justify="right" if column else "left")
@@ -100,11 +100,6 @@ def main() -> None:
             f"{spent[name] / spent[first]:.2f}",
         )
     OUT.print(table)
-
-
-def _cpu_seconds(enterprise: Enterprise) -> float:
-    assert enterprise.pid is not None
-    return sum(cpu_seconds(process) for process in process_tree(enterprise.pid))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import aiohttp
 from companyos.enterprise import Enterprise
 from verification.benchmarks.clients import READ, WRITE, CompanyPlayer, WebSocketClient
 from verification.benchmarks.measurements import Measurements
-from verification.process_stats import cpu_seconds, process_tree
+from verification.process_stats import cpu_seconds, tree_cpu_seconds
 
 WORKERS = 2
 SESSIONS = 64
@@ -75,12 +75,12 @@ async def _play(enterprises: Sequence[Enterprise], cost: _Cost, steps: int) -> l
             players.append(CompanyPlayer(WebSocketClient(socket), SEEDS[number % len(SEEDS)]))
         await asyncio.gather(*(player.begin() for player in players))
         shares = await _shares(session, enterprises[0].url)
-        cost.cpu_s -= sum(map(_cpu_seconds, pids))
+        cost.cpu_s -= sum(map(tree_cpu_seconds, pids))
         cost.router_cpu_s -= sum(map(cpu_seconds, pids))
         began = time.perf_counter()
         await asyncio.gather(*(_steps(player, steps) for player in players))
         cost.wall_s += time.perf_counter() - began
-        cost.cpu_s += sum(map(_cpu_seconds, pids))
+        cost.cpu_s += sum(map(tree_cpu_seconds, pids))
         cost.router_cpu_s += sum(map(cpu_seconds, pids))
         cost.steps += SESSIONS * steps
     return shares
@@ -95,7 +95,3 @@ async def _shares(session: aiohttp.ClientSession, url: str) -> list[int]:
     async with session.get(f"{url}/metrics") as answer:
         lines = (await answer.text()).splitlines()
     return [int(float(line.split()[-1])) for line in lines if line.startswith("companyos_worker_websockets{")]
-
-
-def _cpu_seconds(root: int) -> float:
-    return sum(cpu_seconds(process) for process in process_tree(root))

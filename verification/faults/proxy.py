@@ -217,13 +217,7 @@ def delivered_late(seconds: float) -> Fault:
     """Reset the connection and deliver the request later."""
 
     async def fault(exchange: Exchange) -> None:
-        async def deliver() -> None:
-            await asyncio.sleep(seconds)
-            with suppress(OSError):
-                response = await exchange.forward()
-                exchange.proxy.late_statuses.append(int(response.head.split(b" ", 2)[1]))
-
-        exchange.proxy.run_in_background(deliver())
+        exchange.proxy.run_in_background(_deliver(exchange, seconds))
         exchange.reset()
 
     return fault
@@ -233,14 +227,16 @@ def delivered_again_late(seconds: float) -> Fault:
     """Forward the request and deliver it again later."""
 
     async def fault(exchange: Exchange) -> None:
-        async def deliver() -> None:
-            await asyncio.sleep(seconds)
-            with suppress(OSError):
-                response = await exchange.forward()
-                exchange.proxy.late_statuses.append(int(response.head.split(b" ", 2)[1]))
-
         response = await exchange.forward()
-        exchange.proxy.run_in_background(deliver())
+        exchange.proxy.run_in_background(_deliver(exchange, seconds))
         await exchange.respond(response.raw)
 
     return fault
+
+
+async def _deliver(exchange: Exchange, seconds: float) -> None:
+    """Forward the request after a time, and note the status of the response."""
+    await asyncio.sleep(seconds)
+    with suppress(OSError):
+        response = await exchange.forward()
+        exchange.proxy.late_statuses.append(int(response.head.split(b" ", 2)[1]))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -14,6 +12,7 @@ from rich.table import Table
 from companyos.cli.terminal import plain_table
 from verification.faults.findings import KINDS
 from verification.faults.runner import CellResult
+from verification.git import commit
 
 HEADINGS = ("cell", "trials", "torn", "lost", "doubled", "unclear")
 NOT_RUN = "not run"
@@ -35,7 +34,7 @@ class RunMetadata:
         """Return the metadata of a run that ends now."""
         return cls(
             at=f"{datetime.now(UTC):%Y-%m-%d}",
-            commit=_commit(),
+            commit=commit() or "unknown",
             seed=seed,
             size=size,
             took_s=round(took_s),
@@ -120,14 +119,3 @@ def _row(result: CellResult) -> tuple[str, ...]:
     if result.not_run is not None:
         return (result.cell.name, NOT_RUN, "", "", "", "")
     return (result.cell.name, str(result.trials), *map(str, result.findings.counts()))
-
-
-def _commit() -> str:
-    completed = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parent,
-    )
-    return completed.stdout.strip() or "unknown"

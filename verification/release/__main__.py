@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from verification.benchmarks.baselines.runner import commit
+from verification.git import commit
 from verification.release.environments import CommandError, find_pythons
 from verification.release.page import results_page
 from verification.release.trial import Step, Trial

@@ -97,7 +97,6 @@ class Driver:
         self.is_damaged = False
         """Whether files are damaged; an episode may then be in quarantine, or be refused as corrupt."""
 
-        self.has_damaged_files = False
         """Whether synced files were damaged; a gateway may then refuse to start."""
 
         self.has_lost_power = False

@@ -329,7 +329,7 @@ class Moves(Driver):
     def _damage(self, damage: Callable[[], str]) -> None:
         for process in self.scheduler.processes:
             process.kill()
-        self.is_damaged = self.has_damaged_files = True
+        self.is_damaged = True
         self.note(damage())
         databases = self._held_databases()
         self.restart_gateway()

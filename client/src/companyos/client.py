@@ -65,11 +65,9 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     `reset`, `step` and `state` are OpenEnv's methods. `reset` and `step` return a `StepResult` whose observation is a
     CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation; `state` returns a CompanyOSState.
-    `token`
-    is the trainer token, if the server requires one. Concurrent calls are executed one after another in call order.
-    Every
-    method raises ApiError if the server rejects the call, and ConnectionError if the server is unreachable or the
-    connection is lost, also by a cancelled call; `resume` continues the episode.
+    `token` is the trainer token, if the server requires one. Concurrent calls are executed one after another in call
+    order. Every method raises ApiError if the server rejects the call, and ConnectionError if the server is unreachable
+    or the connection is lost, also by a cancelled call; `resume` continues the episode.
     """
 
     def __init__(

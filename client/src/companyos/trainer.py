@@ -60,8 +60,7 @@ class Trainer:
     """Trainer API of one server. It is bound to one event loop; `aclose` closes its connections.
 
     Every method raises ApiError if the server rejects the request, ConnectionError if it is unreachable, and
-    TimeoutError
-    after `timeout_s` seconds without a response.
+    TimeoutError after `timeout_s` seconds without a response.
     """
 
     def __init__(

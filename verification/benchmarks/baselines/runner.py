@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from companyos.runner import EpisodePlan, read_records, summarise
 from companyos.runner.run_reader import EPISODES, RUN
 from companyos.runner.run_writer import RunMismatchError
 from companyos.schemas import TaskInfo
+from verification.git import commit
 
 SPLIT = "test"
 POLICIES = ("noop", "random", "worker1", "worker2", "worker3", "oracle")
@@ -158,15 +158,3 @@ def _processor_s() -> float:
     """Return the processor time of this process and its finished children, in seconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
-
-
-def commit() -> str | None:
-    """Return the short hash of the checked-out commit; None outside a clone."""
-    completed = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parent,
-    )
-    return completed.stdout.strip() or None

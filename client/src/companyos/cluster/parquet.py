@@ -20,8 +20,7 @@ class TrajectoryTable:
     schema.
 
     `kept` are episodes of an earlier part of the run: their rows come first, read from their trajectories, with the
-    node
-    recorded in the existing table if it is readable.
+    node recorded in the existing table if it is readable.
     """
 
     def __init__(self, run: Path, kept: Sequence[EpisodeRecord] = ()) -> None:

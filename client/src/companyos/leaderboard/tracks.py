@@ -20,14 +20,6 @@ class Track:
     """Chaos levels; all if empty."""
     trials: int = 1
 
-    @property
-    def eval_options(self) -> str:
-        """Options of `companyos eval` that play the track."""
-        scenario = f" --scenario {self.scenario}" if self.scenario is not None else ""
-        levels = "".join(f" --chaos {level}" for level in self.levels)
-        trials = f" --trials {self.trials}" if self.trials > 1 else ""
-        return f"--split {SPLIT}{scenario}{levels} -n {self.tasks}{trials}"
-
 
 TRACKS: dict[str, Track] = {
     track.name: track

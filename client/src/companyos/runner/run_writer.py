@@ -43,11 +43,10 @@ class RunFolder:
     """Writes a run. Each episode's line is written when it ends; `close` sorts the lines in plan order.
 
     An existing run in the folder is an error unless `resume` (then `kept` contains its finished episodes) or
-    `overwrite`
-    (then the first episode replaces it) is set. `settings` are those of each policy that has settings. Raises
-    RunExistsError for a folder with a run without either option, FileExistsError for other content, RunMismatchError
-    for a
-    run that cannot be continued as this one, and OSError for a folder that cannot be created or an invalid file name.
+    `overwrite` (then the first episode replaces it) is set. `settings` are those of each policy that has settings.
+    Raises RunExistsError for a folder with a run without either option, FileExistsError for other content,
+    RunMismatchError for a run that cannot be continued as this one, and OSError for a folder that cannot be created or
+    an invalid file name.
     """
 
     def __init__(

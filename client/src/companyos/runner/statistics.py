@@ -99,10 +99,8 @@ def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
     """Return the 95 % interval of the success rate: Wilson's over tasks, or a wider one clustered by scenario.
 
     With several tasks, each task counts once, with the fraction of its successful trials, because trials of one task
-    are
-    correlated. Tasks of one scenario are correlated as well: with several scenarios, the interval is clustered by
-    scenario
-    if that is wider (Miller, 2024, arXiv:2411.00640).
+    are correlated. Tasks of one scenario are correlated as well: with several scenarios, the interval is clustered by
+    scenario if that is wider (Miller, 2024, arXiv:2411.00640).
     """
     trials, successes = len(records), sum(record.success for record in records)
     tasks = len(_units(records))

@@ -51,7 +51,7 @@ def is_mcp_path(path: str) -> bool:
 
 
 def check_params(request: dict[str, Any]) -> None:
-    """Raise McpRefused for a request on whose parameters a server behind would break."""
+    """Raise JsonRpcRequestError for a request on whose parameters a server behind would break."""
     params = request.get("params")
     if not isinstance(params, dict):
         return

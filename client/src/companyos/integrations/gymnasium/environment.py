@@ -25,14 +25,11 @@ _TASK_OPTIONS = frozenset({"split", "index", "task_id", "injected_state"})
 class CompanyOSGym(gymnasium.Env[str, str]):
     """Plays episodes on the server at `url`, or on a local one that is started here and stopped by `close`.
 
-    `options` apply to every reset; `reset(options=...)` overrides them. The seed of a reset is the seed of the
-    episode.
+    `options` apply to every reset; `reset(options=...)` overrides them. The seed of a reset is the seed of the episode.
     Without a seed it is drawn from `np_random`, and so is the index of a `split` without an index. An action is
     `{"tool_name": ..., "arguments": {...}}`; an unreadable one is a step at the cost of an invalid call. An episode
-    with an
-    infrastructure error is truncated; every other end terminates, including the step limit. Raises EpisodeOverError
-    for a
-    step after the end, ApiError for options that the server rejects, and ConnectionError.
+    with an infrastructure error is truncated; every other end terminates, including the step limit. Raises
+    EpisodeOverError for a step after the end, ApiError for options that the server rejects, and ConnectionError.
 
     After `step_limit` steps the episode is abandoned: the reward of the last step includes the loss. Gymnasium's
     TimeLimit cannot tell the environment that it cut an episode off. Such an episode is abandoned by the next `reset`,

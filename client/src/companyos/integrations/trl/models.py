@@ -44,8 +44,7 @@ def tiny_tokenizer(
     """Return a tokenizer with Qwen 2.5's chat template, trained on conversations.
 
     A short name is one token, and so is the common start of every prompt including the tools: a model of this size
-    cannot
-    read schemas.
+    cannot read schemas.
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

@@ -36,14 +36,11 @@ EnvironmentFactory = type[CompanyOSEnvironment]
 class CompanyOSSpec:
     """Arguments of a GRPOTrainer: `train_dataset`, `environment_factory` and `reward_funcs`.
 
-    The episodes are the tasks of a `split`, or those of `seeds` in one or more scenarios; `scenario` and `chaos`
-    filter
+    The episodes are the tasks of a `split`, or those of `seeds` in one or more scenarios; `scenario` and `chaos` filter
     them, `count` limits them per scenario and level. They are sorted by level, so that a trainer without shuffling
-    follows
-    a curriculum. Without a URL a local server is started, which stops with `close`, at the end of the `with` block or
-    with
-    the process. `language` is the text format of the model. Raises ApiError, and ConnectionError if the server is
-    unreachable for `within_s` seconds.
+    follows a curriculum. Without a URL a local server is started, which stops with `close`, at the end of the `with`
+    block or with the process. `language` is the text format of the model. Raises ApiError, and ConnectionError if the
+    server is unreachable for `within_s` seconds.
     """
 
     def __init__(
