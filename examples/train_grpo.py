@@ -91,6 +91,7 @@ LARGE = {
     "max_completion_length": 12_000,
     "gradient_accumulation_steps": 4,
     "max_tool_calling_iterations": 60,
+    "scale_rewards": "batch",
 }
 
 

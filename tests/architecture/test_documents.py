@@ -87,7 +87,10 @@ def test_the_readme_pays_what_the_gateway_pays() -> None:
     assert rows["an approval request that its approver rejects"] == f"-{reward.REJECTION_COST}"
     assert rows["irreversible damage"].startswith(f"-{reward.DAMAGE_COST} each, at most -{reward.MAX_DAMAGE}")
     assert rows["success"] == f"+{reward.SUCCESS_REWARD}"
-    assert rows["no steps left, closed early, or `finish` without success"] == f"-{reward.FAILURE_COST}"
+    failure = "the task's ticket closed wrongly, `finish` without success, no steps left, or closed from outside"
+    assert rows[failure] == f"-{reward.FAILURE_COST}"
+    shift = rows["end of a [shift](docs/scenarios.md#shifts)"]
+    assert shift.startswith(f"+{reward.SUCCESS_REWARD} and -{reward.FAILURE_COST}, weighted by")
     assert f"cost at most {reward.MAX_COSTS:g} points in an episode" in (ROOT / "README.md").read_text()
 
 
