@@ -87,7 +87,7 @@ def test_the_readme_pays_what_the_gateway_pays() -> None:
     assert rows["an approval request that its approver rejects"] == f"-{reward.REJECTION_COST}"
     assert rows["irreversible damage"].startswith(f"-{reward.DAMAGE_COST} each, at most -{reward.MAX_DAMAGE}")
     assert rows["success"] == f"+{reward.SUCCESS_REWARD}"
-    failure = "the task's ticket closed wrongly, `finish` without success, no steps left, or closed from outside"
+    failure = "the task's ticket closed wrongly, `finish` without success, no steps left, or closed early by the client"
     assert rows[failure] == f"-{reward.FAILURE_COST}"
     shift = rows["end of a [shift](docs/scenarios.md#shifts)"]
     assert shift.startswith(f"+{reward.SUCCESS_REWARD} and -{reward.FAILURE_COST}, weighted by")

@@ -97,8 +97,6 @@ class Driver:
         self.is_damaged = False
         """Whether files are damaged; an episode may then be in quarantine, or be refused as corrupt."""
 
-        """Whether synced files were damaged; a gateway may then refuse to start."""
-
         self.has_lost_power = False
         """Whether the power was lost; an episode may then be gone, or in an earlier state."""
 
