@@ -21,7 +21,7 @@ async def based(harness: ServiceHarness) -> AsyncIterator[ServiceHarness]:
     """Provide an episode without people and rows of its own; its base has all of the demo seed."""
     base = {**harness.document, "is_base": True}
     source = harness.service.source_of(base)
-    reply = await harness.control("load", {"source": source, "document": base})
+    reply = await harness.load_document(base, is_base=True)
     assert not any(reply.json()["rows"].values())
     document = {name: harness.document[name] for name in EMPTY} | {"base": source}
     document["company"] = {**document["company"], "people": [], "teams": [], "absences": []}
@@ -46,16 +46,16 @@ def _fold(evidence: EvidenceReply) -> Rows:
 
 async def test_an_episode_needs_its_base(harness: ServiceHarness) -> None:
     document = {name: harness.document[name] for name in EMPTY} | {"base": "0" * 64}
-    answer = await harness.control("load", {"source": harness.service.source_of(document), "document": document})
+    answer = await harness.load_document(document)
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-base")
 
 
 async def test_an_id_of_the_base_cannot_be_used_again(harness: ServiceHarness) -> None:
     base = {**harness.document, "is_base": True}
     source = harness.service.source_of(base)
-    await harness.control("load", {"source": source, "document": base})
+    await harness.load_document(base, is_base=True)
     document = {**harness.document, "base": source}
-    answer = await harness.control("load", {"source": harness.service.source_of(document), "document": document})
+    answer = await harness.load_document(document)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed")
 
 

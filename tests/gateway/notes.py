@@ -27,7 +27,6 @@ from companyos_shared.framework import (
     SimTime,
     error_responses,
 )
-from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company, Person, Team
 from companyos_shared.wire.context import Fault
 
@@ -255,7 +254,6 @@ class NoteKeeping:
             started_at=STARTED_AT,
             max_steps=self.max_steps,
             documents={"notes": document},
-            source_ids={"notes": digest({"service": "notes", "document": document})},
             task_tools=("notes_list_notes", "notes_finish_note"),
             variant="two",
             faults=PlannedFaults((), {}, 0, 0, self.faults),

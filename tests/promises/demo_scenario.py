@@ -13,7 +13,6 @@ from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, Mismatch, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.framework import Service
-from companyos_shared.streams import digest
 from companyos_shared.wire.context import Fault, FaultKind
 
 NAME = "desk_work"
@@ -76,7 +75,6 @@ class DemoScenario:
             started_at=STARTED_AT,
             max_steps=MAX_STEPS,
             documents=documents,
-            source_ids={name: digest({"service": name, "document": document}) for name, document in documents.items()},
             task_tools=(),
             variant="endless",
             faults=CountedFaults((), {}, 0, 0),

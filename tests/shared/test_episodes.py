@@ -21,13 +21,13 @@ from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.storage import commit
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, CallContext
-from companyos_shared.wire.control import Change
+from companyos_shared.wire.control import Change, LoadReply, load_content, source_of
 
 
 @pytest.fixture
 def episodes(library: ServiceHarness, tmp_path: Path) -> Episodes:
     made = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
-    made.sources.load(library.source, library.document)
+    made.sources.load(library.source, library.content)
     return made
 
 
@@ -170,11 +170,11 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
 ) -> None:
     other = {**library.document, "titles": ["Only one"]}
     source = library.service.source_of(other)
-    episodes.sources.load(source, other)
+    episodes.sources.load(source, library.service.load_content(other))
     assert episodes.sources.template(library.source) is None
     with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
-    rows = episodes.sources.load(library.source, library.document).rows
+    rows = LoadReply.model_validate_json(episodes.sources.load(library.source, library.content)).rows
     assert len(rows["books"]) == 23
     episodes.session(_context(library, "e1"))
 
@@ -185,9 +185,12 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
     wrong = {**library.document, "titles": "many"}
     source = library.service.source_of(wrong)
     with pytest.raises(InvalidSeedError, match="titles"):
-        episodes.sources.load(source, wrong)
+        episodes.sources.load(source, library.service.load_content(wrong))
     with pytest.raises(SourceMismatchError):
-        episodes.sources.load("0" * 64, library.document)
+        episodes.sources.load("0" * 64, library.content)
+    of_another = load_content("another", library.document)
+    with pytest.raises(SourceMismatchError):
+        episodes.sources.load(source_of(of_another), of_another)
     assert episodes.sources.template(source) is None
     assert not list(_template(episodes, library.source).parent.glob(".*"))
 
@@ -244,7 +247,7 @@ def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarn
     _template(episodes, library.source).write_bytes(b"")
     with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
-    episodes.sources.load(library.source, library.document)
+    episodes.sources.load(library.source, library.content)
     assert episodes.session(_context(library, "e1")).last_seq == 0
 
 
@@ -259,12 +262,12 @@ def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHa
 @pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
 async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: ServiceHarness, damage: bytes) -> None:
     sources = library.app.state.episodes.sources
-    whole = sources.load(library.source, library.document)
+    whole = sources.load(library.source, library.content)
     _template(library.app.state.episodes, library.source).write_bytes(damage)
-    assert sources.load(library.source, library.document) == whole
+    assert sources.load(library.source, library.content) == whole
     _template(library.app.state.episodes, library.source).write_bytes(damage)
     with pytest.raises(UnknownSourceError):
-        sources.load(library.source, None)
+        sources.verified_path(library.source)
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
@@ -279,7 +282,7 @@ async def test_no_epoch_gets_its_file_from_a_template_that_was_damaged_since(
     refused = await library.post("/books/B-1/lend")
     assert (refused.status_code, refused.json()["code"]) == (404, "unknown-source")
     assert (await library.get("/books/B-1")).status_code == 200
-    await library.control("load", {"source": library.source, "document": library.document})
+    await library.load()
     assert (await library.post("/books/B-1/lend")).status_code == 200
 
 

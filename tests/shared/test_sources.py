@@ -58,7 +58,6 @@ async def test_a_template_and_a_snapshot_are_found_whole(library: ServiceHarness
 
 async def test_a_source_that_is_not_there_is_unknown(library: ServiceHarness) -> None:
     assert await _refusal(await library.control("check", {"source": MISSING})) == (404, "unknown-source")
-    assert await _refusal(await library.control("load", {"source": MISSING})) == (404, "unknown-source")
 
 
 @pytest.mark.parametrize("damage", [_flipped, lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"words"])
@@ -71,8 +70,7 @@ async def test_nothing_starts_from_a_damaged_snapshot_and_the_living_do_not_noti
     await library.check(source)
     file = _snapshot_file(library, source)
     file.write_bytes(damage(file.read_bytes()))
-    for verb in ("check", "load"):
-        assert await _refusal(await library.control(verb, {"source": source})) == (410, "source-corrupt")
+    assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
     assert await _fork_refused(library, source) == (410, "source-corrupt")
     assert await library.digest() == before
     assert not (library.folder / "library" / "episodes" / "fork").exists()

@@ -105,8 +105,7 @@ async def test_an_epoch_a_snapshot_and_a_source_that_do_not_fit_leave_nothing_ha
     with _no_file_beyond(10_000):
         assert _is_refused(await library.control("snapshot", {}))
         assert _is_refused(await library.control("export", {}))
-        named = {"source": library.service.source_of(other), "document": other}
-        assert _is_refused(await library.control("load", named))
+        assert _is_refused(await library.load_document(other))
         library.episode = "second"
         assert _is_refused(await library.post("/books/B-1/lend", step=1))
         assert (await library.get("/books/B-1")).json()["lent"] is False
@@ -157,7 +156,7 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
     library: ServiceHarness, tmp_path: Path
 ) -> None:
     episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
-    episodes.sources.load(library.source, library.document)
+    episodes.sources.load(library.source, library.content)
     episodes.sources.template_pool.close()
     context = CallContext(episode="e1", epoch=1, source=library.source, step=0, actor=Actor.AGENT, now=library.now)
     with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):

@@ -27,7 +27,6 @@ from companyos_shared.framework import (
     error_responses,
 )
 from companyos_shared.framework.settings import ServiceSettings
-from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company, Person, Team
 
 KEY = "the key of every simulated service"
@@ -170,7 +169,6 @@ def _planned(seed: int, chaos: int) -> Instance:
         started_at=STARTED_AT,
         max_steps=MAX_STEPS,
         documents=dict.fromkeys(SERVICES, document),
-        source_ids={name: digest({"service": name, "document": document}) for name in SERVICES},
         task_tools=(),
         variant="endless",
         faults=FaultPlan((), {}, 0, 0),

@@ -91,7 +91,7 @@ def trainer_router(runtime: GatewayRuntime) -> APIRouter:
             seed=key.seed,
             chaos=key.chaos,
             overrides=dict(key.overrides),
-            sources=dict(instance.source_ids),
+            sources=instance.source_ids,
         )
         stored = {
             "task": task.model_dump(mode="json"),

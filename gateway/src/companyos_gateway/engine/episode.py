@@ -236,11 +236,11 @@ class Episode:
             written_seq=self.progress.last_seq[service],
         )
 
-    def document(self, service: str) -> Callable[[], dict[str, Any]] | None:
-        """Return what makes the document of the epoch's source in a service; None for a snapshot, which has none."""
+    def load_content(self, service: str) -> Callable[[], bytes] | None:
+        """Return what makes the request that loads the epoch's source in a service; None for a snapshot."""
         if self.sources[service] != self.task.sources[service]:
             return None
-        return partial(self.task.document, service)
+        return partial(self.task.load_content, service)
 
     def switch_epoch(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
         """Stand where another epoch begins."""

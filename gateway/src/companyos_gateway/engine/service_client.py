@@ -30,7 +30,7 @@ from companyos_gateway.engine.signing import CONTROL_PREFIX, Signer
 from companyos_shared.telemetry.histogram import LatencyHistogram
 from companyos_shared.telemetry.tracing import NO_TRACES, Traces
 from companyos_shared.wire.context import REPORT_HEADER, CallContext
-from companyos_shared.wire.control import EntriesRequest, LoadRequest, QuarantineRequest, Report, SettleRequest
+from companyos_shared.wire.control import EntriesRequest, QuarantineRequest, Report, SettleRequest
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 MAX_TARGET_BYTES = 4096
@@ -50,8 +50,8 @@ _UNKNOWN_SOURCE = "unknown-source"
 _UNKNOWN_BASE = "unknown-base"
 STALE_GENERATION = "stale-generation"
 _CORRUPT_SOURCE_CODES = frozenset({"source-corrupt", "source-outdated"})
-_SLOW_REQUESTS = (LoadRequest, QuarantineRequest, EntriesRequest)
-"""Requests that may take long and are waited for."""
+_SLOW_REQUESTS = (bytes, QuarantineRequest, EntriesRequest)
+"""Requests that may take long and are waited for. One in bytes loads a source."""
 _JITTER = secrets.SystemRandom()
 _log = logging.getLogger(__name__)
 
@@ -203,7 +203,9 @@ class ServiceClient:
         """Let what is due happen; raises UnknownSourceError, or InfrastructureError for anything but a report."""
         return _parse_report(await self._control_call("settle", context, request))
 
-    async def control_call(self, verb: str, reply: type[M], context: CallContext, body: BaseModel | None = None) -> M:
+    async def control_call(
+        self, verb: str, reply: type[M], context: CallContext, body: BaseModel | bytes | None = None
+    ) -> M:
         """Ask the control plane; raises UnknownSourceError, SourceCorrupt, or InfrastructureError for anything but
         the reply.
         """
@@ -213,8 +215,8 @@ class ServiceClient:
         """Return a copy of the database that the epoch is played on; raises as `ask` does."""
         return await self._control_call("export", context)
 
-    async def _control_call(self, verb: str, context: CallContext, body: BaseModel | None = None) -> bytes:
-        content = b"{}" if body is None else body.model_dump_json().encode()
+    async def _control_call(self, verb: str, context: CallContext, body: BaseModel | bytes | None = None) -> bytes:
+        content = body.model_dump_json().encode() if isinstance(body, BaseModel) else body or b"{}"
         call = ServiceCall("POST", CONTROL_PREFIX + verb, content)
         response = await self.send(call, context, is_slow=isinstance(body, _SLOW_REQUESTS))
         if response.is_error:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
+import orjson
 from pydantic import BaseModel
 
 from companyos_gateway.engine.concurrency import ConcurrencyLimiter
@@ -41,22 +42,19 @@ from companyos_shared.wire.control import (
     ForgetRequest,
     InventoryReply,
     LoadReply,
-    LoadRequest,
     QuarantineReply,
     QuarantineRequest,
     SettleRequest,
     SnapshotReply,
+    load_content,
 )
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-DocumentFactory = Callable[[], dict[str, Any]]
-"""What a service is planted with, made where it is needed."""
-
-ReloadDocument = DocumentFactory | None
-"""The document of a source that can be planted again; None for a snapshot, which cannot."""
+ReloadContent = Callable[[], bytes] | None
+"""Makes the request that loads a source again; None for a snapshot, which cannot be loaded again."""
 
 
 class ServiceClients:
@@ -119,43 +117,39 @@ class ServiceClients:
         documents = await asyncio.gather(*(client.openapi() for client in self.clients.values()))
         return dict(zip(self.clients, documents, strict=True))
 
-    async def load(self, service: str, context: CallContext, document: DocumentFactory) -> LoadReply:
+    async def load(self, service: str, context: CallContext, content: bytes) -> LoadReply:
         """Make sure that the service has the source of the context, and return its rows at rest.
 
         A service that does not have the base of the document is sent that first.
         """
-        client, request = self.clients[service], LoadRequest(source=context.source, document=document())
+        client = self.clients[service]
         try:
-            return await client.control_call("load", LoadReply, context, request)
+            return await client.control_call("load", LoadReply, context, content)
         except UnknownBaseError:
-            await self._load_base(client, context, request)
-            return await client.control_call("load", LoadReply, context, request)
+            await self._load_base(client, context, orjson.loads(content)["document"]["base"])
+            return await client.control_call("load", LoadReply, context, content)
 
-    async def _load_base(self, client: ServiceClient, context: CallContext, request: LoadRequest) -> None:
-        assert request.document is not None
-        source = request.document["base"]
-        document = await asyncio.to_thread(base_document, client.name, source)
-        await client.control_call("load", LoadReply, context, LoadRequest(source=source, document=dict(document)))
+    async def _load_base(self, client: ServiceClient, context: CallContext, source: str) -> None:
+        content = await asyncio.to_thread(_base_content, client.name, source)
+        await client.control_call("load-base", LoadReply, context.model_copy(update={"source": source}), content)
 
     async def call(
-        self, service: str, call: ServiceCall, context: CallContext, document: ReloadDocument
+        self, service: str, call: ServiceCall, context: CallContext, content: ReloadContent
     ) -> ServiceResponse:
         """Carry one call of the agent; a service that forgot the source is sent the document and asked again."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, document, lambda: client.call(call, context))
+        return await self._call_with_reload(service, context, content, lambda: client.call(call, context))
 
-    async def settle(
-        self, service: str, context: CallContext, document: ReloadDocument, *, after: int
-    ) -> ReceivedReport:
+    async def settle(self, service: str, context: CallContext, content: ReloadContent, *, after: int) -> ReceivedReport:
         """Let everything that is due at the context's now happen; the report holds the changes behind `after`."""
         client, request = self.clients[service], SettleRequest(after=after)
-        return await self._call_with_reload(service, context, document, lambda: client.settle(context, request))
+        return await self._call_with_reload(service, context, content, lambda: client.settle(context, request))
 
-    async def snapshot(self, service: str, context: CallContext, document: ReloadDocument) -> str:
+    async def snapshot(self, service: str, context: CallContext, content: ReloadContent) -> str:
         """Keep the epoch as it is now as a source, and return its id."""
         client = self.clients[service]
         reply = await self._call_with_reload(
-            service, context, document, lambda: client.control_call("snapshot", SnapshotReply, context)
+            service, context, content, lambda: client.control_call("snapshot", SnapshotReply, context)
         )
         return reply.source
 
@@ -197,16 +191,16 @@ class ServiceClients:
         request = EntriesRequest(entries=entries)
         return await self.clients[service].control_call("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, request)
 
-    async def export(self, service: str, context: CallContext, document: ReloadDocument) -> bytes:
+    async def export(self, service: str, context: CallContext, content: ReloadContent) -> bytes:
         """Return a copy of the database that the epoch is played on."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, document, lambda: client.export(context))
+        return await self._call_with_reload(service, context, content, lambda: client.export(context))
 
-    async def digest(self, service: str, context: CallContext, document: ReloadDocument = None) -> DigestReply:
+    async def digest(self, service: str, context: CallContext, content: ReloadContent = None) -> DigestReply:
         """Return the digests over the rows that the epoch holds."""
         client = self.clients[service]
         return await self._call_with_reload(
-            service, context, document, lambda: client.control_call("digest", DigestReply, context)
+            service, context, content, lambda: client.control_call("digest", DigestReply, context)
         )
 
     async def evidence(self, service: str, context: CallContext) -> EvidenceReply:
@@ -237,13 +231,17 @@ class ServiceClients:
         self,
         service: str,
         context: CallContext,
-        document: ReloadDocument,
+        content: ReloadContent,
         send: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             return await send()
         except UnknownSourceError as unknown:
-            if document is None:
+            if content is None:
                 raise InfrastructureError(f"{service}: the snapshot of the episode is gone.") from unknown
-            await self.load(service, context, document)
+            await self.load(service, context, content())
             return await send()
+
+
+def _base_content(service: str, source: str) -> bytes:
+    return load_content(service, base_document(service, source))

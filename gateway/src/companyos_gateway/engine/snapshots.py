@@ -269,7 +269,7 @@ class Snapshots:
 
     async def _keep(self, episode: Episode, service: str, context: CallContext) -> str:
         """Keep one database, which is loose until a snapshot names it."""
-        source = await self._service_clients.snapshot(service, context, episode.document(service))
+        source = await self._service_clients.snapshot(service, context, episode.load_content(service))
         self._unreferenced.add(service, context.model_copy(update={"source": source}))
         return source
 

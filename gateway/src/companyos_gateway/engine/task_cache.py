@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
@@ -15,10 +14,9 @@ from companyos_gateway.evaluation import Evidence, Standing
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_gateway.scenarios.shifts import SizedScenario, find_scenario
 from companyos_gateway.world.base_company import find_base_company
-from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor, CallContext
-from companyos_shared.wire.control import LoadReply, Rows
+from companyos_shared.wire.control import LoadReply, Rows, load_content, source_of
 
 _COMPANY_FIELDS = ("company", "draw_seed", "started_at")
 _LOAD_EPISODE = "planting"
@@ -46,24 +44,18 @@ class Task:
     next_due_at: Mapping[str, datetime | None]
     first_standing: Standing
 
-    def document(self, service: str) -> dict[str, Any]:
-        """Return what the service is planted with."""
-        return seed_document(self.instance, service)
+    def load_content(self, service: str) -> bytes:
+        """Return the request from which the service creates its source."""
+        return _load_content(self.instance, service)
 
 
-def seed_document(instance: Instance, service: str) -> dict[str, Any]:
-    """Return the seed document of a service; one that the scenario does not know gets the bare company."""
+def _load_content(instance: Instance, service: str) -> bytes:
+    """Return the request that loads a service's document; a service without one gets the bare company."""
     document = instance.documents.get(service)
-    if document is not None:
-        return document
-    any_document = next(iter(instance.documents.values()))
-    return {name: any_document[name] for name in _COMPANY_FIELDS}
-
-
-def source_id(instance: Instance, service: str) -> str:
-    """Return the source id of a service's document."""
-    planned_id = instance.source_ids.get(service)
-    return planned_id or digest({"service": service, "document": seed_document(instance, service)})
+    if document is None:
+        any_document = next(iter(instance.documents.values()))
+        document = {name: any_document[name] for name in _COMPANY_FIELDS}
+    return load_content(service, document)
 
 
 class TaskCache:
@@ -96,16 +88,18 @@ class TaskCache:
         scenario = self._find_scenario(key)
         if isinstance(scenario, SizedScenario):
             await asyncio.to_thread(find_base_company, scenario.size)  # drawing it the first time takes seconds
-        async with self._planning:
-            instance = await asyncio.to_thread(_plan, scenario, key)
         services = list(self._service_clients.clients)
-        sources = {service: source_id(instance, service) for service in services}
+        async with self._planning:
+            instance, contents = await asyncio.to_thread(_plan, scenario, key, services)
+        sources = {service: source_of(content) for service, content in contents.items()}
         missing = sorted(set(instance.documents) - set(services))
         if missing:
             raise ServicesUnavailableError(
                 f"The scenario needs services that are not configured: {', '.join(missing)}."
             )
-        replies = await asyncio.gather(*(self._load(instance, service, sources[service]) for service in services))
+        replies = await asyncio.gather(
+            *(self._load(service, instance.started_at, sources[service], contents[service]) for service in services)
+        )
         initial = {service: reply.rows for service, reply in zip(services, replies, strict=True)}
         task = Task(
             key=key,
@@ -130,15 +124,17 @@ class TaskCache:
             raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
         return scenario
 
-    async def _load(self, instance: Instance, service: str, source: str) -> LoadReply:
+    async def _load(self, service: str, started_at: datetime, source: str, content: bytes) -> LoadReply:
         context = CallContext(
-            episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=instance.started_at
+            episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=started_at
         )
-        return await self._service_clients.load(service, context, lambda: seed_document(instance, service))
+        return await self._service_clients.load(service, context, content)
 
 
-def _plan(scenario: Scenario, key: TaskKey) -> Instance:
+def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, bytes]]:
+    """Return the instance, and by service the request that loads its document."""
     try:
-        return scenario.plan(key.seed, key.chaos, dict(key.overrides))
+        instance = scenario.plan(key.seed, key.chaos, dict(key.overrides))
     except ValueError as error:
         raise InvalidResetError(str(error)) from error
+    return instance, {service: _load_content(instance, service) for service in services}

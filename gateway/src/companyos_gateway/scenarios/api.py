@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from companyos_gateway.chaos import Drift, FaultPlan, Injection
 from companyos_gateway.evaluation import TaskRubric
-from companyos_shared.streams import digest
+from companyos_shared.wire.control import load_content, source_of
 
 NO_DRIFT = Drift()
 
@@ -27,7 +27,7 @@ class Instance:
     started_at: datetime
     max_steps: int
     documents: Mapping[str, dict[str, Any]]
-    source_ids: Mapping[str, str]
+    """Seed documents by service."""
     task_tools: tuple[str, ...]
     variant: str
     """The structure of the task: what has to be done, apart from figures and names."""
@@ -38,6 +38,11 @@ class Instance:
     """Renamed fields and tools of the episode."""
     build_rubric: Callable[[], TaskRubric] | None = None
     """Builds the rubric again, for judging with changed code; None if that is not possible."""
+
+    @property
+    def source_ids(self) -> dict[str, str]:
+        """The ids of the sources that the services create from the documents."""
+        return {service: source_of(load_content(service, document)) for service, document in self.documents.items()}
 
 
 class Scenario(Protocol):
@@ -50,8 +55,3 @@ class Scenario(Protocol):
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and chaos level. Raises ValueError for overrides that do not fit."""
         ...
-
-
-def source_id(service: str, document: Mapping[str, Any]) -> str:
-    """Return the id of the source that a service creates from a document."""
-    return digest({"service": service, "document": document})

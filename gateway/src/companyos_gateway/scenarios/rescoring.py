@@ -90,7 +90,7 @@ def _instance(task: PlannedTask) -> Instance:
         raise InvalidEvidenceError(f"no scenario is named {task.scenario!r}") from None
     except ValueError as error:
         raise InvalidEvidenceError(str(error)) from error
-    if dict(instance.source_ids) != task.sources:
+    if instance.source_ids != task.sources:
         raise InvalidEvidenceError("the task is another one now: its seed plans other rows than were played")
     return instance
 

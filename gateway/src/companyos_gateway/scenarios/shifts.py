@@ -15,7 +15,7 @@ from companyos_gateway.chaos import FaultPlan, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.shift_rubric import shift_rubric
-from companyos_gateway.scenarios.api import Instance, Scenario, source_id
+from companyos_gateway.scenarios.api import Instance, Scenario
 from companyos_gateway.scenarios.blocks.chaos_draws import transport_injections
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
@@ -164,7 +164,6 @@ class Shift:
             started_at=world.started_at,
             max_steps=min(MAX_STEPS, round(STEP_SHARE * steps)),
             documents=documents,
-            source_ids={service: source_id(service, document) for service, document in documents.items()},
             task_tools=tuple(dict.fromkeys(tools)),
             variant="shift",
             faults=faults,

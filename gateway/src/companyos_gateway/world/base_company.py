@@ -28,8 +28,9 @@ from companyos_gateway.world.records import draw_records
 from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, NoteRow
 from companyos_gateway.world.seed_documents.ticketdesk import ChecklistRow, CommentRow, TransitionRow
 from companyos_gateway.world.vendors import draw_vendors
-from companyos_shared.streams import Stream, digest
+from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
+from companyos_shared.wire.control import load_content, source_of
 
 OFFICES: Mapping[CompanySize, int] = MappingProxyType({CompanySize.MEDIUM: 8, CompanySize.LARGE: 80})
 """The number of offices besides the one that has the tasks, by size. An office has about 55 people."""
@@ -70,9 +71,7 @@ def find_base_company(size: CompanySize) -> BaseCompany:
         company_name=world.company_name,
         started_at=world.started_at,
         documents=documents,
-        sources={
-            service: digest({"service": service, "document": document}) for service, document in documents.items()
-        },
+        sources={service: source_of(load_content(service, document)) for service, document in documents.items()},
         names=_names(world),
         ids=world.ids.taken,
         last_numbers={

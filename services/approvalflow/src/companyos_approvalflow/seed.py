@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -113,7 +112,7 @@ _PEOPLE = ("requester_id", "approver_id", "by", "author_id", "from_id", "to_id",
 
 
 def _named(row: SeedRow) -> Iterator[tuple[str, str]]:
-    values: dict[str, Any] = row.model_dump()
+    values = vars(row)
     for name in ("type_keys", "administered_by"):
         yield from ((name, key) for key in values.get(name, ()))
     yield from ((name, values[name]) for name in ("type_key", "request_id", *_PEOPLE) if name in values)

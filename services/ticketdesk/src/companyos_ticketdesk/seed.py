@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import Field, StringConstraints, model_validator
@@ -96,17 +97,17 @@ class Seed(SeedDocument):
         people = frozenset(person.id for person in self.company.people)
         teams = frozenset(team.id for team in self.company.teams)
         keys = frozenset(ticket.key for ticket in self._all_tickets())
+        known = {
+            **dict.fromkeys(_PERSON_FIELDS, people),
+            **dict.fromkeys(_TICKET_FIELDS, keys),
+            "team_id": teams,
+        }
         yield from ((f"team_prefixes.{team_id}", team_id, teams) for team_id in self.team_prefixes)
         for position, event in enumerate(self.scheduled_events):
             yield f"scheduled_events.{position}.once_verified", event.once_verified, keys
         for place, row in self._rows():
-            for name, value in row:
-                if name in _PERSON_FIELDS:
-                    yield f"{place}.{name}", value, people
-                elif name in _TICKET_FIELDS:
-                    yield f"{place}.{name}", value, keys
-                elif name == "team_id":
-                    yield f"{place}.{name}", value, teams
+            for name in _reference_fields(type(row)):
+                yield f"{place}.{name}", getattr(row, name), known[name]
 
     def identities(self) -> Iterator[tuple[str, list[str]]]:
         """Yield each list with its ids, including those of scheduled events."""
@@ -141,6 +142,12 @@ class Seed(SeedDocument):
 
 _PERSON_FIELDS = frozenset({"reporter_id", "person_id", "verified_by", "done_by", "author_id", "created_by", "by"})
 _TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
+
+
+@cache
+def _reference_fields(row_type: type[RequestModel]) -> tuple[str, ...]:
+    """Return the fields of a row that name a person, a ticket or a team."""
+    return tuple(name for name in row_type.model_fields if name in {*_PERSON_FIELDS, *_TICKET_FIELDS, "team_id"})
 
 
 def load_seed(call: Call, seed: Seed) -> None:

@@ -130,8 +130,15 @@ def _change(recorded: Sequence[Any], stamp: ChangeStamp) -> Change:
 
 def read_rows(db: Connection, metadata: MetaData) -> Rows:
     """Return all content rows by table and key, in the format of changes, without unchanged rows of a base."""
+    rows: Rows = json.loads(read_rows_json(db, metadata))
+    return rows
+
+
+def read_rows_json(db: Connection, metadata: MetaData) -> str:
+    """Return the rows of `read_rows` as one JSON object."""
     driver = sqlite_connection(db)
-    return {name: json.loads(driver.execute(query).fetchone()[0]) for name, query in _row_queries(metadata)}
+    tables = (f'"{name}":{driver.execute(query).fetchone()[0]}' for name, query in _row_queries(metadata))
+    return f"{{{','.join(tables)}}}"
 
 
 @lru_cache

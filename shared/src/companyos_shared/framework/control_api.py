@@ -43,8 +43,6 @@ from companyos_shared.wire.control import (
     InventoryReply,
     LeaseReply,
     LeaseRequest,
-    LoadReply,
-    LoadRequest,
     QuarantineReply,
     QuarantineRequest,
     ReleaseRequest,
@@ -139,10 +137,12 @@ def _add_schemas(router: APIRouter, episodes: Episodes) -> None:
 
 def _add_sources(router: APIRouter, episodes: Episodes) -> None:
     @router.post("/load")
-    async def load(body: LoadRequest) -> LoadReply:
-        if body.document is not None and body.document.get("is_base"):
-            return await episodes.sources.load_base(body.source, body.document)
-        return episodes.sources.load(body.source, body.document)
+    async def load(request: Request, context: ContextDep) -> Response:
+        return _json_response(episodes.sources.load(context.source, await request.body()))
+
+    @router.post("/load-base")
+    async def load_base(request: Request, context: ContextDep) -> Response:
+        return _json_response(await episodes.sources.load_base(context.source, await request.body()))
 
     @router.post("/check")
     async def check(body: CheckRequest) -> CheckReply:
@@ -152,6 +152,10 @@ def _add_sources(router: APIRouter, episodes: Episodes) -> None:
     async def forget(body: ForgetRequest) -> ForgetReply:
         episodes.sources.forget(body.source)
         return ForgetReply(source=body.source)
+
+
+def _json_response(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
 
 
 def _add_lease(router: APIRouter, episodes: Episodes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,7 +15,8 @@ from companyos_shared.framework.storage import sqlite_connection
 
 _Conversion = Callable[[Any], Any] | None
 _Column = tuple[str, _Conversion]
-_DIALECT, _POSITIONAL = sqlite.dialect(paramstyle="named"), sqlite.dialect(paramstyle="qmark")
+_DIALECT = sqlite.dialect(paramstyle="named")
+_POSITIONAL = sqlite.dialect(paramstyle="qmark", json_serializer=json.JSONEncoder(default=BaseModel.model_dump).encode)
 
 
 class FixedSelect:
@@ -54,9 +56,11 @@ class FixedSelect:
 def insert_rows(db: Connection, table: Table, rows: Sequence[BaseModel]) -> None:
     """Insert rows of one class, whose fields are columns. Raises sqlite3.IntegrityError, and OverflowError."""
     if rows:
-        dumped = [row.model_dump() for row in rows]
-        sql, columns = _compile_insert(table, tuple(dumped[0]))
-        values = [[row[name] if convert is None else convert(row[name]) for name, convert in columns] for row in dumped]
+        sql, columns = _compile_insert(table, tuple(type(rows[0]).model_fields))
+        values = [
+            [getattr(row, name) if convert is None else convert(getattr(row, name)) for name, convert in columns]
+            for row in rows
+        ]
         sqlite_connection(db).executemany(sql, values)
 
 

@@ -20,7 +20,7 @@ from companyos_shared.framework.errors import (
 )
 from companyos_shared.framework.pages import Pages
 from companyos_shared.framework.schemas import SeedDocument
-from companyos_shared.streams import digest
+from companyos_shared.wire.control import load_content, source_of
 
 SeedT = TypeVar("SeedT", bound=SeedDocument)
 
@@ -61,6 +61,10 @@ class Service(Generic[SeedT]):
             router.routes.extend(routes)  # as they are: an included router builds its routes again
         return router
 
-    def source_of(self, document: dict[str, object]) -> str:
+    def load_content(self, document: Mapping[str, Any]) -> bytes:
+        """Return the body of the request that loads a document."""
+        return load_content(self.name, document)
+
+    def source_of(self, document: Mapping[str, Any]) -> str:
         """Return the source id of a document."""
-        return digest({"service": self.name, "document": document})
+        return source_of(self.load_content(document))

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from companyos_shared.framework import scheduled_events
 from companyos_shared.framework.call import Call
-from companyos_shared.framework.change_capture import read_rows
+from companyos_shared.framework.change_capture import read_rows_json
 from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.database import (
     Database,
@@ -43,7 +44,7 @@ from companyos_shared.framework.service import Service
 from companyos_shared.framework.storage import DATABASE_ERRORS, Storage, is_corruption
 from companyos_shared.framework.template_pool import TemplatePool, TemplateReader
 from companyos_shared.wire.context import SOURCE_PATTERN
-from companyos_shared.wire.control import LoadReply, StoredSnapshot
+from companyos_shared.wire.control import StoredSnapshot, source_of
 
 _EPISODE, _EPOCH = "taken_of_episode", "taken_of_epoch"
 _SOURCE = re.compile(SOURCE_PATTERN)
@@ -73,30 +74,27 @@ class Sources:
         self.constants = EpisodeConstantsCache()
         self.template_pool = TemplatePool(database, self.constants)
 
-    def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
-        """Build the source if it is missing or damaged, and return its rows.
+    def load(self, source: str, content: bytes) -> bytes:
+        """Build the source from the body of a load request if it is missing or damaged, and return a LoadReply as JSON.
 
-        Raises as `ready` does, InvalidSeedError (422), or UnknownBaseError (404).
+        Raises as `verified_path` does, SourceMismatchError or InvalidSeedError (422), or UnknownBaseError (404).
         """
-        try:
+        with suppress(UnknownSourceError):
             return self._load_reply(source)
-        except UnknownSourceError:
-            if document is None:
-                raise
         self.ensure_headroom()
-        template, reply = self._build(source, document)
+        template, reply = self._build(source, content)
         self._add_template(source, template)
         self.template_pool.open(source, template)
         return reply
 
-    async def load_base(self, source: str, document: dict[str, Any]) -> LoadReply:
+    async def load_base(self, source: str, content: bytes) -> bytes:
         """Build a base in a thread, as that takes seconds, if it is missing. Raises as `load` does."""
         async with self._base_lock:
             with suppress(UnknownSourceError):
                 return self._load_reply(source)
             self.ensure_headroom()
             self._bases.add(source)
-            template, reply = await asyncio.to_thread(self._build, source, document)
+            template, reply = await asyncio.to_thread(self._build, source, content)
             self._add_template(source, template)
             return reply
 
@@ -185,7 +183,7 @@ class Sources:
             self._evict(keep=None)
             self._storage.check_headroom()
 
-    def _load_reply(self, source: str) -> LoadReply:
+    def _load_reply(self, source: str) -> bytes:
         path = self.verified_path(source)
         try:
             with self._database.connect_read_only(path) as db:
@@ -196,9 +194,12 @@ class Sources:
             self.discard_template(source)
             raise UnknownSourceError from error
 
-    def _read_reply(self, db: Connection, source: str) -> LoadReply:
-        rows = read_rows(db, self._service.metadata)
-        return LoadReply(source=source, rows=rows, next_due_at=scheduled_events.next_due_at(db))
+    def _read_reply(self, db: Connection, source: str) -> bytes:
+        """Return a LoadReply as JSON, with the rows as SQLite writes them."""
+        due_at = scheduled_events.next_due_at(db)
+        next_due_at = "null" if due_at is None else f'"{format_time(due_at)}"'
+        rows = read_rows_json(db, self._service.metadata)
+        return f'{{"source":"{source}","next_due_at":{next_due_at},"rows":{rows}}}'.encode()
 
     def _snapshot(self, source: str) -> Path:
         return self.snapshots / f"{source}.db"
@@ -232,10 +233,9 @@ class Sources:
         self._template_bytes += stat.st_size - replaced_bytes
         self._evict(keep=source)
 
-    def _build(self, source: str, document: dict[str, Any]) -> tuple[Path, LoadReply]:
-        """Validate a document, build its template and return its path and rows."""
-        if self._service.source_of(document) != source:
-            raise SourceMismatchError
+    def _build(self, source: str, content: bytes) -> tuple[Path, bytes]:
+        """Validate the document of a load request, build its template and return its path and the reply."""
+        document = self._parse_content(source, content)
         try:
             return self._build_template(source, document)
         except (OverflowError, StatementError) as error:
@@ -244,7 +244,16 @@ class Sources:
                 raise
             raise InvalidSeedError(f"document has a time or number that is out of range: {cause}") from error
 
-    def _build_template(self, source: str, document: dict[str, Any]) -> tuple[Path, LoadReply]:
+    def _parse_content(self, source: str, content: bytes) -> dict[str, Any]:
+        """Return the document of a load request; raises SourceMismatchError for one of another source or service."""
+        if source_of(content) != source:
+            raise SourceMismatchError
+        match from_json(content):
+            case {"service": self._service.name, "document": dict(document)}:
+                return document
+        raise SourceMismatchError
+
+    def _build_template(self, source: str, document: dict[str, Any]) -> tuple[Path, bytes]:
         try:
             seed = self._service.seed.model_validate(document)
         except ValidationError as error:

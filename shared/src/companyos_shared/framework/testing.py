@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +38,7 @@ from companyos_shared.wire.control import (
     QuarantineReply,
     Report,
     SnapshotReply,
+    source_of,
 )
 from companyos_shared.wire.nonces import new_nonce, wall_clock
 
@@ -59,7 +60,8 @@ class ServiceHarness:
         self.service = service
         self.seed = seed if seed is not None else service.demo_seed()
         self.document: dict[str, Any] = self.seed.model_dump(mode="json")
-        self.source = service.source_of(self.document)
+        self.content = service.load_content(self.document)
+        self.source = source_of(self.content)
         self.episode = episode
         self.epoch = 1
         self.step = 0
@@ -95,9 +97,16 @@ class ServiceHarness:
             self._temporary.cleanup()
 
     async def load(self) -> LoadReply:
-        """Plant the seed."""
-        response = await self._control("load", {"source": self.source, "document": self.document})
-        return LoadReply.model_validate(response)
+        """Load the seed."""
+        response = await self.load_document(self.document)
+        return LoadReply.model_validate_json(response.raise_for_status().content)
+
+    async def load_document(self, document: Mapping[str, Any], *, is_base: bool = False) -> httpx.Response:
+        """Send a request to load a document, of a base if `is_base`."""
+        content = self.service.load_content(document)
+        path = "/control/load-base" if is_base else "/control/load"
+        context = self._fresh_context().model_copy(update={"source": source_of(content)})
+        return await self.client.send(self.signed(self.client.build_request("POST", path, content=content), context))
 
     async def get(self, url: str, **options: Any) -> httpx.Response:
         """Send a GET request."""
@@ -202,10 +211,7 @@ class ServiceHarness:
         self, request: httpx.Request, context: CallContext | None = None, *, audience: str | None = None
     ) -> httpx.Request:
         """Sign a control request; a given context is used unchanged."""
-        if context is None:
-            freshness = {"nonce": new_nonce(), "expires_at": wall_clock() + CONTROL_LIFETIME_S}
-            context = self._context(None, None).model_copy(update=freshness)
-        return self._signed(request, context, audience)
+        return self._signed(request, context or self._fresh_context(), audience)
 
     async def control(self, verb: str, body: dict[str, Any]) -> httpx.Response:
         """Send a signed control request."""
@@ -228,6 +234,11 @@ class ServiceHarness:
             written_step=self.written_step,
             written_seq=self.written_seq,
         )
+
+    def _fresh_context(self) -> CallContext:
+        """Return the context of a control call, which is accepted once."""
+        freshness = {"nonce": new_nonce(), "expires_at": wall_clock() + CONTROL_LIFETIME_S}
+        return self._context(None, None).model_copy(update=freshness)
 
     def _signed(self, request: httpx.Request, context: CallContext, audience: str | None = None) -> httpx.Request:
         encoded = encode_context(context)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, NewType
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from companyos_shared.streams import canonical_json
 from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN, Actor, FaultKind
 
 Row = dict[str, Any]
@@ -69,11 +72,14 @@ class Report(_Message):
     shown: list[dict[str, Any]] = Field(default_factory=list, description="The objects that a page shows.")
 
 
-class LoadRequest(_Message):
-    """Request to build a source from a document, which the service validates as its seed."""
+def load_content(service: str, document: Mapping[str, Any]) -> bytes:
+    """Return the body of a load request, from whose document the service creates a source."""
+    return canonical_json({"service": service, "document": document})
 
-    source: str = Field(pattern=SOURCE_PATTERN)
-    document: dict[str, Any] | None = Field(None, description="Absent: only check that the source exists.")
+
+def source_of(content: bytes) -> str:
+    """Return the id of the source that is created from the body of a load request."""
+    return hashlib.sha256(content).hexdigest()
 
 
 class LoadReply(_Message):

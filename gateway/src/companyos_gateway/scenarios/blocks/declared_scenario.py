@@ -26,7 +26,7 @@ from companyos_gateway.evaluation.outcome import (
 )
 from companyos_gateway.evaluation.outcome_rubric import outcome_rubric
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
-from companyos_gateway.scenarios.api import Instance, source_id
+from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.scenarios.blocks.approval_stages import add_two_stage_approvers
 from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
@@ -275,7 +275,6 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             started_at=world.started_at,
             max_steps=self.max_steps,
             documents=documents,
-            source_ids={name: source_id(name, document) for name, document in documents.items()},
             task_tools=self.offered_tools(seed),
             variant=case.variant.value,
             faults=faults,

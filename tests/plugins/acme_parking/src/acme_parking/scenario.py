@@ -11,7 +11,7 @@ from companyos_gateway.chaos import FaultPlan, profile_for
 from companyos_gateway.evaluation import FinishDeclaration, Milestone
 from companyos_gateway.evaluation.change_policy import ChangePolicy, changed_keys
 from companyos_gateway.scenarios import kit
-from companyos_gateway.scenarios.api import Instance, source_id
+from companyos_gateway.scenarios.api import Instance
 from companyos_gateway.world import finish_world, generate_world
 from companyos_shared.streams import digest
 
@@ -44,7 +44,6 @@ class ParkingPermit:
             started_at=world.started_at,
             max_steps=20,
             documents=documents,
-            source_ids={service: source_id(service, document) for service, document in documents.items()},
             task_tools=("parking_list_permits", "parking_issue_permit"),
             variant="single",
             faults=FaultPlan.from_profile(profile_for(chaos), overrides or {}, self.name, seed),
