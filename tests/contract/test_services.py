@@ -124,6 +124,13 @@ def test_no_operation_lies_where_nobody_asks_for_a_signature(manifest: dict[str,
     assert OPEN_PATHS.isdisjoint(manifest["paths"])
 
 
+def test_every_argument_has_a_description(tools: list[Tool]) -> None:
+    arguments = [
+        (tool.name, name, schema) for tool in tools for name, schema in tool.input_schema["properties"].items()
+    ]
+    assert [(tool, name) for tool, name, schema in arguments if not schema.get("description")] == []
+
+
 def test_operations_have_stable_names_and_short_descriptions(tools: list[Tool]) -> None:
     for tool in tools:
         assert _NAME.match(tool.name), tool.name

@@ -11,7 +11,7 @@ from companyos_approvalflow.approval_types.model import FieldType
 from companyos_shared.framework import ResponseModel
 from companyos_shared.wire.company import Role
 
-TypeKey = Annotated[str, Path(max_length=64, examples=["vendor_onboarding"])]
+TypeKey = Annotated[str, Path(max_length=64, examples=["vendor_onboarding"], description="Key of the approval type.")]
 
 
 class ApprovalTypeRow(ResponseModel):

@@ -46,5 +46,5 @@ class Escalation(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})
 
     approver_id: Id = Field(description=APPROVER_DESCRIPTION)
-    reason: str = Field("", max_length=LONGEST_REASON)
+    reason: str = Field("", max_length=LONGEST_REASON, description="Reason of the escalation.")
     reason_ref: Id | None = Field(None, description="ID of the related policy, record or person.")

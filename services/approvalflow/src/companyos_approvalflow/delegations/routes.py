@@ -47,7 +47,10 @@ REVOKE_PROBLEMS = error_responses(DelegationNotFoundError, DelegationRevokedErro
 
 @router.get("/delegations", operation_id="list_delegations", responses=error_responses(InvalidCursorError))
 async def list_delegations(
-    call: CallDep, page: PageQuery, from_id: PersonFilter = None, to_id: PersonFilter = None
+    call: CallDep,
+    page: PageQuery,
+    from_id: Annotated[PersonFilter, Query(description="ID of the person who delegates.")] = None,
+    to_id: Annotated[PersonFilter, Query(description="ID of the delegate.")] = None,
 ) -> Page[Delegation]:
     """List delegations of approval authority.
 

@@ -15,7 +15,7 @@ MOST_TYPES = 20
 LARGEST_CENTS = 2**53
 EARLIEST_YEAR, LATEST_YEAR = 2000, 2099
 
-DelegationId = Annotated[str, Path(max_length=64, examples=["DEL-7"])]
+DelegationId = Annotated[str, Path(max_length=64, examples=["DEL-7"], description="ID of the delegation.")]
 PersonId = Annotated[str, Field(min_length=1, max_length=64)]
 
 

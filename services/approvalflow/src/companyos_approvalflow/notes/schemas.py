@@ -16,7 +16,7 @@ class NewNote(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"example": {"body": "The certificate is renewed."}})
 
-    body: str = Field(min_length=1, max_length=LONGEST_BODY)
+    body: str = Field(min_length=1, max_length=LONGEST_BODY, description="Text of the note.")
 
 
 class Note(ResponseModel):

@@ -81,12 +81,12 @@ async def submit_approval(body: NewApproval, call: CallDep, idempotency_key: Ide
 async def list_approvals(
     call: CallDep,
     page: PageQuery,
-    status: RequestStatus | None = None,
-    type_key: IdFilter = None,
-    subject: IdFilter = None,
-    ticket_ref: IdFilter = None,
-    approver_id: IdFilter = None,
-    requester_id: IdFilter = None,
+    status: Annotated[RequestStatus | None, Query(description="Status of the request.")] = None,
+    type_key: Annotated[IdFilter, Query(description="Key of the approval type.")] = None,
+    subject: Annotated[IdFilter, Query(description="ID of the object to approve.")] = None,
+    ticket_ref: Annotated[IdFilter, Query(description="Key of the related ticket.")] = None,
+    approver_id: Annotated[IdFilter, Query(description="ID of the approver.")] = None,
+    requester_id: Annotated[IdFilter, Query(description="ID of the person who submitted the request.")] = None,
 ) -> Page[ApprovalRow]:
     """List requests, latest first."""
     filters = service.ApprovalFilter(

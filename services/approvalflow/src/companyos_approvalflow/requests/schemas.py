@@ -18,7 +18,7 @@ from companyos_shared.framework import RequestModel, ResponseModel
 LONGEST_JUSTIFICATION = 2000
 LONGEST_SUBJECT = 120
 
-RequestId = Annotated[str, Path(max_length=64, examples=["APR-1007"])]
+RequestId = Annotated[str, Path(max_length=64, examples=["APR-1007"], description="ID of the request.")]
 CancelledId = Annotated[
     str,
     Path(
@@ -55,14 +55,14 @@ class NewApproval(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"example": _SUBMITTED})
 
-    type_key: Id
+    type_key: Id = Field(description="Key of the approval type.")
     subject: Subject = Field(
         description="ID of the object to approve. Only one request of a type may be open per subject."
     )
     approver_id: Id = Field(description=APPROVER_DESCRIPTION)
     fields: dict[str, Any] = Field(description="Values of the fields that the approval type defines.")
     justification: Justification = ""
-    ticket_ref: Id | None = None
+    ticket_ref: Id | None = Field(None, description="Key of the related ticket.")
 
 
 class Cancellation(RequestModel):
@@ -72,7 +72,7 @@ class Cancellation(RequestModel):
         json_schema_extra={"example": {"reason_code": "policy_violation", "reason_ref": "POL-007-v3"}}
     )
 
-    reason_code: EndReason
+    reason_code: EndReason = Field(description="Reason of the cancellation.")
     reason_ref: Id = Field(description="ID of the related policy, record or person.")
 
 
