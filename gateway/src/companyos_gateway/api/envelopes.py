@@ -68,7 +68,7 @@ def parse_action(body: dict[str, Any]) -> CallToolAction | ListToolsAction:
 def envelope(observation: Observation, *, with_reward: bool = True, **fields: Any) -> bytes:
     """Return the response body of a reset or a step as JSON, with additional top-level fields.
 
-    An agent gets no reward: from rewards it could search for the state that pays.
+    Agents get no reward, because they could use rewards to search for the state that earns them.
     """
     content = {
         "observation": observation.model_dump(exclude={"reward", "done"}),
@@ -86,7 +86,7 @@ def json_response(content: bytes, status: int = 200, **headers: str) -> Response
 
 @cache
 def request_body_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI schema of a body that the middleware parses, which must not be changed.
+    """Return the OpenAPI schema of a body that the middleware parses. The result is cached: do not modify it.
 
     Reset options may be null.
     """

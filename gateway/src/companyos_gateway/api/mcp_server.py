@@ -45,7 +45,7 @@ _UNSUPPORTED = (
     mcp.types.ListResourceTemplatesRequest,
     mcp.types.ReadResourceRequest,
 )
-"""Requests that FastMCP would answer with empty lists; without them the server does not announce the capabilities."""
+"""Requests to which FastMCP would respond with empty lists; without them it does not announce the capabilities."""
 
 
 class UnmodifiedTool(ServedTool):

@@ -1,4 +1,4 @@
-"""The services of an episode over their own REST routes, by signed URLs. Each request is a step of the agent."""
+"""Signed URLs for the REST routes of an episode's services. Each request to them is a step of the agent."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from companyos_shared.web.problems import problem_response
 CREATED, OK, NO_CONTENT = 201, 200, 204
 
 _INVALID = {"code": "invalid-arguments", "title": "Invalid arguments"}
-"""As the services name it themselves."""
+"""Code and title that the services use for invalid arguments."""
 
 _FAILED = {"status": 500, "code": "internal-error"}
-"""The episode has ended as `infra_error`."""
+"""Error of a step after which the episode has ended as `infra_error`."""
 
 
 class UnknownRouteError(GatewayError):
@@ -36,7 +36,7 @@ class UnknownRouteError(GatewayError):
 
 
 def service_urls_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the route that creates the URLs, and the one that they lead to."""
+    """Return the route that creates the URLs and the route that serves them."""
     router = APIRouter(responses=ERROR_RESPONSES, tags=["Trainer"])
 
     @router.post("/v1/episodes/{episode_id}/service-urls", dependencies=STRICT_QUERY)

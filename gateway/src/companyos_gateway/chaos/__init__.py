@@ -1,8 +1,8 @@
-"""Chaos: what goes wrong in an episode, planned before it starts from named streams.
+"""Chaos: the problems of an episode, planned before it starts from named streams.
 
-kinds holds what can go wrong at all, profiles reads the levels (one TOML file each in `profiles/`), draw decides
-what strikes an instance, faults says which calls meet a transport fault, drift what fields and tools are called.
-Nothing here depends on the wall clock.
+`kinds` lists the kinds of chaos and `profiles` reads the levels (one TOML file each in `profiles/`). `sampling` draws
+the kinds for an instance, `faults` plans transport faults, and `drift` renames response fields and rewords tool
+descriptions. Nothing here depends on the wall clock.
 """
 
 from companyos_gateway.chaos.drift import Drift

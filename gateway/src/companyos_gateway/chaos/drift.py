@@ -1,7 +1,7 @@
-"""Drift: fields of answers that have another name in one episode, and tools that are described in other words.
+"""Schema drift: response fields with other names in one episode, and tools with reworded descriptions.
 
-Names and arguments of tools stay what they are: clients keep them. The names that fields may take are published in
-`synonyms.toml`, and a tool's description says which of its answers' fields have one of them.
+Tool names and arguments stay unchanged, because clients cache them. The possible field names are published in
+`synonyms.toml`, and a tool's description lists the renamed fields of its responses.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from companyos_shared.streams import Stream
 
 MAX_RENAMED = 2
-"""Fields of one service that are named otherwise at once."""
+"""Maximum number of renamed fields of one service."""
 
 MAX_REWORDED = 8
 ALWAYS_RENAMED: Mapping[str, str] = {"ticketdesk": "status"}
-"""This field is renamed whenever any field is, because no task can be done without reading it."""
+"""Field by service that is always among the renamed ones, because no task can be done without reading it."""
 
 FREE_FORM = frozenset({"fields", "parameters"})
-"""Members whose own members are the company's data: nothing inside them is renamed."""
+"""Members that contain company data: nothing inside them is renamed."""
 
 _FOLDER = Path(__file__).parent
 
@@ -36,24 +36,24 @@ class Drift:
     words: Mapping[str, str] = field(default_factory=dict)
 
     def rename_response_fields(self, service: str, payload: Any) -> Any:
-        """Return what a service answered as it reads in this episode."""
+        """Return a service's response with the field names of this episode."""
         names = self.names.get(service)
         return _renamed(payload, names) if names else payload
 
     def restore_response_fields(self, service: str, payload: Any) -> Any:
-        """Return a response as the service gave it."""
+        """Return a response with the service's own field names."""
         names = {renamed: usual for usual, renamed in self.names.get(service, {}).items()}
         return _renamed(payload, names) if names else payload
 
     def describe_tool(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
-        """Return the description of a tool whose answers have these fields."""
+        """Return a tool's description in this episode; `answers` are the fields of its responses."""
         names = self.names.get(service or "", {})
         renamed = [f"Answers say `{name}` for `{usual}`." for usual, name in names.items() if usual in answers]
         return " ".join([self.words.get(tool, description), *renamed])
 
 
 def draw_field_names(stream: Stream, always_renamed: Mapping[str, str] = ALWAYS_RENAMED) -> dict[str, dict[str, str]]:
-    """Draw which fields have another name, in each service at least one and at most MAX_RENAMED."""
+    """Draw the renamed fields and their new names, one to MAX_RENAMED in each service."""
     drawn = {}
     for service, table in synonyms().items():
         own, always = stream.child(service), always_renamed.get(service)
@@ -64,7 +64,7 @@ def draw_field_names(stream: Stream, always_renamed: Mapping[str, str] = ALWAYS_
 
 
 def draw_tool_descriptions(stream: Stream) -> dict[str, str]:
-    """Draw which tools are described otherwise, and how."""
+    """Draw the tools with another description, and the description of each."""
     table = rewordings()
     tools = stream.sample(sorted(table), stream.integer(MAX_REWORDED // 2, MAX_REWORDED))
     return {tool: stream.choice(table[tool]) for tool in sorted(tools)}
@@ -72,13 +72,13 @@ def draw_tool_descriptions(stream: Stream) -> dict[str, str]:
 
 @cache
 def synonyms() -> Mapping[str, Mapping[str, list[str]]]:
-    """Return the names that fields may have, by service and usual name; shared and not to be changed."""
+    """Return the possible field names, by service and usual name; the mapping is shared and must not be changed."""
     return tomllib.loads((_FOLDER / "synonyms.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def rewordings() -> Mapping[str, list[str]]:
-    """Return the other words for tools, by tool; shared and not to be changed."""
+    """Return the alternative descriptions by tool; the mapping is shared and must not be changed."""
     return tomllib.loads((_FOLDER / "rewordings.toml").read_text(encoding="utf-8"))
 
 

@@ -16,10 +16,10 @@ from companyos_shared.wire.context import Fault, FaultKind
 
 SLOW_MINUTES = (5, 30)
 STALE_MINUTES = (3, 9)
-"""For how long reads of a service may lag behind a write."""
+"""Minimum and maximum lag of reads of a service behind a write."""
 
 FORCED_OUTAGE_MINUTES = 30
-"""Longest outage where only overrides ask for outages."""
+"""Maximum length of an outage if only overrides request outages."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
@@ -43,7 +43,7 @@ class Outage:
     ends_at: datetime
 
     def affects(self, *, is_read: bool) -> bool:
-        """Return whether it rejects a call. Rate limits apply to reads, the other outages to every call."""
+        """Return whether the outage rejects a call. Rate limits apply to reads, the other outages to every call."""
         return is_read or self.kind is not FaultKind.RATE_LIMITED
 
 
@@ -51,9 +51,9 @@ class Outage:
 class FaultPlan:
     """The transport faults of one instance.
 
-    `name` is the stream's name. `rates` holds, by service, the share of simulated time in outages of each kind, and
-    the share of calls that each other kind strikes. An outage lasts `outage_minutes` at most. Of the calls of an
-    operation on a target, `timeouts` at most time out.
+    `name` is the name of the stream. `rates` contains, by service, the share of simulated time in outages of each kind,
+    and the share of calls that each other kind affects. An outage lasts `outage_minutes` at most. At most `timeouts`
+    calls of an operation on a target time out.
     """
 
     name: tuple[str | int, ...]
@@ -63,7 +63,7 @@ class FaultPlan:
 
     @classmethod
     def from_profile(cls, profile: Profile, overrides: Mapping[str, float], *name: str | int) -> FaultPlan:
-        """Return the plan of a profile with overrides. Raises ChaosError for overrides that do not fit."""
+        """Return the plan of a profile with overrides. Raises ChaosError for invalid overrides."""
         by_kind, by_service = split_overrides(overrides)
         rates: dict[str, dict[Kind, float]] = {}
         for service in service_names():
@@ -83,10 +83,10 @@ class FaultPlan:
     def fault_for(
         self, service: str, operation: str, target: str, nth: int, *, began_at: datetime, now: datetime, is_read: bool
     ) -> Fault | None:
-        """Return the fault of the n-th call (from 1) of the operation on the target, which began before `now`.
+        """Return the fault of the n-th call (from 1) of the operation on the target, None if there is none.
 
-        A call that begins in an outage fails. Its Retry-After names the seconds from `now` to the end of the outage;
-        it is 0 if the call itself took until then.
+        A call that begins in an outage fails. Its Retry-After is the number of seconds from `now` to the end of the
+        outage, or 0 if the outage has ended by `now`.
         """
         outage = self.outage(service, began_at)
         if outage is None or not outage.affects(is_read=is_read):
@@ -94,10 +94,10 @@ class FaultPlan:
         return Fault(kind=outage.kind, retry_after_s=max(0, ceil((outage.ends_at - now).total_seconds())))
 
     def outage(self, service: str, at: datetime) -> Outage | None:
-        """Return the outage of a service at a time.
+        """Return the outage of a service at a time, None if there is none.
 
         Time is divided into periods with one outage each. The gap to the next outage is `outage_minutes` or longer, so
-        that outages take up half of the time at most.
+        outages take up at most half of the time.
         """
         rates = {kind: rate for kind, rate in self.rates.get(service, {}).items() if kind in _OUTAGES}
         share, longest = sum(rates.values()), self.outage_minutes
@@ -113,7 +113,7 @@ class FaultPlan:
         return Outage(kind, starts_at, ends_at) if kind is not None and starts_at <= at < ends_at else None
 
     def slow_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
-        """Return by how many simulated minutes the n-th call (from 1) of the operation on the target is slow."""
+        """Return the extra simulated minutes of the n-th call (from 1) of the operation on the target."""
         rate = self.rates.get(service, {}).get(Kind.SLOW_ANSWER, 0.0)
         if not rate:
             return 0
@@ -123,7 +123,7 @@ class FaultPlan:
     def stale_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
         """Return for how many simulated minutes reads of the service lag behind the n-th such write to the target.
 
-        Writes without a target, which create rows, cause no lag of their own.
+        Writes without a target, which create rows, cause no lag.
         """
         rate = self.rates.get(service, {}).get(Kind.STALE_READ, 0.0)
         if not rate or not target:
@@ -141,7 +141,7 @@ class FaultPlan:
 
 
 def _draw_kind(kinds: Mapping[Kind, FaultKind], rates: Mapping[Kind, float], point: float) -> FaultKind | None:
-    """Return the kind in whose range of the added-up rates the point is, or None beyond all of them."""
+    """Return the kind whose range of the cumulative rates contains the point, None if it is beyond all of them."""
     for kind, fault_kind in kinds.items():
         point -= rates.get(kind, 0.0)
         if point < 0:

@@ -1,7 +1,7 @@
 """The kinds of chaos: problems in data, with people and in transport, planted instructions, drift and events.
 
-A profile in `profiles/*.toml` gives a kind its rate. Data and people: the scenarios stage the kind in an instance;
-transport: `faults.py`; drift: `drift.py`.
+A profile in `profiles/*.toml` sets the rate of each kind. Scenarios build the data and people kinds into an instance,
+`faults.py` plans the transport kinds, and `drift.py` plans schema drift.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _MEMBERS: dict[Group, tuple[Kind, ...]] = {
     Group.EVENTS: (Kind.COLLEAGUE_COMMENTS, Kind.NEW_TICKETS, Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED),
 }
 _GROUPS = {kind: group for group, kinds in _MEMBERS.items() for kind in kinds}
-"""The group of each kind; those that are not named strike data."""
+"""The group of each kind; kinds that are not listed belong to the data group."""
 
 PERTURBATION_KINDS = frozenset(
     {
@@ -119,10 +119,10 @@ PERTURBATION_KINDS = frozenset(
         Kind.DISTRACTOR_TICKETS,
     }
 )
-"""Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
+"""Kinds that can be added to any world, whatever its task. Scenarios build the other data, people and drift kinds."""
 
 OPT_IN_KINDS = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED, Kind.APPROVER_LEAVES})
-"""Kinds that strike only in scenarios that ask for them, whose players check again before the end."""
+"""Kinds that only apply to scenarios that opt in, whose players check again before the end."""
 
 TREATED_LIKE: dict[Kind, Kind] = {
     Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY,
@@ -130,7 +130,7 @@ TREATED_LIKE: dict[Kind, Kind] = {
     Kind.UNKNOWN_ASSIGNEE: Kind.DEPARTED_ASSIGNEE,
     Kind.WRONG_STATUS: Kind.MISSING_STATUS,
 }
-"""Kinds that strike where another one does: they mean nothing where that one means nothing."""
+"""Kinds that affect the same entity as another kind; a scenario that excludes the other kind excludes them as well."""
 
 REQUIRES: dict[Kind, Kind] = {
     Kind.FAILED_PIPELINE: Kind.STALE_METRIC,
@@ -138,7 +138,7 @@ REQUIRES: dict[Kind, Kind] = {
     Kind.EXPIRED_DELEGATION: Kind.APPROVER_OUT_OF_OFFICE,
     Kind.LIMIT_TOO_LOW: Kind.APPROVER_OUT_OF_OFFICE,
 }
-"""Kinds that only mean something where another one has struck; they bring it along."""
+"""Kinds that require another kind. It is added if it was not drawn, unless an override sets its rate to 0."""
 
 EXCLUDES: tuple[tuple[Kind, Kind], ...] = (
     (Kind.DEPARTED_ASSIGNEE, Kind.MISSING_ASSIGNEE),
@@ -147,5 +147,4 @@ EXCLUDES: tuple[tuple[Kind, Kind], ...] = (
     (Kind.WRONG_STATUS, Kind.MISSING_STATUS),
     (Kind.WRONG_STATUS, Kind.BLOCKED_TICKET),
 )
-"""Kinds that cannot both strike one ticket; the first of a pair gives way,
-unless it alone was asked for."""
+"""Pairs of kinds that exclude each other. The first kind is dropped, unless an override names only the first."""

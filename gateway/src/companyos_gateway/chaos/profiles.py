@@ -18,14 +18,14 @@ from companyos_gateway.services import service_names
 
 PROFILE_FOLDER = Path(__file__).parent / "profiles"
 PROFILES_GROUP = "companyos.chaos_profiles"
-"""Group of the entry points by which installed packages add profiles."""
+"""Entry point group with which installed packages add profiles."""
 
 MIN_OUTAGE_MINUTES, MAX_OUTAGE_MINUTES = 15, 120
-"""Bounds of the length of an outage, in simulated minutes."""
+"""Minimum and maximum length of an outage, in simulated minutes."""
 
 
 class ChaosError(ValueError):
-    """Raised for a profile or an override that does not fit; the text names the file and the place in it."""
+    """Raised for an invalid profile or override; the message names the file and the location in it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Budget:
     timeouts: int
 
     def kinds(self, group: Group) -> int:
-        """Return how many kinds of the group may strike beside those that always do."""
+        """Return the maximum number of optional kinds of the group per instance."""
         return 0 if group is Group.TRANSPORT else int(getattr(self, group.value))
 
 
@@ -54,7 +54,7 @@ class KindRate:
     services: Mapping[str, float]
 
     def in_service(self, service: str) -> float:
-        """Return the rate in that service."""
+        """Return the rate for a service."""
         return self.services.get(service, self.rate)
 
 
@@ -68,16 +68,16 @@ class Profile:
     rates: Mapping[Kind, KindRate]
 
     def rate(self, kind: Kind) -> float:
-        """Return how likely the kind strikes; a kind that the profile leaves out never does."""
+        """Return the rate of the kind in [0, 1]; 0 if the profile does not list it."""
         return self.rates[kind].rate if kind in self.rates else 0.0
 
     def mark(self, kind: Kind) -> Mark:
-        """Return what ignoring the kind does."""
+        """Return the effect of ignoring the kind; friction if the profile does not list it."""
         return self.rates[kind].mark if kind in self.rates else Mark.FRICTION
 
 
 def profile_for(level: int) -> Profile:
-    """Return the profile of a level. Raises ChaosError for a level without one."""
+    """Return the profile of a level. Raises ChaosError if no profile has the level."""
     found = _profiles().get(level)
     if found is None:
         raise ChaosError(f"{PROFILE_FOLDER.name}: no profile has level {level}")
@@ -85,17 +85,17 @@ def profile_for(level: int) -> Profile:
 
 
 def levels() -> tuple[int, ...]:
-    """Return the levels of all profiles in ascending order. Raises EntryPointError for an added one that is invalid."""
+    """Return the levels of all profiles in ascending order. Raises EntryPointError if an added profile is invalid."""
     return tuple(sorted(_profiles()))
 
 
 def builtin_levels() -> tuple[int, ...]:
-    """Return the levels of the built-in profiles, of which the published task set consists, in ascending order."""
+    """Return the levels of the built-in profiles, on which the published task set is based, in ascending order."""
     return tuple(sorted(_builtin_profiles()))
 
 
 def read_profiles(folder: Path) -> dict[int, Profile]:
-    """Read every profile of a folder, by level. Raises ChaosError with file and place of what does not fit."""
+    """Read every profile of a folder, by level. Raises ChaosError with the file and location of any error."""
     profiles: dict[int, Profile] = {}
     for file in sorted(folder.glob("*.toml")):
         profile = read_profile(file)
@@ -108,7 +108,7 @@ def read_profiles(folder: Path) -> dict[int, Profile]:
 def read_profile(file: Path | Traversable) -> Profile:
     """Read a profile from a file or a package resource.
 
-    Raises ChaosError with file and place of what does not fit.
+    Raises ChaosError with the file and location of any error.
     """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -135,7 +135,7 @@ def read_profile(file: Path | Traversable) -> Profile:
 
 
 def parse_kind(name: str, location: str, group: Group | None = None) -> Kind:
-    """Return the kind of that name. Raises ChaosError for a name that no kind (of the group) has."""
+    """Return the kind with that name. Raises ChaosError if no kind (of the group) has it."""
     if name not in set(Kind) or (group is not None and Kind(name).group is not group):
         kinds = ", ".join(kind for kind in Kind if group in (None, kind.group))
         raise ChaosError(f"{location}: unknown kind {name!r}; the kinds{f' of {group}' if group else ''} are {kinds}")

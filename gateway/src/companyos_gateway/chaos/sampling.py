@@ -16,7 +16,7 @@ _LOCATION = "chaos_overrides"
 
 @dataclass(frozen=True)
 class Injection:
-    """One thing that was made to go wrong: hidden from the agent, kept in the episode's record."""
+    """One injected problem: hidden from the agent, stored in the episode's record."""
 
     kind: Kind
     mark: Mark
@@ -27,8 +27,8 @@ class Injection:
 def split_overrides(overrides: Mapping[str, float]) -> tuple[dict[Kind, float], dict[tuple[str, Kind], float]]:
     """Split overrides into rates by kind and rates by (service, kind).
 
-    Raises ChaosError for a kind or service that does not exist, a rate outside [0, 1] or a service's own rate of a
-    kind that is not of the transport.
+    Raises ChaosError for an unknown kind or service, a rate outside [0, 1], or a rate of one service for a kind outside
+    the transport group.
     """
     by_kind: dict[Kind, float] = {}
     by_service: dict[tuple[str, Kind], float] = {}
@@ -53,11 +53,11 @@ def draw_kinds(
     applicable: Sequence[Kind],
     always: Collection[Kind] = (),
 ) -> frozenset[Kind]:
-    """Draw the kinds that strike an instance, of any group but the transport's.
+    """Draw the kinds of an instance from all groups except transport.
 
-    `always` strike from level 1 on. A kind's draw depends neither on the level nor on the other kinds, so that a kind
-    that strikes at a rate strikes at every higher one, as far as the budget goes; who comes first is drawn. Overridden
-    kinds stand outside the budget.
+    `always` are included from level 1 on. The draw of a kind depends neither on the level nor on the other kinds, so a
+    kind that is drawn at one rate is drawn at every higher rate, as far as the budget allows. The order in which kinds
+    use the budget is drawn as well. Overridden kinds and `always` do not count against the budget.
     """
     own_rates, _ = split_overrides(overrides)
     forced = {*own_rates, *(always if profile.level > 0 else ())}

@@ -1,1 +1,1 @@
-"""One episode from reset to its end: the services over HTTP, the tools, the clock, the reward."""
+"""The episode engine: clients of the services, tools, simulated time, rewards, journals and snapshots."""

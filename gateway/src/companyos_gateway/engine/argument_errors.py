@@ -1,4 +1,4 @@
-"""Messages for tool arguments that do not fit a JSON Schema: the argument, the value, and what is accepted."""
+"""Messages for tool arguments that violate a JSON Schema: the argument, its value, and the accepted values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import fastjsonschema
 
 MAX_VALUE_CHARS = 80
-"""Longer values are cut in messages."""
+"""Longer values are truncated in messages."""
 
 _TYPE_NAMES = {
     "array": "an array",
@@ -51,7 +51,7 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
 
 
 def _describe_alternatives(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -> str:
-    """Describe the violation of the only alternative beside null, or list the alternatives."""
+    """Describe the violation of the only alternative other than null, or list the alternatives."""
     alternatives = [schema for schema in error.rule_definition if schema.get("type") != "null"]
     if len(alternatives) == 1:
         try:

@@ -1,4 +1,4 @@
-"""The tools of the browser, which episodes of the modality `screenshot` have besides: where to click, what to type."""
+"""Additional tools of episodes with the modality `screenshot`: clicking, typing and other actions in the browser."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ SCROLL: Final = "browser_scroll"
 GOTO: Final = "browser_goto"
 
 FREE_ACTIONS_PER_STEP = 20
-"""Looks that an episode has for each step that it may take."""
+"""Number of free browser actions of an episode for each of its `max_steps`."""
 
 MAX_TEXT_LENGTH = 20_000
 MAX_ADDRESS_LENGTH = 2_000
 MAX_SCROLL_PX = 20_000
-"""Pixels."""
 
 KEYS = (
     "Enter",
@@ -51,7 +50,7 @@ NO_FREE_ACTIONS_LEFT = ProblemBody(
     detail="Every action of the browser is a step of the episode from here on, and none is carried out.",
     errors=None,
 )
-"""What the steps answer that an agent takes by looking on and on."""
+"""Result of browser actions after the free ones are used up; each of them is a step."""
 
 
 def _object_schema(required: tuple[str, ...] = (), /, **properties: dict[str, Any]) -> dict[str, Any]:
@@ -99,5 +98,5 @@ BROWSER_TOOLS: dict[str, Tool] = {
 
 
 def is_browser_tool(options: ResetOptions, name: str) -> bool:
-    """Say whether an episode of these options has a tool of the browser of that name."""
+    """Return whether episodes with these options have a browser tool of that name."""
     return options.modality is Modality.SCREENSHOT and name in BROWSER_TOOLS

@@ -1,4 +1,4 @@
-"""Small files that show when they were altered: a JSON object of a format, a checksum, and the content it covers."""
+"""Format of small files with a checksum: a JSON object of a format number, a checksum, and the content it covers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _FORMAT = re.compile(rb'\{"format":(\d+),')
 
 
 def add_checksum(name: str, format_: int, content: bytes) -> tuple[bytes, str]:
-    """Return a JSON object as the last member, called `name`, of a sealed one, and its SHA-256."""
+    """Wrap JSON content as member `name` of an object with a checksum; return that object and the SHA-256."""
     checksum = sha256(content).hexdigest()
     return b"%s%s}" % (_prefix(name, format_, checksum), content), checksum
 
 
 def verify_checksum(name: str, format_: int, document: bytes) -> tuple[bytes, str]:
-    """Return the content of a sealed object and its SHA-256; raises UnusableFilesError for any other bytes."""
+    """Return the content of such an object and its SHA-256; raises UnusableFilesError for any other bytes."""
     match = _FORMAT.match(document)
     if match is not None and int(match[1]) != format_:
         raise UnusableFilesError(

@@ -1,7 +1,7 @@
-"""Concurrency limits: how many steps run at once per service, and reads and writes of one episode.
+"""Concurrency control: a limit of concurrent steps per service, and a read-write lock.
 
-Steps above a service's limit wait in order before they are journaled and before their deadline starts, so a burst is
-slow and loses nothing.
+Steps above a service's limit wait in order, before they are journaled and before their deadline starts, so a burst is
+slow but loses no step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUEUE_TIMEOUT_S = 10.0
 
 
 class ConcurrencyLimiter:
-    """The places of one service."""
+    """Limits the concurrent steps of one service to MAX_CONCURRENT_STEPS."""
 
     def __init__(self, service: str) -> None:
         self._service = service
@@ -25,7 +25,7 @@ class ConcurrencyLimiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Hold a place; raises ServicesUnavailableError (503) where none becomes free within PATIENCE_S."""
+        """Hold a slot; raises ServicesUnavailableError (503) if none becomes free within QUEUE_TIMEOUT_S."""
         if self._semaphore.locked():
             await self._wait_for_slot()
         else:
@@ -44,7 +44,7 @@ class ConcurrencyLimiter:
 
 
 class ReadWriteLock:
-    """Lock that many readers or one writer may hold; a waiting writer blocks new readers."""
+    """Lock that several readers or one writer can hold; a waiting writer blocks new readers."""
 
     def __init__(self) -> None:
         self._readers = 0
@@ -54,7 +54,7 @@ class ReadWriteLock:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Pass beside others."""
+        """Hold the lock as a reader."""
         while not self._no_writer.is_set():
             await self._no_writer.wait()
         self._readers += 1
@@ -68,7 +68,7 @@ class ReadWriteLock:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Wait until no other holder is inside."""
+        """Hold the lock as the only writer."""
         while not self._no_writer.is_set():
             await self._no_writer.wait()
         self._no_writer.clear()

@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class EpisodeEngine:
-    """The whole environment, free of any framework: episodes are reset and stepped here."""
+    """Resets and steps episodes, independently of any web framework."""
 
     def __init__(
         self,
@@ -70,15 +70,15 @@ class EpisodeEngine:
 
     @property
     def scenarios(self) -> Mapping[str, Scenario]:
-        """The scenarios that can be played, by name."""
+        """The available scenarios by name."""
         return self.task_cache.scenarios
 
     async def reset(self, options: ResetOptions, previous: Episode | None = None) -> Episode:
-        """Start an episode, as the next epoch of `previous` where one is given.
+        """Start an episode, as the next epoch of `previous` if one is given.
 
-        No service is called for a task that was seen before. Raises UnknownScenarioError, InvalidResetError (422),
-        EpisodeExistsError (409), AtCapacityError, ServicesUnavailableError (503) or StorageFullError
-        (507); `previous` then goes on untouched.
+        No service is called for a cached task. Raises UnknownScenarioError, InvalidResetError (422),
+        EpisodeExistsError (409), EpisodeQuarantinedError (410), AtCapacityError, ServicesUnavailableError (503) or
+        StorageFullError (507); `previous` then continues unchanged.
         """
         self.prefetcher.record_request()
         with self.metrics.measure_operation("reset", previous) as measurement:
@@ -101,9 +101,9 @@ class EpisodeEngine:
         return episode
 
     async def resume(self, token: str, holder: object | None) -> Episode:
-        """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.
+        """Assign the live episode of a token to a connection, and return it when its step in progress has completed.
 
-        Raises UnknownEpisodeError (404) or EpisodeQueueFullError (429). The previous holder then keeps the episode.
+        Raises UnknownEpisodeError (404) or EpisodeQueueFullError (429); the episode then keeps its previous holder.
         """
         episode = self.store.get_by_token(token)
         with self.store.holding(episode, holder):
@@ -115,11 +115,11 @@ class EpisodeEngine:
     async def step(
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
-        """Take one step; the last step's own `number` with the same action answers what it answered.
+        """Take one step; if `number` and the action are those of the last step, return its observation again.
 
         A step that has begun is completed even if its caller stops waiting. Raises EpisodeDoneError,
         EpisodeClosedError, StepConflictError (409), EpisodeQueueFullError (429), ServicesUnavailableError (503) or
-        StorageFullError (507) where no step is taken.
+        StorageFullError (507) if no step is taken.
         """
         self.prefetcher.record_request()
         step_task = asyncio.get_running_loop().create_task(self._step(episode, tool_name, arguments, number))
@@ -140,7 +140,7 @@ class EpisodeEngine:
                 return await self.run_step(episode, intent)
 
     async def run_step(self, episode: Episode, intent: StepIntent) -> StepObservation:
-        """Take a step that the journal knows of, in the episode's turn: for the first time, or once more."""
+        """Take a step whose intent is journaled, or repeat it in a recovery; the caller holds the episode's lock."""
         with self.metrics.measure_step(episode, intent.step, intent.tool) as measurement:
             return await self._run_step(episode, intent, measurement)
 
@@ -169,7 +169,7 @@ class EpisodeEngine:
         return progress.complete_step(completed, episode.task.instance.max_steps)
 
     def tools(self, episode: Episode | None) -> list[Tool]:
-        """Return the tools that the episode offers, in its words; all of them outside an episode."""
+        """Return the tools of an episode with its drifted descriptions, or every tool if there is no episode."""
         if episode is None:
             return self.toolbox.select(None)
         instance = episode.task.instance
@@ -184,7 +184,7 @@ class EpisodeEngine:
         return tool if tool_name in episode.task.instance.task_tools else None
 
     async def _execute(self, episode: Episode, pending: PendingStep) -> None:
-        if is_browser_tool(episode.options, pending.tool):  # the browser itself has answered it, while looks were left
+        if is_browser_tool(episode.options, pending.tool):  # reached only if no free actions are left
             pending.kind, pending.result = (
                 StepKind.PROBLEM,
                 NO_FREE_ACTIONS_LEFT.model_dump(mode="json", exclude_none=True),
@@ -248,7 +248,7 @@ class EpisodeEngine:
         if report.planned is not None:
             self.metrics.planned_faults[report.planned.value] += 1
         result, recorded = (orjson.loads(response.payload) if response.payload else None for _ in range(2))
-        pending.record(episode, service, response.received_report, recorded)  # no caller can change the evidence
+        pending.record(episode, service, response.received_report, recorded)  # a copy that no caller can change
         progress.add_stale_window(call_key, nth, report, faults)
         if settled or report.changes or not is_read:
             pending.judge(episode)
@@ -261,7 +261,7 @@ class EpisodeEngine:
             pending.result["retry_after_s"] = response.retry_after_s
 
     async def _settle(self, episode: Episode, pending: PendingStep) -> bool:
-        """Let what is due happen in every service; say whether anything changed."""
+        """Apply the events that are due in every service; return whether any row changed."""
         progress = episode.progress
         due = [service for service, at in progress.next_due_at.items() if at is not None and at <= progress.now]
         if not due:
@@ -279,7 +279,7 @@ class EpisodeEngine:
         return await self.service_clients.settle(service, context, episode.load_content(service), after=after)
 
     async def _check_end(self, episode: Episode) -> tuple[Outcome | None, float]:
-        """Return how the episode ends after this step, None while it goes on, and the share of it that is solved."""
+        """Return the outcome after this step, None if the episode continues, and the solved share of the task."""
         progress = episode.progress
         finished = progress.finish is not None
         is_ended = is_ended_by_agent(progress.standing, episode.options.completion, finished=finished)
@@ -290,7 +290,7 @@ class EpisodeEngine:
         return end, 0.0 if verdict is None else verdict.solved_share
 
     async def _check_evidence(self, episode: Episode) -> None:
-        """Raise InfrastructureError where initial rows and changes do not fold to what a service holds."""
+        """Raise InfrastructureError if the initial rows and changes do not fold to the rows of a service."""
         progress = episode.progress
         changed = sorted(service for service in progress.touched if progress.may_have_changed(service))
         await asyncio.gather(*(self._check_digest(episode, service) for service in changed))

@@ -1,4 +1,4 @@
-"""One live episode: where it stands, and who waits for it."""
+"""One live episode: its state, and its queues of calls and inspections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from companyos_shared.wire.context import Actor, CallContext, Fault
 MAX_QUEUED_CALLS = 8
 MAX_QUEUED_INSPECTIONS = 8
 FREE_PAGE_VIEWS = 50
-"""Page views that an agent has at the start of an episode; each step adds one."""
+"""Page views of an agent at the start of an episode; each step adds one."""
 
 VERSION = metadata.version("companyos-gateway")
 
@@ -42,8 +42,8 @@ VERSION = metadata.version("companyos-gateway")
 class Episode:
     """An episode between its reset and its end.
 
-    `id` is the client's label, `internal_id` the services' one. `holder` is the connection that it is played on, if it
-    is played on one.
+    `id` is the client's label, `internal_id` the id in the services. `holder` is the connection that plays the
+    episode, if there is one.
     """
 
     id: str
@@ -65,14 +65,14 @@ class Episode:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     queued_calls: int = 0
     queued_inspections: int = 0
-    """How many calls wait for their turn."""
+    """Number of inspections that wait for the lock."""
     on_close: list[Callable[[], None]] = field(default_factory=list)
-    """What else goes when the episode does."""
+    """Called when the episode is closed."""
     _state: CompanyOSState | None = None
 
     @classmethod
     def of(cls, manifest: Manifest, task: Task, progress: Progress, journal: Journal, token: str) -> Episode:
-        """Return the episode of a manifest that was committed."""
+        """Return the episode of a committed manifest."""
         return cls(
             id=manifest.id,
             internal_id=manifest.internal_id,
@@ -124,7 +124,7 @@ class Episode:
         return self.progress.evidence
 
     def verdict(self) -> Verdict:
-        """Return the verdict on the episode as it stands."""
+        """Return the verdict on the current state of the episode."""
         return self.task.instance.rubric.judge(self.evidence, self.progress.finish)
 
     @property
@@ -134,14 +134,14 @@ class Episode:
 
     @property
     def steps_left(self) -> int:
-        """Steps before the episode is out of steps."""
+        """Number of steps that the agent may still take."""
         return max(0, self.task.instance.max_steps - self.progress.step)
 
     @property
     def page_views_left(self) -> int:
-        """Pages of the apps that the agent may open before its next step.
+        """Number of pages of the apps that the agent may open before its next step.
 
-        Beyond the free ones, a page view costs as much as a read with a tool: a step.
+        Beyond the free ones, a page view costs as much as a read with a tool: one step.
         """
         return max(0, FREE_PAGE_VIEWS + self.step - self.progress.page_views)
 
@@ -152,7 +152,7 @@ class Episode:
 
     @asynccontextmanager
     async def call_lock(self) -> AsyncIterator[None]:
-        """Wait for the episode's turn, one call at a time; raises EpisodeQueueFullError (429)."""
+        """Hold the lock of the episode for one call; raises EpisodeQueueFullError (429)."""
         if self.queued_calls >= MAX_QUEUED_CALLS:
             raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} calls wait for this episode.")
         self.queued_calls += 1
@@ -165,7 +165,7 @@ class Episode:
 
     @asynccontextmanager
     async def inspection_lock(self) -> AsyncIterator[None]:
-        """Wait for a turn between calls, in places of their own: looks keep no call from waiting. Raises as `turn`."""
+        """Hold the lock for an inspection, which has a queue of its own; raises EpisodeQueueFullError (429)."""
         if self.queued_inspections >= MAX_QUEUED_INSPECTIONS:
             raise EpisodeQueueFullError(f"{MAX_QUEUED_INSPECTIONS} looks wait for this episode.")
         self.queued_inspections += 1
@@ -186,7 +186,7 @@ class Episode:
             self.lock.release()
 
     def close(self) -> None:
-        """Go on no more, for anybody; an episode that was not over ends as closed."""
+        """Close the episode; if it has no outcome yet, it ends with the outcome `closed`."""
         self.closed, self._state = True, None
         self.journal.close()
         if not self.done:
@@ -196,22 +196,23 @@ class Episode:
             callback()
 
     def record_view(self, shown: list[dict[str, Any]], *, is_counted: bool) -> None:
-        """Record the objects that a page showed after the last step, as far as they are new to the agent."""
+        """Record those objects shown by a page after the last step that are new to the agent."""
         view = PageView(step=self.step, shown=self.evidence.add_view(self.step, shown), is_counted=is_counted)
         self.progress.page_views += is_counted
         if view.shown or is_counted:
             self.journal.record_view(view)
 
     def check_can_step(self) -> None:
-        """Raise EpisodeClosedError or EpisodeDoneError (409) where no step is left to take."""
+        """Raise EpisodeClosedError or EpisodeDoneError (409) if the episode accepts no more steps."""
         if self.outcome not in (None, Outcome.CLOSED):
             raise EpisodeDoneError(f"The episode ended as {self.outcome}.")
         if self.closed:
             raise EpisodeClosedError
 
     def find_repeated(self, tool_name: str, arguments: dict[str, Any], number: int | None) -> StepObservation | None:
-        """Return what the last step answered where it is asked for again; raises StepConflictError (409) for another
-        one.
+        """Return the observation of the last step if the call repeats it, None if it is a new step.
+
+        Raises StepConflictError (409) for any other number, or for the last number with another action.
         """
         if number is None or number == self.step + 1:
             return None
@@ -237,25 +238,25 @@ class Episode:
         )
 
     def load_content(self, service: str) -> Callable[[], bytes] | None:
-        """Return what makes the request that loads the epoch's source in a service; None for a snapshot."""
+        """Return a function that creates the body of the epoch's load request for a service; None for a snapshot."""
         if self.sources[service] != self.task.sources[service]:
             return None
         return partial(self.task.load_content, service)
 
     def switch_epoch(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
-        """Stand where another epoch begins."""
+        """Continue at the start of another epoch."""
         self.journal.close()
         self.epoch, self.sources, self.journal = manifest.epoch, manifest.sources, journal
         progress.touched |= self.progress.touched
         self.progress = progress
 
     def last_observation(self) -> Observation:
-        """Return the last observation that the episode answered."""
+        """Return the last step's observation, or that of the reset before the first step."""
         last = self.progress.last_step
         return self.first_observation() if last is None else last.observation
 
     def first_observation(self) -> CompanyOSResetObservation:
-        """Return what a reset answers."""
+        """Return the observation of the reset."""
         instance = self.task.instance
         return CompanyOSResetObservation(
             brief=instance.brief,
@@ -267,7 +268,7 @@ class Episode:
         )
 
     def state(self) -> CompanyOSState:
-        """Return the trainer's view, cached until the next call."""
+        """Return the state for the trainer, cached until the next call."""
         if self._state is None:
             self._state = CompanyOSState.model_validate(
                 {

@@ -1,7 +1,7 @@
 """The gateway's files of episodes: manifests and journals.
 
-An episode appears and ends by renaming its folder, so a folder under an episode's name without a manifest is damage.
-The files survive the death of any process, not that of the host.
+An episode is created and ended by renaming its folder, so a folder with an episode's name but no manifest is damaged.
+The files survive a crash of any process, but not of the host.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class EpisodeScan:
-    """Result of scanning the episode folder. `manifests` are those of live and kept episodes, with checksums."""
+    """Result of scanning the episode folder. `manifests` contains those of live and kept episodes, with checksums."""
 
     manifests: list[tuple[Manifest, str]] = field(default_factory=list)
     ended: dict[str, Manifest | None] = field(default_factory=dict)
-    """By internal id; None where the manifest cannot be read."""
+    """By internal id; None if the manifest cannot be read."""
     unusable: dict[str, UnusableFilesError] = field(default_factory=dict)
     unknown: list[Path] = field(default_factory=list)
     notes: list[Path] = field(default_factory=list)
-    """Of forks that were cut off; to be removed once their episodes are."""
+    """Notes of interrupted forks, to be removed after the episodes of these forks."""
 
 
 class EpisodeFiles:
@@ -60,9 +60,9 @@ class EpisodeFiles:
             path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
 
     def commit(self, manifest: Manifest, payloads: Sequence[bytes] = ()) -> Journal:
-        """Begin an epoch whose journal starts with these payloads; it counts once its manifest has its name.
+        """Begin an epoch whose journal starts with these payloads, and commit it by renaming its manifest.
 
-        Raises StorageFullError (507); the epoch before is then untouched.
+        Raises StorageFullError (507); the previous epoch is then unchanged.
         """
         content, checksum = encode_manifest(manifest)
         folder = self._folder(manifest.internal_id)
@@ -93,9 +93,10 @@ class EpisodeFiles:
 
     @contextmanager
     def atomic_batch(self, origin: Manifest, count: int) -> Iterator[Manifest]:
-        """Give what so many forks begin from: where their maker is killed before the last one, a start finds none.
+        """Yield the manifest from which to create `count` forks, all or none.
 
-        A note of their making is written before and removed behind; raises StorageFullError (507).
+        If the gateway is killed before the last fork, the next start ends the others: a note file, written first and
+        removed last, marks them as incomplete. Raises StorageFullError (507).
         """
         if count == 1:
             yield origin
@@ -109,13 +110,13 @@ class EpisodeFiles:
             raise storage_full_error(error) from error
 
     def journal(self, manifest: Manifest, checksum: str) -> Journal:
-        """Return the journal of an epoch that was begun before."""
+        """Return the journal of an existing epoch."""
         return self._journal(self._folder(manifest.internal_id), manifest, checksum)
 
     def scan(self) -> EpisodeScan:
-        """Read every manifest. Only folders that were never committed are removed.
+        """Read every manifest. Folders that were never committed are removed.
 
-        Raises OSError for a manifest that cannot be read now: it may be whole.
+        Raises OSError for a manifest that cannot be read at the moment, because it may be undamaged.
         """
         result = EpisodeScan()
         for note in self._unfinished.iterdir():
@@ -126,15 +127,15 @@ class EpisodeFiles:
         return result
 
     def mark_ended(self, internal_id: str) -> None:
-        """Mark an episode as over, in one step that needs no room. Raises OSError; it is then live as before."""
+        """Mark an episode as ended by one atomic rename. Raises OSError; the episode is then still live."""
         os.rename(self._folder(internal_id), self._episodes / f"{ENDED_PREFIX}{internal_id}")
 
     def delete_ended(self, internal_id: str) -> None:
-        """Remove what is left of an episode that is over."""
+        """Remove the files of an episode that is marked as ended."""
         shutil.rmtree(self._episodes / f"{ENDED_PREFIX}{internal_id}", ignore_errors=True)
 
     def mark_kept(self, manifest: Manifest) -> None:
-        """Record that an episode is over and its databases are to be kept."""
+        """Mark an episode as ended with its databases kept."""
         folder = self._folder(manifest.internal_id)
         with suppress(OSError):
             write_file(
@@ -144,19 +145,19 @@ class EpisodeFiles:
             os.replace(folder / _MANIFEST_TEMPORARY, folder / MANIFEST)
 
     def move_away(self, internal_id: str, target: Path) -> None:
-        """Move an episode's folder somewhere else; raises OSError."""
+        """Move an episode's folder to another path; raises OSError."""
         os.rename(self._folder(internal_id), target)
 
     def move_back(self, internal_id: str, source: Path) -> None:
-        """Move an episode's folder back under its name; raises OSError."""
+        """Move an episode's folder back to its original path; raises OSError."""
         os.rename(source, self._folder(internal_id))
 
     def folder(self, internal_id: str) -> Path:
-        """Return where the files of an episode are."""
+        """Return the folder of an episode's files."""
         return self._folder(internal_id)
 
     def remove_other_epochs(self, manifest: Manifest) -> None:
-        """Remove the journals of an episode's other epochs, and what a killed writer left; nothing else."""
+        """Remove the journals of an episode's other epochs and temporary files, but no unknown files."""
         folder = self._folder(manifest.internal_id)
         with suppress(OSError):
             for path in folder.iterdir():
@@ -200,12 +201,12 @@ class EpisodeFiles:
 
 
 def is_internal_id(name: str) -> bool:
-    """Say whether a name is one that a gateway gives to an episode."""
+    """Return whether a name has the format of an episode's internal id."""
     return _INTERNAL_ID.fullmatch(name) is not None
 
 
 def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file that only its owner may read; raises OSError, also where there is room for a part of it alone."""
+    """Write a file that only its owner can read; raises OSError, also if it could only be written in part."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
@@ -215,12 +216,12 @@ def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
 
 def storage_full_error(error: OSError) -> StorageFullError:
-    """Return the refusal of what could not be written."""
+    """Return the StorageFullError for a failed write."""
     return StorageFullError(f"The gateway's folder cannot be written: {error.strerror}.")
 
 
 def _is_gateway_file(path: Path) -> bool:
-    """Say whether a file in an episode's folder is one that the gateway writes and replaces."""
+    """Return whether a file in an episode's folder is a journal or a temporary manifest."""
     return path.name == _MANIFEST_TEMPORARY or (path.suffix == JOURNAL_SUFFIX and path.stem.isdecimal())
 
 

@@ -1,7 +1,7 @@
-"""Telling services to drop what is over: a few at a time, and again where one did not answer.
+"""Queue of drop requests to services, with limited concurrency and retries.
 
-Drops are rate-limited so that mass disconnects do not overload the services. An internal id is never used twice, so a
-drop that comes late hurts nobody.
+The limit prevents mass disconnects from overloading the services. Internal ids are never reused, so a late drop does no
+harm.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_CONCURRENT_DROPS = 16
 RETRY_INTERVAL_S = 5.0
 
 SendDrop = Callable[[str, CallContext], Awaitable[bool]]
-"""Tells a service to drop an episode, and says whether it answered."""
+"""Sends a drop request to a service, and returns whether the service confirmed it."""
 
 
 class DropQueue:
@@ -28,11 +28,11 @@ class DropQueue:
         self._semaphores = {service: asyncio.Semaphore(MAX_CONCURRENT_DROPS) for service in services}
         self._pending: list[tuple[str, CallContext]] = []
         self._pending_by_episode: Counter[str] = Counter()
-        """By episode, how many drops are owed."""
+        """Number of unconfirmed drops by episode."""
         self._unresponsive: set[str] = set()
         self._retry_task: asyncio.Task[None] | None = None
         self.on_last_drop: Callable[[str], None] | None = None
-        """What is done with an episode's id once the last drop that was owed is answered."""
+        """Called with an episode's id when a retry has confirmed its last pending drop."""
 
     @property
     def pending_count(self) -> int:
@@ -40,7 +40,7 @@ class DropQueue:
         return len(self._pending)
 
     async def drop(self, service: str, context: CallContext) -> bool:
-        """Let a service drop an episode and return whether it answered; if not, it is sent again later."""
+        """Request a drop from a service and return whether it confirmed; if not, the request is retried later."""
         async with self._semaphores[service]:
             if service not in self._unresponsive and await self._send(service, context):
                 return True
@@ -51,7 +51,7 @@ class DropQueue:
         return False
 
     async def aclose(self) -> None:
-        """Send nothing any more: what is owed is dropped after the next start."""
+        """Stop the retries; unconfirmed drops are sent again after the next start."""
         if self._retry_task is not None:
             self._retry_task.cancel()
             with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""The end of an episode in the files and in the services."""
+"""Removal of ended episodes from the files and the services."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.wire.context import Actor, CallContext
 
 Contexts = Mapping[str, CallContext]
-"""By service, the context of a call."""
+"""Contexts of calls by service."""
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _log = logging.getLogger(__name__)
 
 
 class EpisodeRemover:
-    """Marks episodes as over, lets the services drop them, and removes their files once all services have answered."""
+    """Marks episodes as ended, sends drops to the services, and removes the files once all services have confirmed."""
 
     def __init__(self, service_clients: ServiceClients, files: EpisodeFiles) -> None:
         self._service_clients = service_clients
         self._files = files
         self._tasks: set[asyncio.Task[None]] = set()
         self.on_drop: Callable[[], Awaitable[None]] | None = None
-        """What is done once the services have dropped an episode."""
+        """Called after the drops of an episode were sent."""
         service_clients.on_last_drop = files.delete_ended
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def end(self, episode: Episode) -> None:
-        """Mark an episode as over and let the services drop it; one that cannot be marked comes back at a start."""
+        """Mark an episode as ended and drop it in the services; if marking fails, the next start restores it."""
         try:
             self._files.mark_ended(episode.internal_id)
         except OSError as error:
@@ -48,11 +48,11 @@ class EpisodeRemover:
         self._begin(episode.internal_id, contexts, episode.lock)
 
     def resume_drop(self, internal_id: str, contexts: Contexts) -> None:
-        """Let services drop an episode that was marked as over before this start."""
+        """Drop in the services an episode that was marked as ended before this start."""
         self._begin(internal_id, lambda: contexts)
 
     async def wait(self) -> None:
-        """Wait until the services have answered."""
+        """Wait until all drops in progress are sent."""
         await asyncio.gather(*self._tasks)
 
     def _begin(self, internal_id: str, contexts: Callable[[], Contexts], lock: asyncio.Lock | None = None) -> None:
@@ -61,7 +61,7 @@ class EpisodeRemover:
         task.add_done_callback(self._tasks.discard)
 
     async def _drop(self, internal_id: str, contexts: Callable[[], Contexts], lock: asyncio.Lock | None) -> None:
-        """Wait for the step that an episode may still take, then let the services drop it."""
+        """Wait for the episode's step in progress, if any, then drop the episode in the services."""
         async with lock or nullcontext():
             calls = [self._service_clients.drop(service, context) for service, context in contexts().items()]
             answered = await asyncio.gather(*calls)
@@ -72,5 +72,5 @@ class EpisodeRemover:
 
 
 def control_context(episode: str, epoch: int, source: str) -> CallContext:
-    """Return the context of a control call about an episode or a snapshot that is not live."""
+    """Return the context of a control call for an episode that is not live, or for a snapshot."""
     return CallContext(episode=episode, epoch=epoch, source=source, step=0, actor=Actor.TRAINER, now=_UNIX_EPOCH)

@@ -1,43 +1,45 @@
 """Errors of the gateway as problem details (RFC 9457), each with a stable code.
 
-GatewayError             a refusal with a status and a stable code
-|- InvalidResetError      422   the reset options do not fit
-|- UnknownScenarioError   422   no scenario has that name
-|- InvalidActionError     422   the action is none
-|- UnknownTaskError       400   the task set has no such task
-|- InvalidStepError       422   the episode has not taken that step
-|- UnknownServiceError    404   no service has that name
-|- UnknownEpisodeError    404   no live episode has that id
-|- EpisodeExistsError     409   a live episode has that id already
-|- NotResetError          409   a step before the first reset
-|- EpisodeDoneError       409   a step after the end
-|- EpisodeClosedError     409   a step on an episode that was dropped
-|- StepConflictError      409   the step number belongs to another step
-|- NoPageViewsLeftError   409   the agent has opened as many pages as it may
-|- EpisodeQueueFullError    429   the episode's queue is full
-|- RateLimitedError  429   too many requests of the client wait for its share
-|- EpisodeTakenOverError      409   the episode goes on over another connection
-|- UnknownSnapshotError   404   no snapshot has that id
-|- ForeignSnapshotError   409   the snapshot is of another episode
-|- LostSnapshotError      410   what the snapshot names is gone
-|- CorruptSnapshotError   410   the snapshot is not what it was
-|- EpisodeQuarantinedError 410 the episode is in quarantine
-|- UnknownQuarantineItemError 404 nothing in quarantine has that id
-|- QuarantineConflictError 409 what is in quarantine cannot go back
-|- SnapshotLimitError     409   no more snapshots are kept
-|- StorageFullError       507   there is no room on the disk
-|- AtCapacityError        503   no room for another episode
-|- BrowserMissingError    409   the gateway has no browser
-|- WindowLimitError       429   no room for another window
-|- BrowserUnavailableError       503   the browser does not answer
-|- ServicesUnavailableError      503   a service does not answer
-|- ShuttingDownError      503   the gateway is about to end
-|- UnansweredError        504   the gateway ended before the answer
-`- InternalError     500   a bug of the gateway
+GatewayError                        a request was refused, with a status and a stable code
+|- InvalidResetError           422  the reset options are invalid
+|- UnknownScenarioError        422  no scenario has that name
+|- InvalidActionError          422  the action is invalid
+|- UnknownTaskError            400  the task set has no such task
+|- InvalidStepError            422  the episode has not taken that step
+|- UnknownServiceError         404  no service has that name
+|- UnknownEpisodeError         404  no live episode has that id
+|- EpisodeExistsError          409  a live episode has that id already
+|- NotResetError               409  a step before the first reset
+|- EpisodeDoneError            409  a step after the end
+|- EpisodeClosedError          409  a call on an episode that was closed
+|- StepConflictError           409  the step number belongs to another step
+|- NoPageViewsLeftError        409  the agent has used up its page views
+|- EpisodeQueueFullError       429  the episode's queue is full
+|- RateLimitedError            429  too many requests of the client are waiting
+|- EpisodeTakenOverError       409  another connection has taken over the episode
+|- UnknownSnapshotError        404  no snapshot has that id
+|- ForeignSnapshotError        409  the snapshot is of another episode
+|- LostSnapshotError           410  a database of the snapshot is missing
+|- CorruptSnapshotError        410  the snapshot is damaged or of another version
+|- EpisodeQuarantinedError     410  the episode is in quarantine
+|- UnknownQuarantineItemError  404  no item in quarantine has that id
+|- QuarantineConflictError     409  the item in quarantine cannot be restored
+|- SnapshotLimitError          409  the maximum number of snapshots is reached
+|- StorageFullError            507  the gateway's folder cannot be written
+|- AtCapacityError             503  the maximum number of episodes is reached
+|- OracleDemoLimitError        429  the maximum number of demonstrations is reached
+|- OracleNotInstalledError     501  the policy `oracle` is not installed
+|- BrowserMissingError         409  the gateway has no browser
+|- WindowLimitError            429  the maximum number of windows is reached
+|- BrowserUnavailableError     503  the browser does not respond
+|- ServicesUnavailableError    503  a service does not respond
+|- ShuttingDownError           503  the gateway is shutting down
+|- UnansweredError             504  the gateway shut down before it responded
+`- InternalError               500  a bug in the gateway
 InfrastructureError                 a bug or outage: the episode ends as infra_error
-`- ServiceRefusalError     a service refused a call of the gateway
-LeaseHeldError             another gateway holds the lease of a service
-UnusableFilesError              files of an episode or a snapshot that this version cannot go on from
+`- ServiceRefusalError              a service refused a call of the gateway
+LeaseHeldError                      another gateway holds the lease of a service
+UnusableFilesError                  files of an episode or snapshot that this version cannot use
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ from companyos_shared.wire.problem import ProblemBody
 
 
 class GatewayError(Exception):
-    """A refusal before any step; its text starts with the stable code."""
+    """A refused request, for which no step is taken; the text starts with the stable code."""
 
     status: ClassVar[int] = 400
     code: ClassVar[str] = "bad-request"
@@ -63,7 +65,7 @@ class GatewayError(Exception):
         self.errors = errors
 
     def body(self) -> ProblemBody:
-        """Return the problem as it travels over HTTP."""
+        """Return the body of the HTTP response."""
         return ProblemBody(
             type="about:blank",
             title=self.title,
@@ -215,11 +217,11 @@ class InternalError(GatewayError):
 
 
 class InfrastructureError(Exception):
-    """A bug or a real outage during an episode; never caused by the agent."""
+    """A bug or a real outage during an episode, never caused by the agent."""
 
 
 class ServiceRefusalError(InfrastructureError):
-    """A service refused a call of the gateway itself; `code` is that of its problem."""
+    """A service refused a call of the gateway itself; `code` and `detail` are those of the service's problem."""
 
     def __init__(self, text: str, *, code: str, detail: str) -> None:
         super().__init__(text)
@@ -232,7 +234,7 @@ class LeaseHeldError(Exception):
 
 
 def parse_problem(content: bytes) -> tuple[str, str]:
-    """Return the code and the detail of a service's refusal; `no-problem` where the content is none."""
+    """Return the code and the detail of a service's problem; the code is `no-problem` if the content has none."""
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -243,7 +245,7 @@ def parse_problem(content: bytes) -> tuple[str, str]:
 
 
 class QuarantineReason(StrEnum):
-    """Why files are moved to quarantine."""
+    """Reason for moving files to quarantine."""
 
     DAMAGED = "damaged"
     FORMAT = "unsupported-format"
@@ -254,7 +256,7 @@ class QuarantineReason(StrEnum):
 
 
 class UnusableFilesError(Exception):
-    """Files that this version cannot go on from: `reason` is a stable code, the text says what was found."""
+    """Files that this version cannot use: `reason` is a stable code, the text describes the problem."""
 
     def __init__(self, reason: QuarantineReason, detail: str) -> None:
         super().__init__(detail)

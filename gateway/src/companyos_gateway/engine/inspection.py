@@ -1,4 +1,4 @@
-"""Read what a service holds of an episode between two steps, and compare two steps row by row."""
+"""Reads databases and pages of an episode between steps, and compares two steps row by row."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from companyos_shared.wire.context import Actor
 
 
 class PageAccess(StrEnum):
-    """On whose behalf a page is fetched, which determines whether it is recorded and counted."""
+    """Kind of access to a page, which determines whether the view is recorded and counted."""
 
     AGENT = "agent"
     """A page view of the agent: recorded and counted."""
     PAID = "paid"
-    """Part of a step or of a browser action, which have costs or limits of their own: recorded, not counted."""
+    """Part of a step or a browser action, which has its own cost or limit: recorded, not counted."""
     TRAINER = "trainer"
     """A view with the trainer token: neither recorded nor counted."""
 
@@ -51,11 +51,10 @@ async def fetch_page(
     call: ServiceCall,
     access: PageAccess = PageAccess.AGENT,
 ) -> ServiceResponse:
-    """Return a page of a service, and record what it shows in the evidence.
+    """Return a page of a service, and record the objects that it shows in the evidence.
 
-    Pages of the agent lag behind its writes like the tools that read; those of the trainer are current.
-    Raises NoPageViewsLeftError (409), and the errors of `copy_database`. Pages of an episode that is over are not
-    limited.
+    Pages for the agent lag behind its writes like tools that read; those for the trainer are current. Raises
+    NoPageViewsLeftError (409), and the errors of `copy_database`. Page views of an ended episode are not limited.
     """
     async with _between_steps(episode, service), service_clients.step_slot(service):
         is_counted = access is PageAccess.AGENT and not episode.done
@@ -87,9 +86,9 @@ async def _between_steps(episode: Episode, service: str) -> AsyncIterator[None]:
 
 
 def compute_diff(episode: Episode, first: int, last: int | None) -> EpisodeDiff:
-    """Return every row that is another after step `last` than after step `first`; 0 is the start, None is now.
+    """Return every row that differs between the states after steps `first` and `last`; 0 is the start, None is now.
 
-    Raises InvalidStepError (422) for a step that has not been taken, or a last before the first.
+    Raises InvalidStepError (422) for a step that has not been taken, or if `last` is less than `first`.
     """
     end = episode.step if last is None else last
     if not 0 <= first <= end <= episode.step:

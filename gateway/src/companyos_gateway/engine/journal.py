@@ -1,6 +1,6 @@
-"""The journal of an epoch: what was intended, before anything is sent, and what was taken, before it is answered.
+"""The journal of an epoch: each intent before any call is sent, each completed step before it is returned.
 
-One JSON payload each. The journal is complete from step 1, so an episode is the fold of its journal.
+Every entry is one JSON payload. The journal is complete from step 1, so an episode is the fold of its journal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _JournalModel(BaseModel):
 
 
 class StepIntent(_JournalModel):
-    """A step that is about to be taken. Everything else about it follows from the episode as it stands."""
+    """A step that is about to be taken. Everything else about it follows from the state of the episode."""
 
     step: int
     tool: str
@@ -46,7 +46,7 @@ class StepIntent(_JournalModel):
 
 
 class CompletedStep(_JournalModel):
-    """A step that was taken: all that it changed in the episode, and all that it answered."""
+    """A step that was taken: all its changes to the episode, and all data of its observation."""
 
     step: int
     tool: str
@@ -65,8 +65,9 @@ class CompletedStep(_JournalModel):
 
 
 class PageView(_JournalModel):
-    """View of a page after a step: the objects that it showed for the first time, and whether it counts as a page view
-    of the agent.
+    """View of a page after a step: the objects that it showed for the first time.
+
+    `is_counted` is true if it counts as a page view of the agent.
     """
 
     step: int
@@ -75,7 +76,7 @@ class PageView(_JournalModel):
 
 
 class Entry(_JournalModel):
-    """One line: an intent, a completed step, or a page view."""
+    """One line of a journal: an intent, a completed step, or a page view."""
 
     intent: StepIntent | None = None
     taken: CompletedStep | None = None
@@ -83,7 +84,7 @@ class Entry(_JournalModel):
 
 
 class Journal:
-    """The file of one epoch, which begins with a header that names its manifest. It is closed with its episode."""
+    """The journal file of one epoch; its header contains the checksum of the manifest."""
 
     def __init__(self, path: Path, header: JournalHeader) -> None:
         self.path = path
@@ -97,7 +98,7 @@ class Journal:
         self._unwritten_payloads: list[bytes] = []
 
     def begin(self, payloads: list[bytes], path: Path | None = None) -> None:
-        """Create the file, under another path until it is renamed, with these lines; raises StorageFullError (507)."""
+        """Create the file with these payloads, at a temporary path if given; raises StorageFullError (507)."""
         lines, chain = encode_lines(self._chain, payloads)
         content = encode_header(self._fixed_header, len(payloads), chain) + lines
         try:
@@ -109,9 +110,9 @@ class Journal:
         self._chain, self._count, self._size_bytes = chain, len(payloads), len(content)
 
     def recover(self) -> list[bytes]:
-        """Return the payloads of a file that was begun before, and cut off what its killed writer left half written.
+        """Open an existing file and return its payloads; an incomplete last line of a killed writer is truncated.
 
-        Raises UnusableFilesError for one that is damaged or of another format, and OSError.
+        Raises UnusableFilesError for a file that is missing, damaged or of another format, and OSError.
         """
         try:
             content = self.path.read_bytes()
@@ -124,24 +125,24 @@ class Journal:
         return contents.payloads
 
     def record_intent(self, intent: StepIntent) -> None:
-        """Write that a step is about to be taken; raises StorageFullError (507), and then nothing was written."""
+        """Write the intent of a step; raises StorageFullError (507), and then nothing is written."""
         payload = orjson.dumps({"intent": {"step": intent.step, "tool": intent.tool, "arguments": intent.arguments}})
         self._append([*self._unwritten_payloads, payload])
         self._unwritten_payloads = []
         failpoint("gateway.intent.after")
 
     def record_step(self, completed: CompletedStep, reports: list[tuple[str, ReceivedReport]]) -> None:
-        """Write that a step was taken. A line that finds no room waits for the next one: it can be taken again."""
+        """Write a completed step. If the disk is full, the line is written with the next one; a recovery repeats it."""
         failpoint("gateway.outcome.before")
         self._append_or_keep(_completed_payload(completed, reports))
         failpoint("gateway.outcome.after")
 
     def record_view(self, view: PageView) -> None:
-        """Write what a page showed. A line that finds no room waits for the next one."""
+        """Write a page view. If the disk is full, the line is written with the next one."""
         self._append_or_keep(orjson.dumps({"view": dict(view)}))
 
     def payloads(self) -> list[bytes]:
-        """Return the payloads of all lines, read again from the file; raises UnusableFilesError and OSError."""
+        """Return all payloads, read again from the file and verified; raises UnusableFilesError and OSError."""
         return decode_journal(self.path.read_bytes(), self._header).payloads + self._unwritten_payloads
 
     def close(self) -> None:
@@ -176,7 +177,7 @@ class Journal:
 
 
 def entries(payloads: Iterable[bytes]) -> Iterator[Entry]:
-    """Yield the entries of a journal; raises UnusableFilesError for a line that this version does not read."""
+    """Yield the entries of a journal; raises UnusableFilesError for a line that this version cannot parse."""
     for number, payload in enumerate(payloads, start=1):
         try:
             yield Entry.model_validate_json(payload)

@@ -1,8 +1,8 @@
 """The format of a journal file: a header of fixed size, then lines that are chained by their hashes.
 
-The header is one line of JSON. It names the epoch and its manifest and holds the number of lines and the chain hash of
-the last one; it is rewritten in place after every append. A line is `<chain hash> <payload>`, where the chain hash
-covers the hash before it and the payload.
+The header is one line of JSON. It contains the epoch, the checksum of its manifest, the number of lines and the chain
+hash of the last one; it is rewritten in place after every append. A line is `<chain hash> <payload>`, where the chain
+hash covers the previous hash and the payload.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class JournalHeader:
 
 @dataclass(frozen=True, slots=True)
 class JournalContents:
-    """Contents of a journal: payloads, hash of the last one, size of all complete lines in bytes."""
+    """Contents of a journal: payloads, chain hash of the last line, size without an incomplete line."""
 
     payloads: list[bytes]
     chain: bytes
@@ -56,12 +56,12 @@ class JournalContents:
 
 
 def first_hash(fixed: bytes) -> bytes:
-    """Return the chain hash that the first line follows."""
+    """Return the chain hash that precedes the first line."""
     return _hash(b"", fixed)
 
 
 def encode_lines(chain: bytes, payloads: Iterable[bytes]) -> tuple[bytes, bytes]:
-    """Return the lines of payloads that follow a chain hash, and the last one's chain hash."""
+    """Return the lines of payloads that follow a chain hash, and the chain hash of the last line."""
     lines = []
     for payload in payloads:
         chain = _hash(chain, payload)
@@ -70,16 +70,16 @@ def encode_lines(chain: bytes, payloads: Iterable[bytes]) -> tuple[bytes, bytes]
 
 
 def encode_header(fixed: bytes, count: int, chain: bytes) -> bytes:
-    """Return the header of a journal with so many lines, which always has the same size."""
+    """Return the header of a journal with `count` lines; the size does not depend on the count."""
     state = b'"lines":"%*d","chain":"%s"' % (_COUNT_LENGTH, count, chain)
     return b'%s%s,"checksum":"%s"}\n' % (fixed, state, _checksum(fixed, state))
 
 
 def decode_journal(content: bytes, header: JournalHeader) -> JournalContents:
-    """Return what a journal file holds.
+    """Return the contents of a journal file.
 
-    A last line that the header does not count and that has no end was being written when its writer was killed; it is
-    left out. Raises UnusableFilesError for anything else that was not written like this.
+    A last line without a line feed that the header does not count was left by a killed writer and is ignored. Raises
+    UnusableFilesError for any other deviation from the format.
     """
     fixed, count, last = _decode_header(content)
     if fixed != header.fixed:
@@ -103,7 +103,7 @@ def decode_journal(content: bytes, header: JournalHeader) -> JournalContents:
 
 
 def verify_line(chain: bytes, line: bytes, number: int) -> bytes:
-    """Return the chain hash of a line that follows another one; raises UnusableFilesError where it does not follow."""
+    """Return the chain hash of a line after verifying that it follows `chain`; raises UnusableFilesError if not."""
     line_hash = line[:_HASH_LENGTH]
     if line[_HASH_LENGTH : _HASH_LENGTH + 1] != b" " or line_hash != _hash(chain, line[_HASH_LENGTH + 1 :]):
         raise UnusableFilesError(QuarantineReason.DAMAGED, f"line {number} of the journal has another hash")
@@ -116,12 +116,12 @@ def parse_payload(line: bytes) -> bytes:
 
 
 def initial_chain_hash(header_line: bytes) -> bytes:
-    """Return the chain hash that the first line follows, from the header's line; raises UnusableFilesError."""
+    """Return the chain hash that precedes the first line, from the header line; raises UnusableFilesError."""
     return first_hash(_decode_header(header_line)[0])
 
 
 def read_label(content: bytes) -> str | None:
-    """Return the label of the episode that an undamaged header names, None without one."""
+    """Return the episode's label from the header, or None if the header is damaged."""
     try:
         fixed, _, _ = _decode_header(content)
     except UnusableFilesError:

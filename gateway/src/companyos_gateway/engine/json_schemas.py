@@ -14,17 +14,17 @@ _MAX_DEPTH = 24
 
 
 def to_public_schema(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema for agents: what may be null is shown as its plain type."""
+    """Return the schema for agents, with references inlined and without null alternatives."""
     return _compact(schema, document, keep_null=False, depth=0)
 
 
 def to_validation_schema(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema for validation: null stays where the service takes it, formats are the service's to judge."""
+    """Return the schema for validation, with null alternatives; `format` is dropped, because the services check it."""
     return _compact(schema, document, keep_null=True, depth=0)
 
 
 def make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema that also takes null."""
+    """Return the schema that also accepts null."""
     if not isinstance(schema.get("type"), str):
         return {"anyOf": [schema, {"type": "null"}]}
     widened = {**schema, "type": [schema["type"], "null"]}
@@ -86,7 +86,7 @@ def _resolve_references(schema: dict[str, Any], document: dict[str, Any]) -> dic
 
 
 def normalize_choices(value: Any, schema: dict[str, Any]) -> Any:
-    """Return a value in which every choice has the spelling of the schema; what fits no choice stays as it is."""
+    """Return a value with every choice spelled as in the schema; values that match no choice are unchanged."""
     if isinstance(value, str):
         return _normalize_choice(value, schema)
     if isinstance(value, dict):
@@ -112,7 +112,7 @@ def _normalize_choice(value: str, schema: dict[str, Any]) -> str:
 
 
 def _property_schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a member of an object, an empty one where there is none."""
+    """Return the schema of a member of an object, or an empty schema if there is none."""
     for candidate in (schema, *_subschemas(schema)):
         property_schema = candidate.get("properties", {}).get(name, candidate.get("additionalProperties"))
         if isinstance(property_schema, dict):

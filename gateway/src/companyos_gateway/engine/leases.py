@@ -1,4 +1,4 @@
-"""The leases of a gateway: one per service, taken at the start, renewed while it runs, released at its end."""
+"""The leases of a gateway: one per service, acquired at start, renewed while it runs, and released at shutdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RETRY_DELAY_S = 0.2
 SERVICE_CONTEXT = CallContext(
     episode="service", epoch=1, source="0" * 64, step=0, actor=Actor.TRAINER, now=datetime(1970, 1, 1, tzinfo=UTC)
 )
-"""The context of control calls that are about a service and not about an episode."""
+"""The context of control calls that concern a service and not an episode."""
 
 _OWNER_LENGTH = 32
 _LEASE_HELD = "lease-held"
@@ -32,12 +32,12 @@ _log = logging.getLogger(__name__)
 
 
 def derive_owner(secret: bytes) -> str:
-    """Return the owner that a gateway names in its leases: it follows from the secret that its folder keeps."""
+    """Return the owner of a gateway's leases, which is derived from the secret in its folder."""
     return hmac.digest(secret, b"lease owner", sha256).hex()[:_OWNER_LENGTH]
 
 
 class ReleaseReply(BaseModel):
-    """The answer to a release."""
+    """The response to a release."""
 
     released: str
 
@@ -51,7 +51,7 @@ class Leases:
         self._renewal_task: asyncio.Task[None] | None = None
 
     async def acquire(self, owner: str, *, take_over: bool) -> None:
-        """Take the lease of every service; one that does not answer is waited for.
+        """Acquire the lease of every service, retrying until each service responds.
 
         Raises LeaseHeldError, or ServiceRefusalError for any other refusal.
         """
@@ -84,7 +84,7 @@ class Leases:
             return granted
 
     async def aclose(self) -> None:
-        """Renew no more, and release what is still held."""
+        """Stop the renewals, and release the leases that are still held."""
         if self._renewal_task is not None:
             self._renewal_task.cancel()
             with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""The manifest of an episode: what it is played on. Writing it under its name is the one commit point.
+"""The manifest of an episode: its task, options and sources. An epoch is committed by renaming its manifest.
 
 The file is one JSON object: the format, the SHA-256 of the manifest, and the manifest itself as the last member.
 """
@@ -27,7 +27,7 @@ _Source = Annotated[str, Field(pattern=SOURCE_PATTERN)]
 class ManifestState(StrEnum):
     """State of a manifest: live, or ended with its databases kept.
 
-    An episode that is over altogether has no manifest under its name: its folder is renamed first.
+    Any other ended episode has no manifest under its name, because its folder is renamed first.
     """
 
     LIVE = "live"
@@ -35,7 +35,7 @@ class ManifestState(StrEnum):
 
 
 class Manifest(BaseModel):
-    """One epoch of one episode. `planned` are the sources of its task, `sources` those that the epoch starts from."""
+    """One epoch of one episode. `planned` are the sources of its task, `sources` those from which the epoch starts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,19 +61,19 @@ class Manifest(BaseModel):
         return self
 
     def snapshot_sources(self) -> list[tuple[str, str]]:
-        """Return service and source of what was kept for a snapshot; the rest are templates."""
+        """Return service and source of each source that is a snapshot database and not a template of the task."""
         return [place for place in self.sources.items() if place[1] != self.planned.get(place[0])]
 
 
 def encode_manifest(manifest: Manifest) -> tuple[bytes, str]:
-    """Return a manifest as the content of its file, and its checksum."""
+    """Return the content of a manifest's file and its checksum."""
     return add_checksum(
         _NAME, FORMAT, manifest.model_dump_json(exclude={"options": {"resume", "injected_state"}}).encode()
     )
 
 
 def decode_manifest(content: bytes) -> tuple[Manifest, str]:
-    """Return the manifest of a file with its checksum; raises UnusableFilesError."""
+    """Return the manifest of a file's content and its checksum; raises UnusableFilesError."""
     payload, checksum = verify_checksum(_NAME, FORMAT, content)
     try:
         return Manifest.model_validate_json(payload), checksum

@@ -18,7 +18,7 @@ DONE = "done"
 FAILED = "failed"
 
 _MAX_TOOL_NAME_LENGTH = 64
-"""The name of a tool is the agent's; so much of it is kept."""
+"""The agent chooses the tool name, so it is truncated to this length in spans."""
 
 
 class EngineMetrics:
@@ -33,19 +33,19 @@ class EngineMetrics:
         self.control_latency: dict[str, LatencyHistogram] = {}
 
     def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
-        """Return what to take a step inside of; its `outcome` is to be told."""
+        """Return a context manager that measures a step; set its `outcome` before it exits."""
         return StepMeasurement(self, episode, number, tool)
 
     def measure_operation(self, operation: str, episode: Episode | None = None) -> OperationMeasurement:
-        """Return what to do a trainer's `verb` inside of, to an episode or to none that is known yet."""
+        """Return a context manager that measures an operation of the trainer, on an episode if it is known already."""
         return OperationMeasurement(self, operation, episode)
 
     def record_screenshot(self, episode: Episode, png: bytes) -> None:
-        """Take note of a new screenshot of an episode's window."""
+        """Record a new screenshot of an episode's window; by default, does nothing."""
 
 
 class StepMeasurement:
-    """One step, seen from its beginning to its end."""
+    """Measures one step."""
 
     __slots__ = ("_began_at", "_metrics", "_op", "_span", "_tool", "outcome")
 
@@ -78,7 +78,7 @@ class StepMeasurement:
 
 
 class OperationMeasurement:
-    """Something that a trainer does, seen from its beginning to its end."""
+    """Measures one operation of the trainer."""
 
     __slots__ = ("_began_at", "_metrics", "_op", "_operation", "_span")
 
@@ -88,7 +88,7 @@ class OperationMeasurement:
         self._op = None if episode is None else OperationScope(episode.internal_id, episode.epoch, episode.step)
 
     def set_episode(self, episode: Episode) -> None:
-        """Tell which episode came out of it."""
+        """Set the episode that the operation created."""
         self._span.set(episode=episode.internal_id, epoch=episode.epoch, step=episode.step)
 
     def __enter__(self) -> OperationMeasurement:

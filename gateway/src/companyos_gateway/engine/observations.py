@@ -1,4 +1,4 @@
-"""The observations as they leave the gateway: the service's payload goes through without a second model."""
+"""The observations that the gateway returns; the service's payload is passed on without another model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from companyos_shared.wire.problem import ProblemBody
 
 
 class StepObservation(CompanyOSObservation):
-    """A step's observation that dumps itself without walking the payload.
+    """Observation of a step, serialized without traversing the payload.
 
-    The framework takes it apart with `model_dump(exclude={"reward", "done"})`; `/mcp` reads a plain `model_dump()`,
-    where clients look for the payload under `data`. Excluded fields are for the gateway's own routes.
+    The framework calls `model_dump(exclude={"reward", "done"})`; `/mcp` calls `model_dump()`, and its clients read the
+    payload from `data`. Excluded fields are for the gateway's own routes.
     """
 
     step: int = Field(exclude=True, description="The number of the step, from 1.")
     is_carried_out: bool = Field(exclude=True, description="Whether the tool did what it was asked.")
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
-        """Return the fields as JSON values; `data` mirrors `result` where nothing is excluded."""
+        """Return the fields as JSON values; `data` equals `result` and is included if nothing is excluded."""
         dumped: dict[str, Any] = {
             "metadata": self.metadata,
             "tool_name": self.tool_name,
@@ -43,7 +43,7 @@ class StepObservation(CompanyOSObservation):
 
 
 def build_observation(completed: CompletedStep, max_steps: int) -> StepObservation:
-    """Return what a step that was taken answers."""
+    """Return the observation of a completed step."""
     return StepObservation(
         tool_name=completed.tool,
         result=completed.result,
@@ -58,7 +58,7 @@ def build_observation(completed: CompletedStep, max_steps: int) -> StepObservati
 
 
 def problem_of(observation: StepObservation, title: str) -> ProblemBody | None:
-    """Return the error of a step, None if it succeeded. `title` is that of arguments that do not fit."""
+    """Return the problem of a step, None if it succeeded. `title` is the title of a tool error."""
     if observation.error is not None:
         return ProblemBody(
             type="about:blank",

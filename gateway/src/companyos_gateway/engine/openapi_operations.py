@@ -1,4 +1,4 @@
-"""From a service's OpenAPI document to its operations: the one list of tools is the services' own."""
+"""Parses the OpenAPI documents of services into operations, the only source of the service tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_WRITE_MINUTES = 3
 _JSON = "application/json"
 PATH_SAFE = "!$'()*,&=;@:"
 QUERY_SAFE = "!$'()*,?/:@"
-"""What the HTTP libraries leave as it is, or would decode again: a target has the one spelling that is signed."""
+"""Characters that HTTP libraries do not encode, or would decode again: the target is sent exactly as it was signed."""
 
 _PATH_TEXT = {"minLength": 1, "not": {"enum": [".", ".."]}, "pattern": r"^[^/\\\x00-\x1f\x7f]*$"}
 
@@ -48,7 +48,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of a service, with all that a call needs."""
+    """One operation of a service, with all data for its calls."""
 
     service: str
     operation_id: str
@@ -58,14 +58,14 @@ class Operation:
     minutes: int
     has_body: bool
     creates: bool
-    """Whether the operation only adds something, as its status 201 says."""
+    """Whether the operation creates a resource, as its documented status 201 indicates."""
     arguments: Mapping[str, Argument] = field(repr=False)
     response_fields: frozenset[str] = field(default=frozenset(), repr=False)
-    """The names of all fields that its answer may hold, at any depth."""
+    """The names of all fields that its response may contain, at any depth."""
 
     @property
     def tool_name(self) -> str:
-        """The name on the agent's side."""
+        """The name of the agent's tool."""
         return f"{self.service}_{self.operation_id}"
 
     @property
@@ -79,7 +79,7 @@ class Operation:
         return self.method != "POST"
 
     def entity(self, arguments: Mapping[str, Any]) -> str:
-        """Return what the call is about: its path arguments, or nothing."""
+        """Return the entity of the call: its path arguments joined by slashes, or an empty string."""
         parts = (
             str(arguments[name])
             for name, argument in self.arguments.items()
@@ -88,7 +88,7 @@ class Operation:
         return "/".join(parts)
 
     def build_call(self, arguments: Mapping[str, Any]) -> ServiceCall:
-        """Return the HTTP request of a call whose arguments fit."""
+        """Return the HTTP request of a call with valid arguments."""
         path, query, headers, body = self.path, [], {}, {}
         for name, value in arguments.items():
             argument = self.arguments[name]
@@ -148,7 +148,7 @@ def _operation(
 
 
 def _response_field_names(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of the fields in the answers of an operation that was carried out."""
+    """Yield the names of the fields in an operation's 2xx responses."""
     for status, response in operation.get("responses", {}).items():
         schema = response.get("content", {}).get(_JSON, {}).get("schema")
         if status.startswith("2") and schema:

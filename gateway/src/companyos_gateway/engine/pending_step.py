@@ -1,4 +1,4 @@
-"""A step while it is being taken: what it has found out so far, for the journal and for the answer."""
+"""A step in progress: the data collected for the journal and the observation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companyos_gateway.evaluation import FinishDeclaration
 
 @dataclass(slots=True)
 class PendingStep:
-    """One step on its way."""
+    """A step in progress."""
 
     tool: str
     arguments: dict[str, Any]
@@ -36,12 +36,12 @@ class PendingStep:
         self.reports.append((service, received_report))
 
     def judge(self, episode: Episode) -> None:
-        """Judge the episode by what is known now."""
+        """Judge the episode by its current evidence."""
         episode.progress.judge(episode.task)
         self.is_judged = True
 
     def reject(self, kind: ToolErrorType, message: str) -> None:
-        """Be a step that calls nothing: the tool or its arguments do not fit."""
+        """Record a step without a call, because the tool or its arguments are invalid."""
         self.kind = StepKind.INVALID_CALL
         self.error = ToolError(error_type=kind, message=message)
 
@@ -51,7 +51,7 @@ class PendingStep:
         self.error = ToolError(error_type=ToolErrorType.EXECUTION_ERROR, message=message)
 
     def complete(self, progress: Progress, reward: float, end: Outcome | None) -> CompletedStep:
-        """Return the step as it was taken."""
+        """Return the completed step."""
         return CompletedStep.model_construct(
             step=progress.step,
             tool=self.tool,

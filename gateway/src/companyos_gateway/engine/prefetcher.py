@@ -1,4 +1,4 @@
-"""Plans tasks ahead of their resets, so that these find them ready."""
+"""Plans tasks ahead of their resets, so that the resets find them in the cache."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _log = logging.getLogger(__name__)
 
 
 class Prefetcher:
-    """Plans one task at a time, in pauses between requests if there are any, because requests beside it take longer.
+    """Plans one task at a time, if possible in pauses between requests, because it slows down concurrent requests.
 
-    At most half as many tasks wait as the cache keeps; those that have waited longest are dropped.
+    At most half as many tasks as fit in the cache are queued; the oldest are dropped.
     """
 
     def __init__(self, task_cache: TaskCache, task_set: TaskSet) -> None:
@@ -33,11 +33,11 @@ class Prefetcher:
         self._request_at = 0.0
 
     def record_request(self) -> None:
-        """Take note of a reset or a step that begins."""
+        """Record that a reset or a step begins."""
         self._request_at = time.monotonic()
 
     def plan_after(self, options: ResetOptions) -> None:
-        """Plan the tasks that follow the one of a reset, as many as its `prefetch` says."""
+        """Queue the tasks that follow the task of a reset, up to its `prefetch`."""
         most = self._task_cache.max_size // 2
         self._queue.update(dict.fromkeys(following_tasks(options, self._task_set)[:most]))
         while len(self._queue) > most:

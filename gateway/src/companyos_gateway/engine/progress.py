@@ -20,12 +20,12 @@ from companyos_shared.wire.context import Actor, Fault, FaultKind
 from companyos_shared.wire.control import Report
 
 CallKey = tuple[str, str, str]
-"""Service, operation and entity of a call: what planned faults count by."""
+"""Service, operation and entity of a call; planned faults count calls by this key."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """One step in a few words, for people."""
+    """Short description of one step for human readers."""
 
     step: int
     now: datetime
@@ -36,20 +36,20 @@ class StepSummary:
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """The last step, kept for a repeated request."""
+    """The last step, stored for repeated requests."""
 
     tool_name: str
     arguments: Mapping[str, object]
     observation: StepObservation
 
     def is_same(self, tool_name: str, arguments: Mapping[str, object]) -> bool:
-        """Say whether the action is the one that was taken."""
+        """Return whether the action equals that of the last step."""
         return canonical_json([tool_name, arguments]) == canonical_json([self.tool_name, self.arguments])
 
 
 @dataclass(frozen=True, slots=True)
 class StaleReadWindow:
-    """A write that reads of its service do not see yet, with all that came after it: its step, and until when."""
+    """Period in which reads of a service do not see a write and all later ones: the step of the write, and the end."""
 
     step: int
     until: datetime
@@ -59,8 +59,8 @@ class StaleReadWindow:
 class Progress:
     """Everything about an episode that steps change.
 
-    `unchanged_sources` names the sources that hold, service by service, what its database holds now; one that was
-    written to has none until it is snapshotted.
+    `unchanged_sources` contains, by service, the source that is identical to the current database. A service that was
+    written to has none until a snapshot is taken.
     """
 
     evidence: Evidence
@@ -71,17 +71,17 @@ class Progress:
     next_due_at: dict[str, datetime | None]
     last_seq: Counter[str] = field(default_factory=Counter)
     written_step: Counter[str] = field(default_factory=Counter)
-    """By service, the last step of the agent that is known to have changed its rows."""
+    """By service, the last step in which the agent is known to have changed its rows."""
     step: int = 0
     first_step: int = 0
-    """The step that the epoch started after: what was written until then is in the sources it started from."""
+    """The step after which the epoch started; earlier writes are contained in its sources."""
     changed_step: Counter[str] = field(default_factory=Counter)
-    """By service, the last step in which anybody is known to have changed its rows."""
+    """By service, the last step in which any actor is known to have changed its rows."""
     outcome: Outcome | None = None
     finish: FinishDeclaration | None = None
     calls: Counter[CallKey] = field(default_factory=Counter)
     stale_reads: defaultdict[str, list[StaleReadWindow]] = field(default_factory=lambda: defaultdict(list))
-    """By service, the writes that reads lag or lagged behind."""
+    """By service, the current and past stale-read windows."""
     touched: set[str] = field(default_factory=set)
     unchanged_sources: dict[str, str] = field(default_factory=dict)
     step_summaries: list[StepSummary] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Progress:
 
     @classmethod
     def start(cls, task: Task, options: ResetOptions) -> Progress:
-        """Return where an episode of the task begins."""
+        """Return the progress at the start of an episode of the task."""
         return cls(
             evidence=Evidence.start(task.initial),
             ledger=RewardLedger(options.shaping, options.reward_scale, task.first_standing.potential),
@@ -101,19 +101,19 @@ class Progress:
         )
 
     def touch(self, service: str, *, writes: bool) -> None:
-        """Note that a call is about to reach a service."""
+        """Record that a call is about to be sent to a service."""
         self.touched.add(service)
         if writes:
             self.unchanged_sources.pop(service, None)
 
     def retain_sources(self, sources: Collection[str]) -> None:
-        """Forget which sources hold what the services hold now, but for those that stay."""
+        """Remove all `unchanged_sources` except the given ones."""
         self.unchanged_sources = {
             service: source for service, source in self.unchanged_sources.items() if source in sources
         }
 
     def count_call(self, call_key: CallKey) -> int:
-        """Count one call, and return the how manieth of its kind it is."""
+        """Count one call, and return its number, from 1, among those with the same key."""
         self.calls[call_key] += 1
         return self.calls[call_key]
 
@@ -129,15 +129,15 @@ class Progress:
             self.changed_step[service] = report.changes[-1].step
 
     def has_written(self, service: str) -> bool:
-        """Say whether a service is known to have changed rows in this epoch, and so has a database of its own."""
+        """Return whether a service is known to have changed rows in this epoch, and so has a database of its own."""
         return self.changed_step[service] > self.first_step
 
     def may_have_changed(self, service: str) -> bool:
-        """Say whether a service has changed rows since the task began, or was sent a call that may do so."""
+        """Return whether a service has changed rows since the task began, or was sent a call that may do so."""
         return service not in self.unchanged_sources or self.last_seq[service] > 0
 
     def add_stale_window(self, call_key: CallKey, nth: int, report: Report, faults: FaultPlan) -> None:
-        """Note how long reads lag behind a write, where one was carried out and seen to be."""
+        """Record how long reads lag behind a write, if the report shows that the agent changed rows."""
         service, operation, target = call_key
         if report.planned is None and any(change.actor is Actor.AGENT for change in report.changes):
             minutes = faults.stale_minutes(service, operation, target, nth)
@@ -146,21 +146,21 @@ class Progress:
                 self.stale_reads[service].append(window)
 
     def stale_read_fault(self, service: str) -> Fault | None:
-        """Return the fault of a read of the service that lags: it sees nothing from the oldest hidden step on."""
+        """Return the fault of a stale read, which hides everything from the oldest hidden step on, or None."""
         hidden_steps = [window.step for window in self.stale_reads[service] if self.now < window.until]
         return Fault(kind=FaultKind.STALE_READ, hides_from_step=min(hidden_steps)) if hidden_steps else None
 
     def declare(self, finish: FinishDeclaration) -> None:
-        """Take in what the agent declares, and when."""
+        """Record the declaration of the agent and its time."""
         self.finish = finish
         self.evidence.declared_at = self.now
 
     def judge(self, task: Task) -> None:
-        """Judge where the episode stands now."""
+        """Update the standing from the current evidence."""
         self.standing = task.instance.rubric.standing(self.evidence)
 
     def complete_step(self, completed: CompletedStep, max_steps: int) -> StepObservation:
-        """Close a step that was taken, and return what it answers."""
+        """Record a completed step, and return its observation."""
         self.outcome = completed.end
         self.step_summaries.append(
             StepSummary(completed.step, completed.now, completed.tool, completed.note, completed.reward)
@@ -171,7 +171,7 @@ class Progress:
 
 
 def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepIntent | None:
-    """Let a journal happen once more; return the step that was intended and not taken, if there is one."""
+    """Apply the entries of a journal; return the intent of a step that was not completed, if there is one."""
     pending_intent: StepIntent | None = None
     done: list[CompletedStep | PageView] = []
     for entry in entries:

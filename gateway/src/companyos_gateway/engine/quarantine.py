@@ -1,7 +1,7 @@
-"""The gateway's quarantine: files that it cannot go on from, each item a folder with a `reason.json`.
+"""The gateway's quarantine of unusable files; each item is a folder with a `reason.json`.
 
-What the services hold of an item is in their own quarantine. An item is written before anything is moved into it, and
-removed after everything was moved out of it, so whatever a killed gateway leaves can be moved again.
+The databases of an item are in the quarantines of the services. An item is written before anything is moved into it,
+and removed after everything was moved out of it, so a move that was interrupted by a crash can be repeated.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _log = logging.getLogger(__name__)
 
 
 class Quarantine:
-    """Everything that is in quarantine, and the way there and back."""
+    """The items in quarantine; adds, restores and deletes them."""
 
     def __init__(
         self, folder: Path, service_clients: ServiceClients, files: EpisodeFiles, snapshot_files: SnapshotFiles
     ) -> None:
         self.folder = folder / FOLDER
         self.unknown_files: list[Path] = []
-        """Files in the gateway's folders that it does not know. They are left alone."""
+        """Unknown files in the gateway's folders, which are not modified."""
         self.has_label: Callable[[str], bool] = lambda _label: False
-        """Whether an episode with a label is live."""
+        """Returns whether an episode with that label is live."""
         self._service_clients = service_clients
         self._files = files
         self._snapshot_files = snapshot_files
@@ -78,19 +78,19 @@ class Quarantine:
         return sorted(self._items.values(), key=lambda item: (item.at, item.id))
 
     def get(self, item_id: str) -> QuarantineItem:
-        """Return an item; raises UnknownQuarantineItemError (404)."""
+        """Return the item of that id; raises UnknownQuarantineItemError (404)."""
         if item_id not in self._items:
             raise UnknownQuarantineItemError(f"No item of the quarantine has the id {item_id!r}.")
         return self._items[item_id]
 
     def find_episode(self, label: str) -> QuarantineItem | None:
-        """Return the item of an episode with a label, None without one."""
+        """Return the item of the episode with that label, or None if there is none."""
         return next((item for item in self._episodes() if item.episode_id == label), None)
 
     def check_episode(self, label: str, *, is_kept: bool = False) -> None:
-        """Raise EpisodeQuarantinedError (410) where the episode with a label is in quarantine.
+        """Raise EpisodeQuarantinedError (410) if the episode with that label is in quarantine.
 
-        The one that the gateway keeps must not be replaced silently: an item without a readable label could be it.
+        The kept episode (`is_kept`) must not be replaced silently, so any item without a readable label counts as it.
         """
         item = self.find_episode(label)
         if item is None and is_kept:
@@ -101,15 +101,15 @@ class Quarantine:
             )
 
     def find_snapshot(self, snapshot_id: str) -> QuarantineItem | None:
-        """Return the item of a snapshot, None without one."""
+        """Return the item of a snapshot, or None if there is none."""
         return next((item for item in self._items.values() if item.snapshot_id == snapshot_id), None)
 
     def sources(self) -> set[str]:
-        """Return every snapshot database that an item names. A live snapshot may name the same one."""
+        """Return every snapshot database that an item references. A live snapshot may reference the same one."""
         return {source for item in self._items.values() for source in item.sources.values()}
 
     def report_unknown(self, path: Path) -> None:
-        """Report a file that the gateway does not know; it is left alone."""
+        """Report an unknown file, which is not modified."""
         self.unknown_files.append(path)
         _log.warning("%s is not a file of this gateway and is left alone", path)
 
@@ -132,7 +132,7 @@ class Quarantine:
         return item
 
     def get_or_create_item(self, internal_id: str | None) -> QuarantineItem:
-        """Return the item that databases of an episode belong to, a new one where there is none."""
+        """Return the item for databases of an episode, or of an unknown episode if None; create it if there is none."""
         for item in self._items.values():
             if item.internal_id == internal_id and (internal_id or item.kind is QuarantineKind.DATABASES):
                 return item
@@ -149,8 +149,9 @@ class Quarantine:
         self._write(item.model_copy(update={"databases": {**item.databases, service: sorted(set(held))}}))
 
     async def remove(self, item_id: str) -> None:
-        """Delete an item for good, here and in the services; raises 404, or ServicesUnavailableError (503): some of
-        it is left.
+        """Delete an item permanently, here and in the services.
+
+        Raises UnknownQuarantineItemError (404), or ServicesUnavailableError (503) if some of its databases remain.
         """
         item = self.get(item_id)
         await self._for_each_service(item, self._service_clients.remove_quarantined)
@@ -159,7 +160,7 @@ class Quarantine:
         _log.warning("%s was removed from quarantine", item_id)
 
     async def restore(self, item_id: str) -> QuarantineItem:
-        """Move an item back to where it came from; the next start picks it up.
+        """Move an item back to its original location; the next start restores it.
 
         Raises UnknownQuarantineItemError (404), QuarantineConflictError (409) or ServicesUnavailableError (503).
         """
@@ -198,7 +199,7 @@ class Quarantine:
             reason=error.reason.value,
             detail=str(error),
             version=VERSION,
-            at=datetime.now(UTC),  # noqa: TID251  # for people, and not the world's
+            at=datetime.now(UTC),  # noqa: TID251  # wall-clock time, not simulated time
             **fields,
         )
         (self.folder / item.id).mkdir(FOLDER_MODE, exist_ok=True)
@@ -207,7 +208,7 @@ class Quarantine:
         return item
 
     def _free_name(self, name: str) -> str:
-        """Return a name that no other files have; an item that a killed gateway moved nothing into is used again."""
+        """Return an unused name; the name of an item into which a killed gateway moved no files is reused."""
         names = (name if number == 1 else f"{name}.{number}" for number in count(1))
         return next(free for free in names if not _has_files(self.folder / free))
 
@@ -246,7 +247,7 @@ def _read_item(folder: Path) -> QuarantineItem:
 
 
 def _read_identity(folder: Path) -> tuple[str | None, dict[str, str]]:
-    """Return label and snapshot databases of an episode, as far as its manifest or its journals say them."""
+    """Return label and snapshot databases of an episode, as far as they can be read from its manifest or journals."""
     with suppress(OSError, UnusableFilesError):
         manifest, _ = decode_manifest((folder / MANIFEST).read_bytes())
         return manifest.id, dict(manifest.snapshot_sources())

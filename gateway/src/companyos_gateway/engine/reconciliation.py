@@ -1,4 +1,4 @@
-"""Compares what the services hold with what the gateway's files name."""
+"""Compares the databases of the services with the gateway's files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Inventories of the services at start; services that did not answer are missing."""
+    """Inventories of the services at start, without those of services that did not respond."""
 
     services: Mapping[str, InventoryReply]
 
@@ -46,14 +46,15 @@ class Inventory:
         )
 
     def epochs(self, service: str, internal_id: str) -> list[int] | None:
-        """Return the epochs of an episode that a service holds, or None if unknown."""
+        """Return the epochs of an episode that a service has, or None if unknown."""
         if service not in self.services:
             return None
         return next((held.epochs for held in self.services[service].episodes if held.id == internal_id), [])
 
     def check(self, manifest: Manifest, written: Collection[str]) -> None:
-        """Raise UnusableFilesError where a service holds a newer epoch, or lacks the database of one that was written
-        to.
+        """Raise UnusableFilesError if a service has a newer epoch, or lacks the database of a written one.
+
+        `written` contains the services that were written to in the manifest's epoch.
         """
         for service in manifest.sources:
             epochs = self.epochs(service, manifest.internal_id)
@@ -70,7 +71,7 @@ class Inventory:
 
 @dataclass(slots=True)
 class _UnreferencedDatabases:
-    """Databases in one service that belong to one quarantined item."""
+    """Databases in one service that belong to one item in quarantine."""
 
     episodes: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
@@ -78,17 +79,17 @@ class _UnreferencedDatabases:
 
 @dataclass(slots=True)
 class Reconciliation:
-    """Deletes in the services what is over, and moves to quarantine what nothing explains."""
+    """Deletes the data of ended episodes in the services, and moves unreferenced databases to quarantine."""
 
     inventory: Inventory
     engine: EpisodeEngine
     snapshots: Snapshots
     quarantine: Quarantine
     kept: Collection[str]
-    """Internal ids of episodes that are over while their databases are kept."""
+    """Internal ids of ended episodes whose databases are kept."""
 
     async def run(self, ended: Mapping[str, Manifest | None], pending: Mapping[Path, PendingSnapshot]) -> None:
-        """Hold every service against the files. `ended` are episodes that are over, by internal id."""
+        """Compare every service with the files. `ended` contains ended episodes by internal id."""
         for internal_id, manifest in ended.items():
             for service, source in [] if manifest is None else manifest.snapshot_sources():
                 self.snapshots.mark_unreferenced(service, control_context(internal_id, 1, source))
@@ -105,7 +106,7 @@ class Reconciliation:
                 marker.unlink(missing_ok=True)
 
     def _contexts_of_holders(self, internal_id: str) -> dict[str, CallContext]:
-        """Return the services that hold an episode or did not say, each with the context of a call about it."""
+        """Return the context of a drop for each service that has an episode or whose inventory is unknown."""
         context = control_context(internal_id, 1, _UNKNOWN_SOURCE_ID)
         return {
             name: context
@@ -148,7 +149,7 @@ class Reconciliation:
             self.quarantine.add_databases(item_id, service, [entry.entry for entry in moved.entries])
 
     async def _record_orphaned_entries(self, service: str) -> None:
-        """Record entries of a service's quarantine that belong to no item: a gateway was killed before it did."""
+        """Record entries of a service's quarantine that a killed gateway did not record in an item."""
         try:
             reply = await self.engine.service_clients.quarantined(service)
         except InfrastructureError as fault:

@@ -1,7 +1,7 @@
-"""The start of a gateway: it finds its episodes in manifests and journals, and holds the services against them.
+"""Recovery at start: restores episodes from manifests and journals, and compares the services with them.
 
-Only what is positively over is deleted. What this version cannot go on from, and what a service holds that nothing
-names, is moved to quarantine.
+Only data that is marked as ended or was never committed is deleted. Unusable files, and databases that no file
+references, are moved to quarantine.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _MAX_CONCURRENT_RECOVERIES = 16
 _RETRY_DELAY_S = 0.5
 _MAX_REFUSALS = 10
 _DATABASE_ERROR_CODES = frozenset({"episode-corrupt", "episode-outdated", "episode-dropped", "stale-epoch"})
-"""What a service answers where its database is not the one that the journal tells of."""
+"""Error codes of a service whose database does not match the journal."""
 
 _GATEWAY_ERROR_CODES = frozenset({"stale-generation", "lease-held", "call-expired", "not-signed"})
-"""What a service answers where it refuses the gateway, whatever the episode."""
+"""Error codes of a service that refuses the gateway itself, regardless of the episode."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,12 +49,12 @@ T = TypeVar("T")
 
 
 class GatewayRefusedError(Exception):
-    """A service refuses this gateway, so nothing can be said of its episodes, and the start ends."""
+    """A service refuses this gateway, so its episodes cannot be checked and the start fails."""
 
 
 @dataclass(slots=True)
 class Recovery:
-    """Finds everything again that the files tell of."""
+    """Restores all episodes and snapshots from the files."""
 
     engine: EpisodeEngine
     files: EpisodeFiles
@@ -62,7 +62,7 @@ class Recovery:
     quarantine: Quarantine
 
     async def run(self) -> int:
-        """Take in every episode, each with its open step completed; return how many there are."""
+        """Restore every episode and complete its pending step; return the number of live episodes."""
         inventory = await Inventory.read(self.engine.service_clients)
         scan, snapshot_scan = self.files.scan(), self.snapshots.scan()
         for path in (*scan.unknown, *snapshot_scan.unknown):
@@ -108,7 +108,7 @@ class Recovery:
             self.files.remove_other_epochs(manifest)
 
     async def _recover(self, manifest: Manifest, checksum: str, inventory: Inventory) -> None:
-        """Take in an episode; raises UnusableFilesError."""
+        """Restore an episode from its files; raises UnusableFilesError."""
         journal = self.files.journal(manifest, checksum)
         payloads = journal.recover()
         task = await self._replan_task(manifest)
@@ -133,7 +133,7 @@ class Recovery:
             raise
 
     async def _replan_task(self, manifest: Manifest) -> Task:
-        """Plan the task of an episode again; raises UnusableFilesError where it is not the same."""
+        """Plan the task of an episode again; raises UnusableFilesError if its sources have changed."""
         try:
             task = await self._retry_until_answered(manifest, lambda: self.engine.task_cache.task(manifest.task))
         except (GatewayError, ServiceRefusalError) as problem:
@@ -151,10 +151,10 @@ class Recovery:
         return task
 
     async def _check_databases(self, episode: Episode, inventory: Inventory, *, compare_digests: bool) -> None:
-        """Hold the databases of an episode against its journal; raises UnusableFilesError where they disagree.
+        """Compare the databases of an episode with its journal; raises UnusableFilesError if they differ.
 
-        A database counts even where the journal names no write to it: the journal may have lost lines that were not
-        synced. An episode that ended as infra_error may have one step more in a database than in its journal.
+        A database is compared even if the journal contains no write to it, because unsynced lines may be lost. An
+        episode that ended as infra_error may have one step more in a database than in its journal.
         """
         manifest = episode.manifest
         epochs = {name: inventory.epochs(name, manifest.internal_id) for name in episode.sources}
@@ -190,7 +190,7 @@ class Recovery:
             raise UnusableFilesError(QuarantineReason.DATABASE_MISMATCH, f"{service}: {refusal.detail}") from refusal
 
     async def _retry_until_answered(self, manifest: Manifest, send: Callable[[], Awaitable[T]]) -> T:
-        """Return what a service answers; one that is away for a while is waited for."""
+        """Return the reply of a service, retrying while it is unavailable."""
         refusals = 0
         while True:
             try:

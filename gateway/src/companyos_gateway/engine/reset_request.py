@@ -15,21 +15,21 @@ MAX_DRAWN_SEED = 2**31 - 1
 _TASK_FIELDS = ("split", "index", "task_id")
 
 Start = TaskKey | TaskPosition
-"""A task: one of a scenario and a seed, or a published one, whose seed takes time to find."""
+"""A task: a scenario with a seed, or a position in the task set, whose seed takes time to find."""
 
 
 @dataclass(frozen=True)
 class ResetRequest:
-    """The task of a reset, and how it is to be played."""
+    """The task of a reset, and its options."""
 
     key: TaskKey
     options: ResetOptions
-    """The options without the names of a task, which `published` holds."""
+    """The options without those that name a task of the task set; that task is in `published`."""
     published: TaskRef | None = None
 
 
 async def resolve_reset_request(options: ResetOptions, task_set: TaskSet) -> ResetRequest:
-    """Return what the options ask for; raises InvalidResetError (422) for a task that the set does not have."""
+    """Return the task that the options select; raises InvalidResetError (422) for a task that is not in the set."""
     try:
         position = _find_position(options, task_set)
     except TaskNotFoundError as unknown:
@@ -43,14 +43,14 @@ async def resolve_reset_request(options: ResetOptions, task_set: TaskSet) -> Res
 
 
 async def task_key(start: Start, task_set: TaskSet) -> TaskKey:
-    """Return the key of a task."""
+    """Return the key of a task, finding its seed in a thread if necessary."""
     if isinstance(start, TaskKey):
         return start
     return TaskKey(start.scenario, await asyncio.to_thread(task_set.seed, start), start.chaos)
 
 
 def following_tasks(options: ResetOptions, task_set: TaskSet) -> list[Start]:
-    """Return the tasks after the one of the options, `prefetch` at most: the next of its split, or the next seeds."""
+    """Return up to `prefetch` tasks after the one of the options: the next of its split, or the next seeds."""
     if options.split is not None and options.index is not None:
         following = range(options.index + 1, options.index + 1 + options.prefetch)
         size = task_set.size(options.split)

@@ -1,4 +1,4 @@
-"""Requests to a service's own REST routes as calls of tools."""
+"""Converts requests to a service's own REST routes into tool calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def find_tool(tools: Iterable[Tool], service: str, method: str, path: str) -> tuple[Tool, dict[str, str]] | None:
-    """Return the tool of a route with the values of its path parameters, or None. The first match counts."""
+    """Return the first tool whose route matches, with the values of its path parameters, or None."""
     for tool in tools:
         operation = tool.operation
         if operation is None or operation.service != service or operation.method != method:
@@ -34,7 +34,7 @@ def tool_arguments(
     headers: Mapping[str, str],
     body: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the arguments of a request; what does not fit the tool's schema is left for its check."""
+    """Return the arguments of a request, without validating them against the tool's schema."""
     arguments: dict[str, Any] = dict(body)
     for name in dict.fromkeys(name for name, _ in query):
         texts = [text for found, text in query if found == name]
@@ -58,7 +58,7 @@ def _from_query(texts: list[str], argument: Argument | None) -> Any:
 
 
 def _from_header(text: str, types: set[str]) -> Any:
-    """Return the value of a header; a number may be quoted as an entity tag is."""
+    """Return the value of a header; a number may be quoted like an entity tag."""
     number = _from_text(text.strip().removeprefix("W/").strip('"'), types)
     return number if isinstance(number, int) else text
 
@@ -71,7 +71,7 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
 
 
 def _from_text(text: str, types: set[str]) -> Any:
-    """Return the value of a parameter's text as the service reads it."""
+    """Parse the text of a parameter in the same way as the service."""
     if "integer" in types and _INTEGER.fullmatch(text):
         return int(text)
     if "number" in types and _NUMBER.fullmatch(text):

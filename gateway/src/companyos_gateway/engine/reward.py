@@ -1,4 +1,4 @@
-"""Rewards and the end of an episode as pure functions of where it stands and of its verdict."""
+"""Rewards and outcome of an episode as pure functions of its standing and verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_DAMAGE = 4.0
 SUCCESS_REWARD = 15.0
 FAILURE_COST = 5.0
 REWARD_BOUND = 25.0
-"""Every reward lies in [-REWARD_BOUND, REWARD_BOUND]; the unit scale divides by it."""
+"""Every reward is in [-REWARD_BOUND, REWARD_BOUND]; the unit scale divides by it."""
 
 _DIGITS = 6
 
@@ -46,15 +46,16 @@ _EXTRA_COST = {
 def is_ended_by_agent(standing: Standing, completion: Completion, *, finished: bool) -> bool:
     """Return whether the agent has ended the episode.
 
-    Automatic completion ends it at the closing act, right or wrong: an end that only came when every check passed
-    would let an agent search for what passes.
+    With automatic completion the closing act ends it, right or wrong. If the episode only ended when all checks
+    pass, an agent could find the solution by trial and error.
     """
     return finished or (completion is Completion.AUTO and standing.closed)
 
 
 def determine_outcome(success: bool | None, *, steps_left: int) -> Outcome | None:
-    """Return how the episode ends after this step, or None while it goes on; `success` is None unless the agent has
-    ended it.
+    """Return the outcome after this step, or None if the episode continues.
+
+    `success` is None unless the agent has ended the episode.
     """
     if success is not None:
         return Outcome.SUCCESS if success else Outcome.FAILED
@@ -81,10 +82,10 @@ class LedgerBalance(BaseModel):
 class RewardLedger:
     """Rewards paid so far; each step adds one entry.
 
-    Costs stop at MAX_COSTS and damage at MAX_DAMAGE per episode. Milestones are paid as a difference of potential,
-    so what is undone is taken back. Under `shaping=potential` the last step brings the potential back to where it
-    started, which leaves the return without them (Ng, Harada and Russell 1999). Under `shaping=none` only the end
-    pays: the whole scale for success, the failure's cost for anything else.
+    Costs are limited to MAX_COSTS and damage to MAX_DAMAGE per episode. Milestones are paid as differences of
+    potential, so undoing one takes its reward back. With `shaping=potential` the last step returns the potential to
+    its initial value, so milestones do not change the return (Ng, Harada and Russell 1999). With `shaping=none` only
+    the last step has a reward, from -FAILURE_COST to REWARD_BOUND in proportion to the solved share.
     """
 
     shaping: Shaping = Shaping.MILESTONES
@@ -111,7 +112,7 @@ class RewardLedger:
         )
 
     def restore(self, balance: LedgerBalance) -> None:
-        """Go on from a balance of the same episode."""
+        """Set the balance to a journaled one of the same episode."""
         self.potential = balance.potential
         self.costs = balance.costs
         self.damaged = frozenset(balance.damaged)
@@ -119,9 +120,9 @@ class RewardLedger:
         self.return_ = balance.return_
 
     def add_step(self, kind: StepKind, standing: Standing, end: Outcome | None, *, solved_share: float = 0.0) -> float:
-        """Enter one step and return its reward, in the asked scale.
+        """Add one step and return its reward in the ledger's scale.
 
-        `solved_share` is the share of the task that is solved, in [0, 1], where the agent has ended the episode.
+        `solved_share` is the share of the task that is solved, in [0, 1]; 0 unless the agent has ended the episode.
         """
         if self.shaping is Shaping.NONE:
             return self._pay(0.0 if end is None else REWARD_BOUND * solved_share - FAILURE_COST * (1 - solved_share))
@@ -131,11 +132,11 @@ class RewardLedger:
         return self._pay(value)
 
     def add_infrastructure_error(self) -> float:
-        """Record a step that failed with an infrastructure error: it costs nothing."""
+        """Add a step that failed with an infrastructure error, which costs nothing, and return its reward."""
         return self._pay(self._refund_potential())
 
     def add_close(self) -> float:
-        """Enter the loss of an episode that is closed before its end."""
+        """Add the cost of an episode that is closed before its end, and return the reward."""
         return self._pay(self._refund_potential() - FAILURE_COST)
 
     def _refund_potential(self) -> float:

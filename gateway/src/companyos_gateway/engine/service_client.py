@@ -1,4 +1,4 @@
-"""The way to one service: signed calls, and reports split from answers."""
+"""HTTP client of one service: signs calls and separates the report from the response body."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 MAX_TARGET_BYTES = 4096
 STEP_TIMEOUT_S = 30.0
 ATTEMPT_SHARE, CALL_SHARE = 0.4, 0.9
-"""The parts of a step's timeout that one attempt at a call and all its attempts may take."""
+"""Shares of a step's timeout: for one attempt at a call, and for all attempts together."""
 LOAD_DEADLINE_S = 180.0
 PROBE_DEADLINE_S = 1.0
 RETRY_DELAY_S = 0.02
@@ -45,13 +45,13 @@ MAX_RETRY_DELAY_S = 0.2
 _JSON = "application/json"
 _UNAUTHORIZED, _SERVER_ERROR = 401, 500
 _RESIGN_CODES = frozenset({"call-expired", "call-replayed"})
-"""Control calls are refused so where a wall clock was set or a service restarted; each attempt has a new signature."""
+"""Refusals of control calls after a wall clock was set or a service restarted; each attempt has a new signature."""
 _UNKNOWN_SOURCE = "unknown-source"
 _UNKNOWN_BASE = "unknown-base"
 STALE_GENERATION = "stale-generation"
 _CORRUPT_SOURCE_CODES = frozenset({"source-corrupt", "source-outdated"})
 _SLOW_REQUESTS = (bytes, QuarantineRequest, EntriesRequest)
-"""Requests that may take long and are waited for. One in bytes loads a source."""
+"""Bodies of slow requests, which have LOAD_DEADLINE_S. A body in bytes is that of a load request."""
 _JITTER = secrets.SystemRandom()
 _log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class ServiceCall:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedReport:
-    """The control side of an answer: understood, and as it came."""
+    """The report of a response: parsed, and the raw bytes."""
 
     report: Report
     raw: bytes
@@ -92,7 +92,7 @@ class ServiceResponse:
 
 
 class UnknownSourceError(Exception):
-    """The service does not have the source that the call's epoch starts from."""
+    """The service does not have the source from which the call's epoch starts."""
 
     def __init__(self, service: str) -> None:
         super().__init__(service)
@@ -100,17 +100,17 @@ class UnknownSourceError(Exception):
 
 
 class UnknownBaseError(Exception):
-    """The service does not have the base that a document names."""
+    """The service does not have the base that a seed document references."""
 
 
 class CorruptSourceError(UnknownSourceError):
-    """The service has the source, and it is not what it was."""
+    """The service has the source, but it is damaged or outdated."""
 
 
 class ServiceClient:
-    """One service: its name, its long-lived connections, its key, and how it has done so far.
+    """Client of one service: its address, connections, signer and counters.
 
-    A transport of httpx may take the place of the connections.
+    Tests can pass an httpx transport to replace the connections.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class ServiceClient:
         self.address = address
         self.signer = Signer(key, name)
         self.is_superseded = False
-        """Whether the service was heard to follow another gateway by now."""
+        """Whether the service has reported that another gateway took it over."""
         self.latency = LatencyHistogram()
         self.resends = 0
         self.faults = 0
@@ -138,7 +138,7 @@ class ServiceClient:
         await self._connections.aclose()
 
     async def is_ready(self) -> bool:
-        """Say whether the service answers that it is ready, and follows this gateway as far as is known."""
+        """Return whether the service reports that it is ready, and is not known to be taken over by another gateway."""
         if self.is_superseded:
             return False
         try:
@@ -160,7 +160,7 @@ class ServiceClient:
         return document
 
     async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> HttpResponse:
-        """Carry one signed call; resends the very same after a real transport error; raises InfrastructureError."""
+        """Send one signed call, and resend it after transport errors; raises InfrastructureError after the deadline."""
         if not self._traces.enabled:
             return await self._send(call, context, is_slow=is_slow)
         with self._traces.client_span(f"{self.name} {_operation_name(call)}") as span:
@@ -193,26 +193,29 @@ class ServiceClient:
         raise AssertionError
 
     async def call(self, call: ServiceCall, context: CallContext) -> ServiceResponse:
-        """Carry one call of the agent and split the answer; raises InfrastructureError where the service itself
-        failed.
+        """Send one call of the agent and parse the response.
+
+        Raises UnknownSourceError, or InfrastructureError if the service itself failed.
         """
         response = await self.send(call, context)
         return self._parse_response(response)
 
     async def settle(self, context: CallContext, request: SettleRequest) -> ReceivedReport:
-        """Let what is due happen; raises UnknownSourceError, or InfrastructureError for anything but a report."""
+        """Apply the events that are due; raises UnknownSourceError, or InfrastructureError for an error response."""
         return _parse_report(await self._control_call("settle", context, request))
 
     async def control_call(
         self, verb: str, reply: type[M], context: CallContext, body: BaseModel | bytes | None = None
     ) -> M:
-        """Ask the control plane; raises UnknownSourceError, SourceCorrupt, or InfrastructureError for anything but
-        the reply.
+        """Send a control call and return the parsed reply.
+
+        Raises UnknownSourceError, CorruptSourceError, UnknownBaseError, or InfrastructureError for any other error
+        response.
         """
         return reply.model_validate_json(await self._control_call(verb, context, body))
 
     async def export(self, context: CallContext) -> bytes:
-        """Return a copy of the database that the epoch is played on; raises as `ask` does."""
+        """Return a copy of the epoch's database; raises the errors of `control_call`."""
         return await self._control_call("export", context)
 
     async def _control_call(self, verb: str, context: CallContext, body: BaseModel | bytes | None = None) -> bytes:
@@ -276,7 +279,7 @@ class ServiceClient:
 
 
 def _operation_name(call: ServiceCall) -> str:
-    """Return what a call does in a word that holds none of its arguments."""
+    """Return a name of a call without its arguments: the control verb or the HTTP method."""
     return call.target.removeprefix(CONTROL_PREFIX) if call.target.startswith(CONTROL_PREFIX) else call.method
 
 

@@ -1,4 +1,4 @@
-"""The services over HTTP, each by its name; one that forgot a source is sent the document and asked again."""
+"""HTTP clients of all services, by name; if a service has lost a source, it is loaded again and the call repeated."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ReloadContent = Callable[[], bytes] | None
-"""Makes the request that loads a source again; None for a snapshot, which cannot be loaded again."""
+"""Creates the body of the request that reloads a source; None for a snapshot, which cannot be reloaded."""
 
 
 class ServiceClients:
-    """All services by name. Closing it closes every connection."""
+    """Clients of all services by name, with their leases and the queue of drops."""
 
     def __init__(self, clients: Mapping[str, ServiceClient]) -> None:
         self.clients = dict(clients)
@@ -69,12 +69,12 @@ class ServiceClients:
 
     @classmethod
     def from_addresses(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> ServiceClients:
-        """Return the cluster of these addresses."""
+        """Create the clients of these addresses."""
         return cls({name: ServiceClient(name, address, key, traces=traces) for name, address in addresses.items()})
 
     @property
     def on_last_drop(self) -> Callable[[str], None] | None:
-        """Callback with an episode's id once every service has confirmed a resent drop."""
+        """Called with an episode's id when a retry has confirmed its last pending drop."""
         return self._drop_queue.on_last_drop
 
     @on_last_drop.setter
@@ -82,33 +82,33 @@ class ServiceClients:
         self._drop_queue.on_last_drop = done
 
     def set_step_timeout(self, seconds: float) -> None:
-        """Set how long a step, and the calls that it makes, may take."""
+        """Set the timeout of a step and of its calls."""
         self.step_timeout_s = seconds
         for client in self.clients.values():
             client.step_timeout_s = seconds
 
     def step_slot(self, service: str | None) -> AbstractAsyncContextManager[None]:
-        """Return a place with a service, to be held while a step is taken; a step that calls none needs none."""
+        """Return a slot of a service, to be held during a step; without a service it has no effect."""
         return nullcontext() if service is None else self._limiters[service].slot()
 
     async def aclose(self) -> None:
-        """Close every link."""
+        """Stop retrying drops, release the leases and close all connections."""
         await self._drop_queue.aclose()
         await self._leases.aclose()
         await asyncio.gather(*(client.aclose() for client in self.clients.values()))
 
     async def lease(self, owner: str, *, take_over: bool = False) -> None:
-        """Take the lease of every service, which is waited for; raises LeaseHeldError or ServiceRefusalError."""
+        """Acquire the lease of every service once it responds; raises LeaseHeldError or ServiceRefusalError."""
         await self._leases.acquire(owner, take_over=take_over)
 
     def check_lease(self) -> None:
-        """Raise ServicesUnavailableError (503) where another gateway has taken over a service."""
+        """Raise ServicesUnavailableError (503) if another gateway has taken over a service."""
         superseded_names = sorted(name for name, client in self.clients.items() if client.is_superseded)
         if superseded_names:
             raise ServicesUnavailableError(f"Another gateway has taken over {', '.join(superseded_names)}.")
 
     async def readiness(self) -> dict[str, bool]:
-        """Return by name whether each service is ready."""
+        """Return whether each service is ready, by name."""
         results = await asyncio.gather(*(client.is_ready() for client in self.clients.values()))
         return dict(zip(self.clients, results, strict=True))
 
@@ -118,9 +118,9 @@ class ServiceClients:
         return dict(zip(self.clients, documents, strict=True))
 
     async def load(self, service: str, context: CallContext, content: bytes) -> LoadReply:
-        """Make sure that the service has the source of the context, and return its rows at rest.
+        """Load the source of the context in a service, if it is missing there, and return its initial rows.
 
-        A service that does not have the base of the document is sent that first.
+        If the service does not have the base of the seed document, the base is loaded first.
         """
         client = self.clients[service]
         try:
@@ -136,17 +136,17 @@ class ServiceClients:
     async def call(
         self, service: str, call: ServiceCall, context: CallContext, content: ReloadContent
     ) -> ServiceResponse:
-        """Carry one call of the agent; a service that forgot the source is sent the document and asked again."""
+        """Send one call of the agent; if the service has lost the source, load it again and repeat the call."""
         client = self.clients[service]
         return await self._call_with_reload(service, context, content, lambda: client.call(call, context))
 
     async def settle(self, service: str, context: CallContext, content: ReloadContent, *, after: int) -> ReceivedReport:
-        """Let everything that is due at the context's now happen; the report holds the changes behind `after`."""
+        """Apply all events that are due at the context's `now`; the report contains the changes after `after`."""
         client, request = self.clients[service], SettleRequest(after=after)
         return await self._call_with_reload(service, context, content, lambda: client.settle(context, request))
 
     async def snapshot(self, service: str, context: CallContext, content: ReloadContent) -> str:
-        """Keep the epoch as it is now as a source, and return its id."""
+        """Store the current state of the epoch as a source, and return its id."""
         client = self.clients[service]
         reply = await self._call_with_reload(
             service, context, content, lambda: client.control_call("snapshot", SnapshotReply, context)
@@ -154,9 +154,7 @@ class ServiceClients:
         return reply.source
 
     async def check(self, service: str, context: CallContext) -> None:
-        """Raise LostSnapshotError or CorruptSnapshotError (410) where a service cannot begin an epoch from the
-        source.
-        """
+        """Check that an epoch can start from the source; raises LostSnapshotError or CorruptSnapshotError (410)."""
         request = CheckRequest(source=context.source)
         try:
             await self.clients[service].control_call("check", CheckReply, context, request)
@@ -166,49 +164,49 @@ class ServiceClients:
             raise LostSnapshotError(f"The database of {service} is gone.") from unknown
 
     async def forget(self, service: str, context: CallContext) -> bool:
-        """Let a service forget a snapshot and return whether it did."""
+        """Request a service to delete a snapshot and return whether it confirmed."""
         return await self._try_control_call(service, "forget", context, ForgetRequest(source=context.source))
 
     async def inventory(self, service: str) -> InventoryReply:
-        """Return everything that a service holds of episodes and snapshots."""
+        """Return all episodes and snapshots of a service."""
         return await self.clients[service].control_call("inventory", InventoryReply, SERVICE_CONTEXT)
 
     async def quarantine(self, service: str, request: QuarantineRequest) -> QuarantineReply:
-        """Let a service move episodes and snapshots into its quarantine, and return the entries made."""
+        """Move episodes and snapshots of a service to its quarantine, and return the created entries."""
         return await self.clients[service].control_call("quarantine", QuarantineReply, SERVICE_CONTEXT, request)
 
     async def quarantined(self, service: str) -> QuarantineReply:
-        """Return the quarantine of a service."""
+        """Return the entries in the quarantine of a service."""
         return await self.clients[service].control_call("quarantine/list", QuarantineReply, SERVICE_CONTEXT)
 
     async def restore_quarantined(self, service: str, entries: list[str]) -> QuarantineReply:
-        """Let a service move entries of its quarantine back; raises ServiceRefusalError."""
+        """Move entries of a service's quarantine back; raises ServiceRefusalError."""
         request = EntriesRequest(entries=entries)
         return await self.clients[service].control_call("quarantine/restore", QuarantineReply, SERVICE_CONTEXT, request)
 
     async def remove_quarantined(self, service: str, entries: list[str]) -> QuarantineReply:
-        """Let a service delete entries of its quarantine; raises ServiceRefusalError."""
+        """Delete entries of a service's quarantine; raises ServiceRefusalError."""
         request = EntriesRequest(entries=entries)
         return await self.clients[service].control_call("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, request)
 
     async def export(self, service: str, context: CallContext, content: ReloadContent) -> bytes:
-        """Return a copy of the database that the epoch is played on."""
+        """Return a copy of the epoch's database."""
         client = self.clients[service]
         return await self._call_with_reload(service, context, content, lambda: client.export(context))
 
     async def digest(self, service: str, context: CallContext, content: ReloadContent = None) -> DigestReply:
-        """Return the digests over the rows that the epoch holds."""
+        """Return the digest of the epoch's content rows."""
         client = self.clients[service]
         return await self._call_with_reload(
             service, context, content, lambda: client.control_call("digest", DigestReply, context)
         )
 
     async def evidence(self, service: str, context: CallContext) -> EvidenceReply:
-        """Return everything that the service recorded of the epoch."""
+        """Return the evidence of the epoch in a service."""
         return await self.clients[service].control_call("evidence", EvidenceReply, context)
 
     async def drop(self, service: str, context: CallContext) -> bool:
-        """Free what the service holds of the episode and return whether it did; if not, it is sent again later."""
+        """Request a drop from a service and return whether it confirmed; if not, the request is retried later."""
         return await self._drop_queue.drop(service, context)
 
     async def _send_drop(self, service: str, context: CallContext) -> bool:

@@ -1,4 +1,4 @@
-"""Long-lived connections to one service: aiohttp's client, or a transport of httpx that a test gives instead."""
+"""Long-lived connections to one service: an aiohttp client, or an httpx transport in tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEEPALIVE_S = 60.0
 MAX_CONNECTIONS = 256
 
 TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
-"""Exceptions of an exchange that are caused by the connection."""
+"""Exceptions of `exchange` that are caused by the connection."""
 
 _MAX_CACHED_URL_LENGTH = 128
 _MAX_CACHED_URLS = 4096
@@ -24,7 +24,7 @@ _AUTOMATIC_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response that was received completely. Names of headers are looked up in any case."""
+    """A response that was received completely. Header names are case-insensitive."""
 
     status_code: int
     headers: Mapping[str, str]
@@ -82,7 +82,7 @@ class ServiceConnections:
 
 
 class TransportConnections:
-    """A transport of httpx in place of the connections."""
+    """An httpx transport with the interface of ServiceConnections."""
 
     def __init__(self, address: str, transport: httpx.AsyncBaseTransport) -> None:
         self._address = address

@@ -1,4 +1,4 @@
-"""Signed headers of calls to a service: the lease's generation in every context, nonce and expiry in control calls."""
+"""Signed headers of calls to a service. Every context contains the lease generation, control calls nonce and expiry."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Signer:
         self._key = key
         self._audience = audience
         self.generation = 0
-        """The generation of the lease under which calls are sent; 0 before one was granted."""
+        """The generation of the lease under which calls are sent; 0 before the first lease."""
 
     def headers(
         self, method: str, target: str, body: bytes, context: CallContext, signed: Mapping[str, str] | None
     ) -> dict[str, str]:
-        """Return the headers of one attempt to send a call; `signed` are other headers of the call."""
+        """Return the headers of one attempt to send a call; the signature also covers the headers `signed`."""
         text = encode_context(self._with_lease_fields(target, context))
         headers = {CONTEXT_HEADER: text}
         if self._key:

@@ -1,4 +1,4 @@
-"""The files of snapshots: their format, and how they are written. An id is the digest of the bytes."""
+"""Format and storage of snapshot files. The id of a snapshot is the digest of its bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SNAPSHOT_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class PendingSnapshot(BaseModel):
-    """A note that the services keep databases of an epoch for a snapshot that is not written yet."""
+    """Marker that the services store databases of an epoch for a snapshot that is not written yet."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class PendingSnapshot(BaseModel):
 
 @dataclass(slots=True)
 class SnapshotScan:
-    """Result of scanning the snapshot folder: ids, oldest first, and pending operations."""
+    """Result of scanning the snapshot folder: ids, oldest first, and markers of pending snapshots."""
 
     ids: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
@@ -51,16 +51,14 @@ class SnapshotScan:
 
 
 class SnapshotFiles:
-    """The folder `snapshots` below the gateway's folder: `<id>.jsonl`, and `<id>.ended` of deleted ones."""
+    """The folder `snapshots` in the gateway's folder: `<id>.jsonl`, and `<id>.ended` for deleted snapshots."""
 
     def __init__(self, folder: Path) -> None:
         self._snapshots = folder / "snapshots"
         self._snapshots.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
 
     def begin(self, episode: str, epoch: int) -> Path:
-        """Write a note that services are about to keep databases of an epoch, and return it; raises
-        StorageFullError.
-        """
+        """Write the marker of a pending snapshot of an epoch and return its path; raises StorageFullError (507)."""
         pending = PendingSnapshot(episode=episode, epoch=epoch, nonce=secrets.token_hex(_NONCE_BYTES))
         content = pending.model_dump_json().encode()
         marker = self._snapshots / f"{compute_snapshot_id(content)}{PENDING_SUFFIX}"
@@ -92,14 +90,14 @@ class SnapshotFiles:
         return snapshot_id
 
     def read(self, snapshot_id: str) -> bytes | None:
-        """Return the bytes of a snapshot, None where there is none."""
+        """Return the bytes of a snapshot, or None if it does not exist."""
         try:
             return self.path(snapshot_id).read_bytes()
         except FileNotFoundError:
             return None
 
     def mark_ended(self, snapshot_id: str) -> None:
-        """Mark a snapshot as deleted; raises StorageFullError (507), and it is then there as before."""
+        """Mark a snapshot as deleted; raises StorageFullError (507), and the snapshot then still exists."""
         path = self.path(snapshot_id)
         try:
             path.replace(path.with_suffix(ENDED_SUFFIX))
@@ -113,12 +111,12 @@ class SnapshotFiles:
         return self.path(snapshot_id).with_suffix(ENDED_SUFFIX).read_bytes()
 
     def delete_ended(self, snapshot_id: str) -> None:
-        """Remove what is left of a deleted snapshot, once no service holds a database for it alone."""
+        """Remove the file of a deleted snapshot, once no service has a database that only it referenced."""
         with suppress(OSError):
             self.path(snapshot_id).with_suffix(ENDED_SUFFIX).unlink()
 
     def scan(self) -> SnapshotScan:
-        """Return what is in the folder; only files that were never committed are removed."""
+        """Return the contents of the folder; files that were never committed are removed."""
         result, modified_ns = SnapshotScan(), dict[str, int]()
         for path in sorted(self._snapshots.iterdir()):
             if not _SNAPSHOT_ID.fullmatch(path.stem):
@@ -137,11 +135,11 @@ class SnapshotFiles:
         return result
 
     def path(self, snapshot_id: str) -> Path:
-        """Return where a snapshot is."""
+        """Return the path of a snapshot."""
         return self._snapshots / f"{snapshot_id}{JOURNAL_SUFFIX}"
 
     def _sync(self) -> None:
-        """Let the folder's own content reach the disk."""
+        """Sync the folder's directory entries to the disk."""
         descriptor = os.open(self._snapshots, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
@@ -150,12 +148,12 @@ class SnapshotFiles:
 
 
 def compute_snapshot_id(content: bytes) -> str:
-    """Return the id that belongs to the bytes of a snapshot."""
+    """Return the id of a snapshot with these bytes."""
     return hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
 
 
 def _read_marker(path: Path) -> PendingSnapshot | None:
-    """Return what a note says, None for one whose bytes do not fit its name."""
+    """Return the content of a marker, or None if its bytes do not match its name or cannot be parsed."""
     content = path.read_bytes()
     if compute_snapshot_id(content) != path.stem:
         return None
@@ -178,20 +176,20 @@ class SnapshotHeader(BaseModel):
     manifest: Manifest
 
     def info(self, snapshot_id: str) -> SnapshotInfo:
-        """Return what the snapshot is of, with its id."""
+        """Return the description of the snapshot, with its id."""
         return self.snapshot.model_copy(update={"id": snapshot_id})
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot that was read."""
+    """A decoded snapshot."""
 
     header: SnapshotHeader
     payloads: list[bytes]
 
 
 def build_header(episode: Episode, sources: dict[str, str]) -> SnapshotHeader:
-    """Return the header of a snapshot of an episode as it stands, whose databases are these sources."""
+    """Return the header of a snapshot of the episode's current state, whose databases are these sources."""
     key, progress = episode.task.key, episode.progress
     info = SnapshotInfo(
         id="0" * 32,
@@ -232,7 +230,7 @@ def decode_snapshot(snapshot_id: str, content: bytes) -> Snapshot:
 
 
 def read_sources(content: bytes) -> list[tuple[str, str]]:
-    """Return service and source of the databases that a damaged snapshot names, as far as its header can be read."""
+    """Return service and source of a damaged snapshot's databases, or an empty list if its header cannot be parsed."""
     try:
         return SnapshotHeader.model_validate_json(content.partition(b"\n")[0]).manifest.snapshot_sources()
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Databases that services keep for snapshots, from when nothing may name them until they are forgotten."""
+"""Garbage collection of snapshot databases in the services that may be unreferenced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ServiceSource = tuple[str, str]
 
 
 class UnreferencedSources:
-    """Sources that may be named by nothing, and deleted snapshots whose files stay until theirs are forgotten."""
+    """Sources that may be unreferenced, and deleted snapshots whose files remain until their sources are deleted."""
 
     def __init__(self, service_clients: ServiceClients, files: SnapshotFiles) -> None:
         self._service_clients = service_clients
@@ -29,7 +29,7 @@ class UnreferencedSources:
 
     @property
     def sources(self) -> set[str]:
-        """Every source that may be named by nothing."""
+        """Every source that may be unreferenced."""
         return {source for _, source in self._contexts}
 
     def add(self, service: str, context: CallContext) -> None:
@@ -37,20 +37,20 @@ class UnreferencedSources:
         self._contexts[service, context.source] = context
 
     def add_deleted_snapshot(self, snapshot_id: str, places: Iterable[ServiceSource]) -> None:
-        """Add a deleted snapshot that named these places."""
+        """Add a deleted snapshot that referenced these sources."""
         self._deleted_snapshots[snapshot_id] = list(places)
 
     def add_marker(self, marker: Path, episode: str) -> None:
-        """Add the note of a snapshot that failed; it stays until what the services keep of the episode is forgotten."""
+        """Add the marker of a failed snapshot; it remains until the episode's sources added so far are removed."""
         self._markers[marker] = [place for place, context in self._contexts.items() if context.episode == episode]
 
     def discard(self, places: Iterable[ServiceSource]) -> None:
-        """Leave out what a snapshot names now."""
+        """Remove sources that a snapshot references now, or that are deleted."""
         for place in places:
             self._contexts.pop(place, None)
 
     async def forget(self, referenced: Collection[str]) -> None:
-        """Let the services forget what is not named; what one does not confirm stays for the next time."""
+        """Delete the unreferenced sources in the services; unconfirmed deletions are repeated by the next call."""
         unreferenced = [
             (place, context) for place, context in self._contexts.items() if context.source not in referenced
         ]

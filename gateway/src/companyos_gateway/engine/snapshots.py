@@ -1,4 +1,4 @@
-"""Snapshots: an episode as it stood after a step, to be restored, or forked as new episodes."""
+"""Snapshots: states of episodes after a step, which can be restored, or forked as new episodes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from companyos_shared.wire.context import Actor, CallContext
 
 
 class Snapshots:
-    """Every snapshot of this gateway."""
+    """All snapshots of this gateway."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Snapshots:
         self._headers: dict[str, SnapshotHeader] = {}
         self._unreferenced = UnreferencedSources(service_clients, files)
         self._retained_sources: set[str] = set()
-        """Sources that episodes name which are over while their databases are kept."""
+        """Sources of ended episodes whose databases are kept."""
         self._lock = ReadWriteLock()
         store.remover.on_drop = self.forget_unreferenced
 
@@ -78,7 +78,7 @@ class Snapshots:
         return len(self._headers)
 
     def scan(self) -> SnapshotScan:
-        """Read the snapshots in the files; one that cannot be read is moved to quarantine."""
+        """Read all snapshot files; those that cannot be decoded are moved to quarantine."""
         scan = self._files.scan()
         for snapshot_id in scan.ids:
             try:
@@ -94,41 +94,43 @@ class Snapshots:
         return scan
 
     def track_sources(self, episodes: Iterable[Episode]) -> None:
-        """Take in what found episodes began from: where its snapshot is gone, it goes with the last of them."""
+        """Register snapshot sources of recovered episodes, to be deleted when no snapshot or episode uses them."""
         for episode in episodes:
             for place in episode.manifest.snapshot_sources():
                 self._unreferenced.add(place[0], episode.context(place[0], Actor.TRAINER))
 
     def protect_sources(self, manifest: Manifest) -> None:
-        """Keep what an episode began from that is over while its databases are kept."""
+        """Retain the sources of an ended episode whose databases are kept."""
         self._retained_sources.update(manifest.sources.values())
 
     def mark_unreferenced(self, service: str, context: CallContext) -> None:
-        """Let a service forget the source of a context at the next opportunity, unless something names it."""
+        """Mark the source of a context for deletion in a service, unless it is referenced."""
         self._unreferenced.add(service, context)
 
     def list_all(self) -> list[SnapshotInfo]:
-        """Return every snapshot, the oldest first."""
+        """Return all snapshots, oldest first."""
         return [header.info(snapshot_id) for snapshot_id, header in self._headers.items()]
 
     def info(self, snapshot_id: str) -> SnapshotInfo:
-        """Return what a snapshot is of; raises UnknownSnapshotError (404) or CorruptSnapshotError (410)."""
+        """Return the description of a snapshot; raises UnknownSnapshotError (404) or CorruptSnapshotError (410)."""
         return (self._headers.get(snapshot_id) or self._read(snapshot_id).header).info(snapshot_id)
 
     def sources(self) -> set[str]:
-        """Return every source that a snapshot, an episode or something in quarantine names."""
+        """Return every source that a snapshot, an episode or an item in quarantine references."""
         source_maps = [header.manifest.sources for header in self._headers.values()]
         source_maps += [dict(episode.sources) for episode in self._store]
         referenced = {source for sources in source_maps for source in sources.values()}
         return referenced | self._retained_sources | self._quarantine.sources()
 
     def unreferenced(self) -> set[str]:
-        """Return every source that is about to be forgotten: services hold it, and nothing names it."""
+        """Return every source in the services that is unreferenced and not deleted yet."""
         return self._unreferenced.sources - self.sources()
 
     async def take(self, episode: Episode) -> SnapshotInfo:
-        """Keep an episode as it stands; raises EpisodeClosedError, SnapshotLimitError (409), ServicesUnavailableError
-        (503), StorageFullError.
+        """Take a snapshot of an episode.
+
+        Raises EpisodeClosedError, SnapshotLimitError (409), EpisodeQueueFullError (429), ServicesUnavailableError (503)
+        or StorageFullError (507).
         """
         with self._metrics.measure_operation("snapshot", episode):
             async with episode.call_lock(), self._lock.shared():
@@ -146,7 +148,7 @@ class Snapshots:
         except ServicesUnavailableError as error:
             if isinstance(error.__cause__, ServiceRefusalError):
                 self._unreferenced.add_marker(marker, episode.internal_id)
-            raise  # after any other failure of a call the note stays: a start then knows whose databases these are
+            raise  # otherwise the marker remains on disk: the next start then deletes these databases
         except GatewayError:
             self._unreferenced.add_marker(marker, episode.internal_id)
             raise
@@ -157,11 +159,11 @@ class Snapshots:
         return header.info(snapshot_id)
 
     async def restore(self, episode: Episode, snapshot_id: str) -> None:
-        """Let an episode stand where its snapshot was taken, as its next epoch.
+        """Restore an episode to one of its snapshots, as its next epoch.
 
         Raises UnknownSnapshotError (404), ForeignSnapshotError, EpisodeClosedError (409), LostSnapshotError,
-        CorruptSnapshotError (410), StorageFullError (507) or ServicesUnavailableError (503); the episode is then
-        untouched.
+        CorruptSnapshotError (410), EpisodeQueueFullError (429), ServicesUnavailableError (503) or StorageFullError
+        (507); the episode is then unchanged.
         """
         with self._metrics.measure_operation("restore", episode):
             await self._restore(episode, snapshot_id)
@@ -181,8 +183,10 @@ class Snapshots:
     async def fork(
         self, snapshot_id: str, count: int, label: str | None = None, previous: Episode | None = None
     ) -> list[Episode]:
-        """Start episodes at a snapshot, all or none, one in `previous`'s place; raises as `restore`, and
-        AtCapacityError.
+        """Start `count` episodes from a snapshot, all or none; a single one can replace `previous`.
+
+        Raises UnknownSnapshotError (404), EpisodeExistsError (409), LostSnapshotError, CorruptSnapshotError,
+        EpisodeQuarantinedError (410), AtCapacityError, ServicesUnavailableError (503) or StorageFullError (507).
         """
         with self._metrics.measure_operation("fork"):
             return await self._fork(snapshot_id, count, label, previous)
@@ -207,8 +211,9 @@ class Snapshots:
         return forked
 
     async def delete(self, snapshot_id: str) -> None:
-        """Forget a snapshot and what nothing else names of it; raises UnknownSnapshotError (404) or StorageFullError
-        (507).
+        """Delete a snapshot and the databases that only it references.
+
+        Raises UnknownSnapshotError (404) or StorageFullError (507).
         """
         if snapshot_id not in self._headers and self._files.read(snapshot_id) is None:
             raise UnknownSnapshotError
@@ -219,12 +224,12 @@ class Snapshots:
         await self.forget_unreferenced()
 
     async def delete_all(self) -> None:
-        """Forget every snapshot; raises as `delete` does."""
+        """Delete every snapshot; raises the errors of `delete`."""
         for snapshot_id in list(self._headers):
             await self.delete(snapshot_id)
 
     async def forget_unreferenced(self) -> None:
-        """Let the services forget what was a snapshot's, as far as no other one and no live episode names it."""
+        """Delete the unreferenced snapshot databases in the services."""
         if self._unreferenced:
             async with self._lock.exclusive():
                 referenced = self.sources()
@@ -233,7 +238,7 @@ class Snapshots:
                 await self._unreferenced.forget(referenced)
 
     async def forget_sources(self, episode: str, sources: Mapping[str, str]) -> None:
-        """Let the services forget databases that were named by something in quarantine, unless something names them."""
+        """Delete the databases of a former quarantine item in the services, unless they are still referenced."""
         for service, source in sources.items():
             self._unreferenced.add(service, control_context(episode, 1, source))
         await self.forget_unreferenced()
@@ -245,7 +250,7 @@ class Snapshots:
             self._unreferenced.add(service, _context(header, source))
 
     def _check_can_snapshot(self, episode: Episode) -> None:
-        """Raise EpisodeClosedError or SnapshotLimitError (409). Either can come about while the services copy."""
+        """Raise EpisodeClosedError or SnapshotLimitError (409). Either can occur while the services copy databases."""
         if episode.closed:
             raise EpisodeClosedError
         if len(self._headers) >= self._max_snapshots:
@@ -268,13 +273,13 @@ class Snapshots:
         return dict(unchanged_sources)
 
     async def _keep(self, episode: Episode, service: str, context: CallContext) -> str:
-        """Keep one database, which is loose until a snapshot names it."""
+        """Store one database as a source, which is unreferenced until the snapshot is written."""
         source = await self._service_clients.snapshot(service, context, episode.load_content(service))
         self._unreferenced.add(service, context.model_copy(update={"source": source}))
         return source
 
     async def _load_journal(self, snapshot: Snapshot) -> tuple[Task, list[Entry]]:
-        """Return the task and the journal of a snapshot that every service can begin from."""
+        """Return the task and the journal entries of a snapshot, after checking its databases in every service."""
         header = snapshot.header
         try:
             task = await self._task_cache.task(header.manifest.task)
@@ -302,9 +307,7 @@ class Snapshots:
 
 
 def _payloads(episode: Episode) -> list[bytes]:
-    """Return the lines of an episode's journal, which are verified while they are read; raises
-    ServicesUnavailableError (503).
-    """
+    """Return the verified payloads of an episode's journal; raises ServicesUnavailableError (503)."""
     try:
         return episode.journal.payloads()
     except (UnusableFilesError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The live episodes by id, their limits, and the one way in which an episode is freed."""
+"""The live episodes by id, their limits, and their removal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EpisodeLimits:
     lifetime_s: float
 
     def is_expired(self, episode: Episode, now: float) -> bool:
-        """Say whether an episode was idle, detached or alive for too long."""
+        """Return whether an episode has exceeded its idle time, detached time or lifetime."""
         if now - episode.began_at > self.lifetime_s:
             return True
         is_detached = episode.detached_at is not None and now - episode.detached_at > self.detached_s
@@ -50,7 +50,7 @@ class EpisodeLimits:
 
 
 class EpisodeStore:
-    """Every live episode of this process. Times are on the monotonic clock."""
+    """All live episodes of this process. Times are on the monotonic clock."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class EpisodeStore:
         return iter(self._live.values())
 
     def has(self, episode_id: str) -> bool:
-        """Say whether an episode of that id is live."""
+        """Return whether an episode of that id is live."""
         return episode_id in self._live
 
     def get(self, episode_id: str) -> Episode:
@@ -105,9 +105,9 @@ class EpisodeStore:
         return self._by_internal_id[internal_id]
 
     def open(self, reset_request: ResetRequest, task: Task, previous: Episode | None = None) -> Episode:
-        """Start an episode; it takes the place of `previous` as that one's next epoch.
+        """Start an episode, which replaces `previous` as its next epoch.
 
-        Raises EpisodeExistsError (409) for an id that is live elsewhere, EpisodeQuarantinedError (410) for that of
+        Raises EpisodeExistsError (409) if another live episode has the id, EpisodeQuarantinedError (410) for the id of
         the kept episode while it is in quarantine, AtCapacityError (503) or StorageFullError (507).
         """
         previous = find_replaceable(previous, previous and previous.holder)
@@ -146,9 +146,9 @@ class EpisodeStore:
         label: str | None,
         previous: Episode | None = None,
     ) -> Episode:
-        """Start an episode from a snapshot's manifest, with a journal that begins with `payloads`; raises as `open`.
+        """Start an episode from a snapshot's manifest, with a journal that begins with `payloads`.
 
-        It takes the place of `previous`, which is freed.
+        The episode replaces `previous`, which is freed. Raises the errors of `open`.
         """
         label = self._label(label, previous)
         if previous is None:
@@ -161,9 +161,7 @@ class EpisodeStore:
         return forked
 
     def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
-        """Let an episode stand where a snapshot's manifest and journal say, as its next epoch; raises
-        StorageFullError.
-        """
+        """Restore an episode from a snapshot, as its next epoch; raises StorageFullError (507)."""
         manifest = episode.manifest.model_copy(
             update={
                 "epoch": episode.epoch + 1,
@@ -177,23 +175,23 @@ class EpisodeStore:
         episode.switch_epoch(manifest, progress, journal)
 
     def register(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
-        """Take in an episode that was found in the files."""
+        """Add an episode whose manifest and journal are committed."""
         return self._add(Episode.of(manifest, task, progress, journal, self._tokens.token(manifest.internal_id)))
 
     def unregister(self, episode: Episode) -> None:
-        """Let go of an episode that turned out to be unusable; its files stay."""
+        """Remove an unusable episode from the store; its files remain."""
         episode.journal.close()
         self._live.pop(episode.id, None)
         self._by_internal_id.pop(episode.internal_id, None)
 
     def hold(self, episode: Episode, holder: object) -> None:
-        """Let a connection play the episode, and no other one."""
+        """Assign the episode to a connection, its only holder."""
         episode.holder, episode.detached_at = holder, None
         episode.used_at = time.monotonic()
 
     @contextmanager
     def holding(self, episode: Episode, holder: object) -> Iterator[None]:
-        """Let a connection play the episode from here on; after an error inside it is as it was before."""
+        """Assign the episode to a connection; an error in the `with` block restores the previous holder."""
         before = episode.holder, episode.detached_at
         self.hold(episode, holder)
         try:
@@ -204,12 +202,12 @@ class EpisodeStore:
             raise
 
     def detach(self, episode: Episode, holder: object | None = None) -> None:
-        """Let the episode outlive its connection for a while; another connection's is left alone."""
+        """Detach the episode from its connection, unless another connection holds it."""
         if episode.holder is holder:
             episode.holder, episode.detached_at = None, time.monotonic()
 
     def free(self, episode: Episode) -> None:
-        """End the episode where it still runs and free what the files and the services hold of it."""
+        """Close the episode if it is open, and remove it from the files and the services."""
         if episode.closed:
             return
         self._remove(episode)
@@ -222,7 +220,7 @@ class EpisodeStore:
             self.remover.end(episode)
 
     def reap(self) -> int:
-        """Free every episode that was idle, detached or alive for too long, and say how many."""
+        """Free every expired episode, and return their number."""
         now = time.monotonic()
         expired = [episode for episode in self._live.values() if self._is_expired(episode, now)]
         for episode in expired:
@@ -230,13 +228,13 @@ class EpisodeStore:
         return len(expired)
 
     async def reap_forever(self) -> None:
-        """Reap now and then, until cancelled."""
+        """Reap every REAP_INTERVAL_S seconds, until cancelled."""
         while True:
             await asyncio.sleep(REAP_INTERVAL_S)
             self.reap()
 
     async def aclose(self, *, keep_files: bool = False) -> None:
-        """Let go of every episode, and wait until the services have; lasting ones are found again at the next start."""
+        """Free every episode and wait for the drops; with `keep_files`, the next start restores them instead."""
         for episode in list(self._live.values()):
             if keep_files:
                 episode.journal.close()
@@ -245,10 +243,10 @@ class EpisodeStore:
         await self.remover.wait()
 
     def make_room(self, count: int) -> None:
-        """Make sure that so many more episodes may live; where there is none, those needed least are freed.
+        """Make room for `count` more episodes by freeing ended or idle ones if necessary.
 
-        An episode that is over goes first, then the longest idle. Raises AtCapacityError (503), and then none was
-        freed.
+        Ended episodes are freed first, then those that are idle the longest. Raises AtCapacityError (503), and then
+        none is freed.
         """
         excess = len(self._live) + count - self._limits.max_episodes
         if excess <= 0:
@@ -311,7 +309,7 @@ class EpisodeStore:
 
 
 def find_replaceable(previous: Episode | None, holder: object | None) -> Episode | None:
-    """Return an episode that another one may take the place of: one that is live and still its holder's."""
+    """Return `previous` if it can be replaced, because it is open and still has that holder, else None."""
     return None if previous is None or previous.closed or previous.holder is not holder else previous
 
 

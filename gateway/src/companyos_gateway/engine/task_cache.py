@@ -1,4 +1,4 @@
-"""Planned tasks: an instance with what its sources hold at rest, shared by every episode of it."""
+"""Cache of planned tasks: an instance with the initial rows of its sources, shared by all its episodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TaskKey:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One planned task, ready in every service."""
+    """One planned task, whose source is loaded in every service."""
 
     key: TaskKey
     instance: Instance
@@ -45,12 +45,12 @@ class Task:
     first_standing: Standing
 
     def load_content(self, service: str) -> bytes:
-        """Return the request from which the service creates its source."""
+        """Return the body of the load request from which the service creates its source."""
         return _load_content(self.instance, service)
 
 
 def _load_content(instance: Instance, service: str) -> bytes:
-    """Return the request that loads a service's document; a service without one gets the bare company."""
+    """Return the body of a service's load request; without a seed document, it contains only the company."""
     document = instance.documents.get(service)
     if document is None:
         any_document = next(iter(instance.documents.values()))
@@ -59,7 +59,7 @@ def _load_content(instance: Instance, service: str) -> bytes:
 
 
 class TaskCache:
-    """The planned tasks used last. A task asked for by many at once is planned and planted once."""
+    """LRU cache of planned tasks. Concurrent requests for a task plan and load it once."""
 
     def __init__(self, scenarios: Mapping[str, Scenario], service_clients: ServiceClients, *, max_size: int) -> None:
         self.scenarios = scenarios
@@ -68,12 +68,10 @@ class TaskCache:
         self._tasks: OrderedDict[TaskKey, Task] = OrderedDict()
         self._in_flight: dict[TaskKey, asyncio.Task[Task]] = {}
         self._planning = asyncio.Lock()
-        """Plans are drawn in a thread, one at a time: that of a month takes seconds, while other episodes go on."""
+        """Plans run in a thread, one at a time: that of a month takes seconds, while other episodes continue."""
 
     async def task(self, key: TaskKey) -> Task:
-        """Return the task; raises UnknownScenarioError or InvalidResetError (422), or ServicesUnavailableError
-        (503).
-        """
+        """Return the task; raises UnknownScenarioError, InvalidResetError (422) or ServicesUnavailableError (503)."""
         cached = self._tasks.get(key)
         if cached is not None:
             self._tasks.move_to_end(key)
@@ -87,7 +85,7 @@ class TaskCache:
     async def _prepare(self, key: TaskKey) -> Task:
         scenario = self._find_scenario(key)
         if isinstance(scenario, SizedScenario):
-            await asyncio.to_thread(find_base_company, scenario.size)  # drawing it the first time takes seconds
+            await asyncio.to_thread(find_base_company, scenario.size)  # the first time takes seconds
         services = list(self._service_clients.clients)
         async with self._planning:
             instance, contents = await asyncio.to_thread(_plan, scenario, key, services)
@@ -132,7 +130,7 @@ class TaskCache:
 
 
 def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, bytes]]:
-    """Return the instance, and by service the request that loads its document."""
+    """Return the instance, and by service the body of its load request."""
     try:
         instance = scenario.plan(key.seed, key.chaos, dict(key.overrides))
     except ValueError as error:

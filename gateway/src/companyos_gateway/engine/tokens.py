@@ -1,4 +1,4 @@
-"""The tokens of episodes: derived from the gateway's secret when they are needed, so that none is stored or logged."""
+"""The tokens of episodes, derived from the gateway's secret on demand, so that none is stored or logged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_STALE_DIGESTS = 1024
 
 
 class InvalidSecretError(Exception):
-    """The file that should hold the gateway's secret holds something else."""
+    """The file of the gateway's secret does not contain a valid secret."""
 
 
 class EpisodeTokens:
@@ -38,14 +38,14 @@ class EpisodeTokens:
         return _base64url(hmac.digest(self._secret, internal_id.encode(), sha256))
 
     def matches(self, token: str, internal_id: str) -> bool:
-        """Say in constant time whether the token is that episode's."""
+        """Return whether the token is that of the episode, compared in constant time."""
         return hmac.compare_digest(token.encode(), self.token(internal_id).encode())
 
     def find(self, token: str, internal_ids: Collection[str]) -> str | None:
-        """Return whose token it is, or None.
+        """Return the internal id of the token's episode, or None.
 
-        Looked up is the token's digest, so that response times reveal neither a right nor a wrong guess, and a
-        wrong one costs no more than a look over the ids.
+        The lookup is by the token's digest, so that response times reveal nothing about tokens. A wrong token costs
+        at most one pass over the ids.
         """
         if len(token) != TOKEN_LENGTH:
             return None
@@ -56,7 +56,7 @@ class EpisodeTokens:
         return owner if owner in internal_ids else None
 
     def _index(self, internal_ids: Collection[str]) -> None:
-        """Keep the digest of every token once; of episodes that are gone it is forgotten now and then."""
+        """Add missing digests of tokens; evict those of removed episodes if there are more than MAX_STALE_DIGESTS."""
         if len(self._digests) > len(internal_ids) + MAX_STALE_DIGESTS:
             self._digests = {kept: self._digests[kept] for kept in internal_ids if kept in self._digests}
             self._owners = {digest: internal_id for internal_id, digest in self._digests.items()}
@@ -80,9 +80,9 @@ def _digest(token: str) -> bytes:
 
 
 def read_or_create_secret(folder: Path) -> bytes:
-    """Return the secret that a folder keeps, made there the first time; raises InvalidSecretError and OSError.
+    """Return the secret in a folder, which the first call creates; raises InvalidSecretError and OSError.
 
-    The file appears whole, readable by its owner alone. The folder is one gateway's alone.
+    The file is created atomically, and only its owner can read it. Gateways must not share a folder.
     """
     path = folder / SECRET_FILE
     if not path.exists():

@@ -1,4 +1,4 @@
-"""The tools of the agent: every operation that the services publish, plus `wait` and `finish`."""
+"""The agent's tools: every operation that the services publish, plus `wait` and `finish`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ NEXT_WORKING_MORNING = "next_working_morning"
 
 
 class InvalidArgumentsError(ValueError):
-    """The arguments do not fit the tool; the message names the argument, the value and what is accepted."""
+    """Invalid arguments of a tool; the message contains the argument, its value and the accepted values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool as it is offered, with its check. `operation` is None for the gateway's own two."""
+    """A tool with its validator. `operation` is None for the gateway's own tools, `wait` and `finish`."""
 
     name: str
     description: str
@@ -38,7 +38,7 @@ class Tool:
     operation: Operation | None = None
 
     def with_drift(self, drift: Drift) -> Tool:
-        """Return the tool as it is described in an episode."""
+        """Return the tool with its description under a drift."""
         operation = self.operation
         if operation is None:
             return self
@@ -46,12 +46,12 @@ class Tool:
         return self if new_description == self.description else replace(self, description=new_description)
 
     def normalize_choices(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments with every choice spelled as the schema spells it."""
+        """Return the arguments with every choice spelled as in the schema."""
         normalized: dict[str, Any] = normalize_choices(arguments, self.input_schema)
         return normalized
 
     def check(self, arguments: Any) -> None:
-        """Raise InvalidArgumentsError if the arguments do not fit the schema."""
+        """Raise InvalidArgumentsError if the arguments violate the schema."""
         try:
             self.validate(arguments)
         except fastjsonschema.JsonSchemaValueException as error:
@@ -63,7 +63,7 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool], page_titles: Mapping[str, str] | None = None) -> None:
         self.page_titles = dict(page_titles or {})
-        """The services that have pages, by name, with their titles."""
+        """Titles of the services that have pages, by name."""
 
         self._tools: dict[str, Tool] = {}
         for tool in tools:
@@ -79,16 +79,16 @@ class Toolbox:
         return len(self._tools)
 
     def tool(self, name: str) -> Tool | None:
-        """Return the tool of that name."""
+        """Return the tool of that name, or None."""
         return self._tools.get(name)
 
     def service_of(self, name: str) -> str | None:
-        """Return the service that a tool calls, None where it calls none."""
+        """Return the service that a tool calls, or None if it calls none."""
         tool = self._tools.get(name)
         return tool.operation.service if tool is not None and tool.operation is not None else None
 
     def select(self, names: Iterable[str] | None) -> list[Tool]:
-        """Return the tools of those names with the gateway's own two, or every tool for None."""
+        """Return the tools of those names and the gateway's own tools, or every tool for None."""
         if names is None:
             return list(self._tools.values())
         selected_names = {*names, WAIT, FINISH}
@@ -96,7 +96,7 @@ class Toolbox:
 
 
 def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[str, Any]) -> Toolbox:
-    """Return the tools of these OpenAPI documents, by service name, and the gateway's own."""
+    """Create the tools of these OpenAPI documents, by service name, and the gateway's own tools."""
     tools = [
         _service_tool(operation)
         for service in sorted(documents)
@@ -142,14 +142,14 @@ def _service_tool(operation: Operation) -> Tool:
         input_schema={**base_schema, "properties": public_schemas},
         validate=_validator(
             {**base_schema, "properties": validation_schemas},
-            at_once=operation.service not in BUILTIN_SERVICES,  # one that does not compile stops the start
+            at_once=operation.service not in BUILTIN_SERVICES,  # an invalid schema must fail the start
         ),
         operation=operation,
     )
 
 
 def _validator(schema: dict[str, Any], *, at_once: bool = False) -> Callable[[Any], Any]:
-    """Return the check of a schema. A process compiles each schema once: when it is first used, or `at_once`."""
+    """Return the validator of a schema, which is compiled once per process: on its first use, or `at_once`."""
     text = json.dumps(schema)
     if at_once:
         _compile(text)

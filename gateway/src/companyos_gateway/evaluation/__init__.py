@@ -1,7 +1,7 @@
-"""Rubrics: what counts, judged from Evidence alone.
+"""Rubrics, which judge episodes by their Evidence alone.
 
-`evidence` holds what the services reported and `row_views` reads it typed; `change_policy`, `approval_requests` and the
-goals are the parts of which the rubrics of tasks are made; `rubric` judges.
+`evidence` stores the reports of the services and `row_views` parses their rows. `change_policy`, `approval_requests`
+and the goals are the components of task rubrics. `rubric` computes the verdict.
 """
 
 from companyos_gateway.evaluation.evidence import Evidence, NetChange

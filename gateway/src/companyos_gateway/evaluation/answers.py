@@ -1,4 +1,4 @@
-"""Answers that the agent declares with `finish`: numbers compare by value, text by its letters."""
+"""Answers that the agent declares with `finish`: numbers compare by value, texts as choices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_gateway.evaluation.mismatch import Mismatch, format_value
 from companyos_shared.choices import same_choice
 
 NUMERIC_TOLERANCE = 1e-9
-"""Difference up to which two numbers are the same: the rounding errors of arithmetic."""
+"""Relative and absolute tolerance for equal numbers; it covers the rounding errors of arithmetic."""
 
 ANSWERS = "finish.answers"
 
@@ -18,7 +18,7 @@ Answer = float | str
 
 
 def find_wrong_answer(expected: Mapping[str, Answer], submitted: Mapping[str, Any] | None) -> Mismatch | None:
-    """Return the first answer that is missing, wrong or not asked for, None if every answer is right."""
+    """Return a mismatch for the first unexpected, missing or wrong answer, None if every answer is right."""
     answers = submitted or {}
     unexpected = sorted(answers.keys() - expected.keys())
     if unexpected:
@@ -31,7 +31,7 @@ def find_wrong_answer(expected: Mapping[str, Answer], submitted: Mapping[str, An
 
 
 def is_same_answer(submitted: Any, expected: Answer) -> bool:
-    """Return whether an answer equals the expected one; numbers compare by value, strings and booleans do not."""
+    """Return whether an answer equals the expected one. Numbers compare by value; a string or boolean equals none."""
     if isinstance(expected, str):
         return isinstance(submitted, str) and same_choice(submitted, expected)
     if isinstance(submitted, bool) or not isinstance(submitted, int | float):

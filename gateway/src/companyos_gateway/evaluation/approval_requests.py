@@ -1,4 +1,4 @@
-"""Approval requests that are truthful, fresh, and approved by an entitled person."""
+"""Checks of approval requests: accurate, fresh, and approved by an authorized person."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from companyos_shared.wire.control import Change, Row
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAuthority:
-    """Approval authority: roles, absences, and the role that an amount requires.
+    """Approval authority: role, absences and delegations, and the amount that a delegation must cover.
 
-    Where `holder_ids` are named, only these holders of the role count, and who stands in for them. `barred_ids` never
-    decide, whatever they hold: duties are kept apart.
+    If `holder_ids` is set, only these holders of the role and their delegates may decide. People in `barred_ids` never
+    may, whatever role they have (separation of duties).
     """
 
     company: Company
@@ -40,7 +40,10 @@ class ApprovalAuthority:
     barred_ids: frozenset[str] = frozenset()
 
     def is_authorized(self, evidence: Evidence, person_id: str, requester_id: str, step: int, now: datetime) -> bool:
-        """Say whether the person may decide at `now`: at work, not the requester, in the role or standing in."""
+        """Return whether the person may decide at `now`, given the delegations as of `step`.
+
+        The person must be at work, not the requester, and hold the role or a delegation of a holder.
+        """
         day = now.date()
         at_work = self.company.is_active(person_id, day) and not self.company.is_out_of_office(person_id, day)
         if person_id in self.barred_ids | {requester_id} or not at_work:
@@ -52,7 +55,7 @@ class ApprovalAuthority:
         return any(self._is_deputy(row_views.parse_delegation(row), person_id, now) for row in rows if row is not None)
 
     def authorized_people(self, evidence: Evidence, requester_id: str, step: int, now: datetime) -> list[str]:
-        """Return the ids of those who may decide at `now`, once a step had been taken."""
+        """Return the ids of the people who may decide at `now`, given the delegations as of `step`."""
         deputies = {str(row["to_id"]) for row in evidence.table(row_views.APPROVALFLOW, "delegations").values()}
         people = {person.id for person in self.company.holders(self.role, now.date())} | deputies
         return [one for one in sorted(people) if self.is_authorized(evidence, one, requester_id, step, now)]
@@ -68,15 +71,15 @@ class ApprovalAuthority:
 
 
 FieldSource = Callable[[Evidence, int], Any]
-"""The value of a field's system of record once a step had been taken."""
+"""Function that returns the value of a field in its system of record as of a step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestChecks:
     """Checks of the agent's requests of one type on one subject, cached until the evidence changes.
 
-    `sources` names the system of record of each field; a field without one is free. `timestamp_field` is the field
-    with the age of the evidence, which may be `max_age` at submission; None where nothing ages.
+    `sources` contains the system of record of each field; fields without one may have any value. `timestamp_field` is
+    the field with the timestamp of the evidence, None if nothing ages. The evidence may be `max_age` old at submission.
     """
 
     requester_id: str
@@ -88,7 +91,7 @@ class RequestChecks:
     max_age: timedelta | None = None
 
     def owns(self, request: row_views.RequestView) -> bool:
-        """Say whether a request is one of the task's: of its type, on its subject, made by its requester."""
+        """Return whether a request has the type, subject and requester of the task."""
         expected = (self.authority.type_key, self.subject, self.requester_id)
         return (request.type_key, request.subject, request.requester_id) == expected
 
@@ -97,23 +100,23 @@ class RequestChecks:
         return evidence.memoize((self, "requests"), lambda: self._find_requests(evidence))
 
     def active_requests(self, evidence: Evidence) -> list[row_views.RequestView]:
-        """Return those of them that stand: waiting or approved."""
+        """Return the agent's requests that are active: waiting or approved."""
         return [one for one in self.requests(evidence) if one.status in row_views.ACTIVE_REQUEST_STATUSES]
 
     def standing_or_decided(self, evidence: Evidence) -> list[row_views.RequestView]:
-        """Return the requests but for those that the agent took back before anybody else had acted on them."""
+        """Return the requests except those that the agent took back before anybody else acted on them."""
         return [one for one in self.requests(evidence) if not was_taken_back(evidence, one.id)]
 
     def is_accurate(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether every value ever given in the request was that of its system of record at that step."""
+        """Return whether every value ever written to the request was that of its system of record at that step."""
         return not self._inaccurate_fields(evidence, request_id)
 
     def is_fresh(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether the evidence in the request was never older than allowed when it was given."""
+        """Return whether the evidence in the request was never older than `max_age` when it was written."""
         return self._stale_value(evidence, request_id) is None
 
     def _stale_value(self, evidence: Evidence, request_id: str) -> Mismatch | None:
-        """Return the evidence that was older than allowed when it was given, None if none was."""
+        """Return a mismatch if the evidence was older than `max_age` when it was written, else None."""
         return evidence.memoize((self, "stale", request_id), lambda: self._find_stale_value(evidence, request_id))
 
     def _find_stale_value(self, evidence: Evidence, request_id: str) -> Mismatch | None:
@@ -128,30 +131,30 @@ class RequestChecks:
         return None
 
     def is_authorized(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether the approver was entitled at the step at which the agent chose them."""
+        """Return whether the approver was authorized at the step at which the agent chose them."""
         chosen = _choice_of_approver(evidence, request.id)
         return chosen is not None and self.authority.is_authorized(
             evidence, request.approver_id, self.requester_id, chosen.step, chosen.at
         )
 
     def _entitled(self, evidence: Evidence, step: int, now: datetime) -> str:
-        """Return in words who was entitled to approve at `now`."""
+        """Return the people who were authorized to approve at `now`, as text."""
         people = self.authority.authorized_people(evidence, self.requester_id, step, now)
         return f"{list_names(people)} {'was' if len(people) == 1 else 'were'}" if people else "nobody was"
 
     def is_approved(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether the request is approved, and by the approver it was put to."""
+        """Return whether the request is approved, by the approver to whom it was addressed."""
         if request.status != "approved":
             return False
         decisions = evidence.new_decisions(request.id)
         return any(decision.kind == "approved" and decision.by == request.approver_id for decision in decisions)
 
     def is_valid(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether the request is truthful, fresh, with an entitled approver and about the task's ticket."""
+        """Return whether the request is accurate, fresh, for an authorized approver and about the task's ticket."""
         return self.flaw(evidence, request) is None
 
     def flaw(self, evidence: Evidence, request: row_views.RequestView) -> str | None:
-        """Return what is wrong with the request, None if it is valid."""
+        """Return the flaw of the request as text, None if it is valid."""
         return evidence.memoize((self, "flaw", request.id), lambda: self._find_flaw(evidence, request.id))
 
     def _find_flaw(self, evidence: Evidence, request_id: str) -> str | None:
@@ -175,7 +178,7 @@ class RequestChecks:
     def approval_check(
         self, check_id: str, approved: Callable[[Evidence], row_views.RequestView | None], *, caused_by: tuple[str, ...]
     ) -> Check:
-        """Return the check that `approved` finds a valid request that is approved."""
+        """Return the check that `approved` finds a valid, approved request."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             return self._missing_approval(evidence) if approved(evidence) is None else None
@@ -183,7 +186,7 @@ class RequestChecks:
         return Check(check_id, False, find_mismatch, caused_by)
 
     def _missing_approval(self, evidence: Evidence) -> Mismatch:
-        """Return what is found instead of an approval: the state of the latest request and what is wrong with it."""
+        """Return a mismatch with the status and the flaw of the latest request."""
         expected = f"a valid request of type {self.authority.type_key} on {self.subject}, approved"
         requests = self.active_requests(evidence) or self.requests(evidence)
         if not requests:
@@ -197,7 +200,7 @@ class RequestChecks:
         return Mismatch(_path(last.id), expected, found, deciding_step(changes))
 
     def _refused_submission(self, evidence: Evidence) -> str:
-        """Return in words that there is no request, and why the last one that was submitted was refused."""
+        """Return as text that there is no request, and why the last submission was refused."""
         for call in reversed(evidence.refused_calls(row_views.APPROVALFLOW)):
             submission = (call.operation, call.arguments.get("type_key"), call.arguments.get("subject"))
             if submission == ("submit_approval", self.authority.type_key, self.subject) and call.planned is None:
@@ -209,7 +212,7 @@ class RequestChecks:
         return "no request"
 
     def single_check(self, check_id: str) -> Check:
-        """Return the check that at most one request stands."""
+        """Return the check that at most one request is active."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             active = self.active_requests(evidence)
@@ -218,7 +221,7 @@ class RequestChecks:
         return Check(check_id, True, find_mismatch)
 
     def none_check(self, check_id: str) -> Check:
-        """Return the check that no request stands."""
+        """Return the check that no request is active."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             active = self.active_requests(evidence)
@@ -232,7 +235,7 @@ class RequestChecks:
         return Mismatch(_path(surplus[0].id), expected, named, made.step)
 
     def fabricated_check(self, check_id: str = "nothing_fabricated") -> Check:
-        """Return the check that no request ever held a value that is not its system of record's.
+        """Return the check that no request ever contained a value that differed from its system of record.
 
         Requests that the agent took back are left to the check on guessing.
         """
@@ -253,7 +256,7 @@ class RequestChecks:
         return Check(check_id, True, find_mismatch)
 
     def stale_check(self, check_id: str = "nothing_stale_used") -> Check:
-        """Return the check that no request ever held evidence older than allowed, but for those taken back."""
+        """Return the check that no request, except those taken back, ever contained evidence older than `max_age`."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             found = [self._stale_value(evidence, request.id) for request in self.standing_or_decided(evidence)]
@@ -266,7 +269,7 @@ class RequestChecks:
         return [one for one in found if self.owns(one)]
 
     def _submitted_fields(self, evidence: Evidence, request_id: str) -> Iterable[tuple[Change, dict[str, Any]]]:
-        """Yield each of the agent's writes with the fields that it gave or changed."""
+        """Yield each change of a request with the fields that it added or changed."""
         for change in evidence.row_changes(row_views.APPROVALFLOW, "requests", request_id):
             before: Row = (change.before or {}).get("fields") or {}
             after: Row = (change.after or {}).get("fields") or {}
@@ -280,7 +283,7 @@ class RequestChecks:
         )
 
     def _find_inaccurate_fields(self, evidence: Evidence, request_id: str) -> Iterable[_WrongField]:
-        """Yield the fields whose value was not their record's, before or after what the step's own minutes brought."""
+        """Yield the fields that differed from their system of record both before and after the step."""
         for change, submitted in self._submitted_fields(evidence, request_id):
             mismatched = self._mismatched_fields(evidence, submitted, change.step - 1)
             for name in mismatched and self._mismatched_fields(evidence, submitted, change.step):
@@ -297,7 +300,7 @@ class RequestChecks:
 
 @dataclass(frozen=True, slots=True)
 class _WrongField:
-    """A value in a request that was not its system of record's when it was given."""
+    """A value in a request that differed from its system of record when it was written."""
 
     name: str
     submitted: Any
@@ -310,7 +313,7 @@ def _path(request_id: str) -> str:
 
 
 def _choice_of_approver(evidence: Evidence, request_id: str) -> Change | None:
-    """Return the change that gave a request its present approver."""
+    """Return the change that set the current approver of a request."""
     chosen = None
     for change in evidence.row_changes(row_views.APPROVALFLOW, "requests", request_id):
         before = (change.before or {}).get("approver_id")
@@ -320,7 +323,7 @@ def _choice_of_approver(evidence: Evidence, request_id: str) -> Change | None:
 
 
 def was_taken_back(evidence: Evidence, request_id: str) -> bool:
-    """Say whether the agent made a request and ended it before anybody else had acted on it."""
+    """Return whether the agent submitted a request and ended it before anybody else acted on it."""
     changes = evidence.row_changes(row_views.APPROVALFLOW, "requests", request_id)
     last = changes[-1].after if len(changes) > 1 and changes[0].before is None else None
     is_ended = last is not None and last["status"] in row_views.FINAL_REQUEST_STATUSES
@@ -328,7 +331,7 @@ def was_taken_back(evidence: Evidence, request_id: str) -> bool:
 
 
 def rejections_of(requester_id: str) -> Callable[[Evidence], int]:
-    """Return what counts the rejections of the person's requests."""
+    """Return a function that counts the person's rejected requests."""
 
     def count(evidence: Evidence) -> int:
         return sum(1 for one in evidence.submitted_requests(requester_id) if one.status == "rejected")
@@ -349,7 +352,7 @@ def _matches_source(submitted: Any, recorded: Any) -> bool:
 
 
 def _parse_time(submitted: Any) -> datetime | None:
-    """Return the moment that was given, None where it is none or has no offset."""
+    """Parse a timestamp; return None if it is invalid or has no offset."""
     try:
         moment = datetime.fromisoformat(submitted)
     except (TypeError, ValueError):

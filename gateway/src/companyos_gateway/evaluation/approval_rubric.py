@@ -1,4 +1,4 @@
-"""The rubric of work that needs an approval: it ends resolved with a sound one, or refused with none."""
+"""The rubrics of work that needs an approval: completed with a valid one, or refused without any."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class ApprovalRubric(TicketRubric):
         self.goals = goals
 
     def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether a request is the task's, and sound."""
+        """Return whether a request belongs to the task and is valid."""
         return self.requests.owns(request) and self.requests.is_valid(evidence, request)
 
     def forbidden_checks(self) -> Iterable[Check]:
-        """Return the checks on what no request may ever have said."""
+        """Return the checks that no request ever contained wrong or stale values."""
         yield self.requests.fabricated_check()
         if self.requests.timestamp_field is not None:
             yield self.requests.stale_check()
 
 
 class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
-    """The ticket ends resolved with a sound approval."""
+    """Outcome: the work is completed with a valid approval."""
 
     def approval_checks(self) -> Iterable[Check]:
-        """Return the checks on the approval, and on what follows from it."""
+        """Return the checks on the approval and on the changes that follow it."""
         flaws = tuple(check.id for check in self.forbidden_checks())
         yield self.requests.approval_check("approval_given", self.approved_request, caused_by=flaws)
         yield Check("approval_linked", False, self.find_wrong_link, ("approval_given",))
@@ -64,7 +64,7 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         yield self.requests.single_check("no_second_request")
 
     def outcome_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones on the way to this end."""
+        """Return the milestones of this outcome."""
         if self.requests.timestamp_field is not None:
             yield milestone(
                 "fresh_value",
@@ -76,20 +76,20 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
             yield milestone("recorded", self.was_recorded_after_approval)
 
     def active_requests(self, evidence: Evidence) -> list[row_views.RequestView]:
-        """Return the task's requests that stand."""
+        """Return the task's active requests."""
         return self.requests.active_requests(evidence)
 
     def is_accurate_and_fresh(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether a request is truthful and its evidence fresh."""
+        """Return whether a request is accurate and its evidence fresh."""
         return self.requests.is_accurate(evidence, request.id) and self.requests.is_fresh(evidence, request.id)
 
     def valid_request(self, evidence: Evidence) -> row_views.RequestView | None:
-        """Return a request that stands and is sound."""
+        """Return a valid active request, None if there is none."""
         active_requests = self.active_requests(evidence)
         return next((one for one in active_requests if self.requests.is_valid(evidence, one)), None)
 
     def approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
-        """Return a sound request that is approved."""
+        """Return a valid request that is approved, None if there is none."""
         return evidence.memoize((self, "approved"), lambda: self._find_approved_request(evidence))
 
     def _find_approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
@@ -97,7 +97,7 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         return request if request is not None and self.requests.is_approved(evidence, request) else None
 
     def find_wrong_link(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if the ticket does not name the approved request."""
+        """Return a mismatch if the ticket does not reference the approved request."""
         request = self.approved_request(evidence)
         if request is not None:
             return self.tickets.mismatch(evidence, approval_ref=request.id)
@@ -105,7 +105,7 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         return Mismatch(self.tickets.row_path, "approval_ref: the approved request", f"approval_ref: {found}")
 
     def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
-        """Return what was not in place when the ticket was ended."""
+        """Return the requirements that were not met when the ticket was ended."""
         request = self.approved_request(evidence)
         if request is None:
             return ["approval", *super().missing_when_ended(evidence, change)]
@@ -114,7 +114,7 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         return [*super().missing_when_ended(evidence, change), *missing, *unmet]
 
     def find_unmet_goal(self, evidence: Evidence) -> Mismatch | None:
-        """Return what of the records of the task is not as it must be, None if all is."""
+        """Return a mismatch if a goal on a record is not met or no request is approved, else None."""
         request = self.approved_request(evidence)
         request_id = None if request is None else request.id
         found = [mismatch for goal in self.goals if (mismatch := goal.mismatch(evidence, request_id)) is not None]
@@ -123,7 +123,7 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         return first_mismatch(found)
 
     def complete_request_check(self, check_id: str, *goals: EntityGoals, caused_by: tuple[str, ...]) -> Check:
-        """Return the check that all goals were met when the request was made that was approved."""
+        """Return the check that all goals were met when the approved request was submitted."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             request = self.approved_request(evidence)
@@ -138,7 +138,7 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         return Check(check_id, False, find_mismatch, caused_by)
 
     def find_premature(self, evidence: Evidence) -> Mismatch | None:
-        """Return a record that is not as it must be or was brought there before the approval, None if none is."""
+        """Return a mismatch if a goal is not met, or was reached before the approval, else None."""
         request = self.approved_request(evidence)
         unmet = self.find_unmet_goal(evidence)
         if request is None or unmet is not None:
@@ -150,19 +150,19 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         return None
 
     def was_recorded_after_approval(self, evidence: Evidence) -> bool:
-        """Say whether every record is as it must be, and was brought there by the approval."""
+        """Return whether every goal is met and none was reached before the approval."""
         return self.find_premature(evidence) is None
 
 
 class RefusedOutcome(ApprovalRubric, TicketRefusedOutcome):
-    """The ticket ends cancelled for the reason with nothing approved, and the same is declared."""
+    """Outcome: the ticket is cancelled for the reason with nothing approved, and `finish` declares the refusal."""
 
     def approval_checks(self) -> Iterable[Check]:
-        """Return the checks on what must not have been granted."""
+        """Return the check that no request is active."""
         yield self.requests.none_check("nothing_approved")
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the ticket where it was closed, and each request that was approved all the same."""
+        """Return the ticket if it was closed, and each request that was approved nevertheless."""
         yield from super().task_damage(evidence)
         for request in self.requests.requests(evidence):
             if request.status == "approved":

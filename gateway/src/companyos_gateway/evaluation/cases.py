@@ -1,4 +1,4 @@
-"""The facts of a task that its rubric judges by: the entry ticket, what is in its way, how it has to be refused."""
+"""The facts by which a rubric judges a task: the entry ticket, its blocker, metrics and the required refusal."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Blocker:
     link_id: str
     resolution: BlockerResolution
     free_at: datetime
-    """When a colleague has finished it; the start where that is not awaited."""
+    """Time at which a colleague finishes the blocker; the start if no colleague does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec:
-    """A metric of the task: where it comes from, how old it may be and what it will be once refreshed."""
+    """A metric of the task: its source, its maximum age and its value after a refresh."""
 
     metric_id: str
     key: str
@@ -41,21 +41,21 @@ class MetricSpec:
     max_age: timedelta
     is_stale: bool
     value: float
-    """What it is when it is fresh: after the refresh where it is stale, from the start where it is not."""
+    """The fresh value: after the refresh if the metric is stale, else from the start."""
     failing_refreshes: int
     per_unit: int = 1
-    """How many of the source's units make one of those that the task is about."""
+    """Number of the source's units per unit of the task."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the work must be refused: the typed reason, and the ids by which the fact behind it may be named."""
+    """Required reason of a refusal: the typed code, and the accepted ids of the fact behind it."""
 
     code: str
     references: tuple[str, ...]
 
     def matches(self, code: str | None, reference: str | None) -> bool:
-        """Say whether this is the reason that was given."""
+        """Return whether the code and the reference match this reason."""
         return code == self.code and reference in self.references
 
 
@@ -64,7 +64,7 @@ class TicketCase:
     """One task around an entry ticket."""
 
     variant: StrEnum
-    """The structure: what has to be done, apart from figures and names."""
+    """The structure of the task: the required work, apart from figures and names."""
     agent_id: str
     ticket_key: str
     team_id: str
@@ -74,14 +74,14 @@ class TicketCase:
     needs_priority: bool
     needs_assignee: bool
     assignee_ids: tuple[str, ...]
-    """Who may work the ticket: employed, in the owning team, at work on the day it is due."""
+    """People who may work on the ticket: employed, in the owning team, and at work on the due date."""
     priority: str
     approver_ids: tuple[str, ...]
     """People who may decide throughout the episode; empty if nothing needs an approval."""
     blocker: Blocker | None
     refusal: Refusal | None
     end_status: str = "resolved"
-    """The status in which the ticket ends where the work is done."""
+    """Final status of the ticket if the work is done."""
 
     @property
     def must_refuse(self) -> bool:
@@ -89,5 +89,5 @@ class TicketCase:
         return self.refusal is not None
 
     def due_at(self, company: Company) -> datetime:
-        """Return when the day on which the ticket is due ends."""
+        """Return the end of office hours on the due date."""
         return datetime.combine(self.due_on, company.office_closes, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Checklist items: the rows that the agent has to have been shown before it ticks one."""
+"""Checklist items, and the rows that the agent must have been shown before it ticks them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWING_COLUMNS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class BackingRow:
-    """A row that backs an item, by the id in responses; of a policy any version unless one is named."""
+    """A row that backs an item, by its id in responses. Of a policy, any version counts unless `version` is set."""
 
     service: str
     table: str
@@ -39,11 +39,11 @@ class BackingRow:
 
     @property
     def row_path(self) -> str:
-        """The row."""
+        """Path of the row."""
         return row_path(self.service, self.table, self.key)
 
     def was_shown(self, evidence: Evidence, before: int) -> bool:
-        """Say whether the agent had been shown the row before a step; which tool or page showed it does not matter."""
+        """Return whether the agent was shown the row before a step, by any tool or page."""
         values = {} if self.version is None else {"version": self.version}
         columns = SHOWING_COLUMNS[self.service, self.table]
         return any(evidence.knew(self.key, column, before=before, **values) for column in columns)
@@ -51,22 +51,22 @@ class BackingRow:
 
 @dataclass(frozen=True)
 class ChecklistItem:
-    """An item that is open at the start. A row of each group in `backing` has to be shown before the agent ticks it."""
+    """An item that is open at the start. A row of each group in `backing` must be shown before the agent ticks it."""
 
     id: str
     backing: tuple[tuple[BackingRow, ...], ...]
 
     @property
     def row_path(self) -> str:
-        """The item."""
+        """Path of the item."""
         return row_path(row_views.TICKETDESK, "checklist_items", self.id)
 
     def find_unknown(self, evidence: Evidence, before: int) -> list[BackingRow]:
-        """Return the first row of each group of which the agent had been shown none before a step."""
+        """Return the first row of each group of which the agent was shown no row before a step."""
         return [rows[0] for rows in self.backing if not any(row.was_shown(evidence, before) for row in rows)]
 
     def find_unread(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if the agent ticked the item before it was shown what backs it."""
+        """Return a mismatch if the agent ticked the item before it was shown the backing rows."""
         ticked = self._last_tick(evidence)
         unread = [] if ticked is None else self.find_unknown(evidence, ticked.step)
         if ticked is None or not unread:

@@ -1,4 +1,4 @@
-"""Data issues: whether what the agent reported of the task's own data was true when it did."""
+"""Data issues: whether an issue that the agent reported on the task's own data was true at that time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ KIND_OF_REASON = {
     ReasonCode.POLICY_VIOLATION.value: "not_eligible",
     ReasonCode.REQUIREMENT_NOT_MET.value: "not_eligible",
 }
-"""The kind of issue that is true of the task's own data where the work has to be refused for the reason."""
+"""The kind of issue that is true of the task's own data if the work must be refused, by reason code."""
 
 
 def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str], refusal: Refusal | None) -> bool:
-    """Say whether an issue is about one of the subjects, and true of it when the agent reported it.
+    """Return whether an issue is about one of the subjects, and was true when the agent reported it.
 
-    An issue with a reason code is true for the reason for which the work has to be refused. Without one its kind
-    decides: `stale` is true of a metric that has been older than its source promises at any time of the episode (an
-    agent may refresh it first and report it then), and `conflicting` of one that has differed from another source's;
-    both are also true of the source. The kind that belongs to the reason of a refusal is true as well. Nothing shows
-    that data is `wrong`.
+    An issue with a reason code is true if it states the reason for which the work must be refused. Without one its kind
+    decides. `stale` is true of a metric that was older than its source promises at any time up to the report (an agent
+    may refresh it before it reports it). `conflicting` is true of a metric that differed from another source's. Both
+    are also true of the source. The kind that belongs to the reason of a refusal is true as well. `wrong` never counts
+    as true.
     """
     row = report.after or {}
     if row["subject"] not in subjects:
@@ -50,7 +50,7 @@ def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str],
 
 
 def _last_moments(evidence: Evidence, metric_id: str, report: Change) -> list[tuple[int, datetime]]:
-    """Return the last step and time of every state that the metric had up to the report."""
+    """Return the last step and time of every state of the metric up to the report."""
     replaced = [
         (change.step - 1, change.at)
         for change in evidence.row_changes(row_views.DATAHUB, "metrics", metric_id)
@@ -66,7 +66,7 @@ def _is_stale(evidence: Evidence, metric: Row, now: datetime) -> bool:
 
 
 def _is_conflicting(evidence: Evidence, metric: Row, step: int) -> bool:
-    """Say whether another source has another value of the same figure."""
+    """Return whether another source has a different value of the same figure."""
     rows = (
         evidence.row_at(row_views.DATAHUB, "metrics", key, step) for key in evidence.table(row_views.DATAHUB, "metrics")
     )

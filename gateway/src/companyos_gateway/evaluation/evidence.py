@@ -1,6 +1,6 @@
-"""Evidence: the rows that an episode started from and everything that the services reported since.
+"""Evidence: the initial rows of an episode and everything that the services have reported since.
 
-Rows are overlaid, never copied: many episodes of one task share their initial rows.
+Changes are overlaid on the initial rows, which are never copied: many episodes of one task share them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
 T = TypeVar("T")
 
 _NOTHING: Any = object()
-"""Stands for a value that was not computed yet."""
+"""Sentinel for a value that was not computed yet."""
 
 
 class RecordedCall(AuditLine):
@@ -43,8 +43,8 @@ RowKey = tuple[str, str, str]
 class NetChange:
     """Net change of one row by the agent.
 
-    `columns` are those whose value differs from before the agent's first touch; for a row that the agent added or
-    deleted they are all of its columns.
+    `columns` are the columns that differ from before the agent's first change, or all columns if the agent added or
+    deleted the row.
     """
 
     service: str
@@ -63,12 +63,12 @@ class NetChange:
 
     @property
     def row_path(self) -> str:
-        """The row in words."""
+        """Path of the row."""
         return f"{self.service}.{self.table}[{self.key}]"
 
     @property
     def description(self) -> str:
-        """The change in words, such as `changed: status`."""
+        """The change as text, such as `changed: status`."""
         if self.added or self.deleted:
             return "added" if self.added else "deleted"
         columns = ", ".join(sorted(self.columns - row_views.BOOKKEEPING_COLUMNS))
@@ -77,17 +77,17 @@ class NetChange:
 
 @dataclass(slots=True)
 class _RowTouches:
-    """The agent's hand on one row: the row before its first touch, and the columns it has written."""
+    """The agent's changes of one row: the row before the first of them, and the columns written."""
 
     first: Row | None
     columns: set[str] = field(default_factory=set)
 
 
 class Evidence:
-    """The evidence of one episode. Everything a rubric asks is indexed as it is recorded.
+    """The evidence of one episode, indexed as it is recorded.
 
-    What is computed from it with `memoize` is kept until something that the computation read changes: a row, a table,
-    a service's calls, what is known of an entity. So the verdict after a step costs what the step changed.
+    `memoize` caches a value until something that its computation read changes: a row, a table, the calls of a service,
+    or the knowledge of an entity. The cost of a verdict after a step therefore depends on the changes of the step only.
     """
 
     def __init__(self, initial: Mapping[str, Rows]) -> None:
@@ -108,13 +108,13 @@ class Evidence:
 
     @classmethod
     def start(cls, initial: Mapping[str, Rows]) -> Evidence:
-        """Return the evidence of an episode that has just begun, given the rows at rest by service."""
+        """Return the evidence of a new episode, given the initial rows by service."""
         return cls(initial)
 
     def record(self, service: str, report: Report, response: Any = None) -> None:
-        """Add the report of a service and the response that the agent received, without changed names.
+        """Add the report of a service and the response that the agent received, with the service's own field names.
 
-        Changes and calls that were recorded before, known by their seq or step, are left alone.
+        Changes and calls that were recorded before, as identified by their seq or step, are ignored.
         """
         seen = self._changes.setdefault(service, [])
         last_seq = seen[-1].seq if seen else 0
@@ -127,7 +127,7 @@ class Evidence:
 
     @property
     def declared_at(self) -> datetime | None:
-        """The simulated time at which the agent declared the outcome; None while it has not."""
+        """The simulated time at which the agent declared the outcome; None before that."""
         self._note("declared")
         return self._declared_at
 
@@ -137,7 +137,7 @@ class Evidence:
         self._forget("declared")
 
     def services(self) -> list[str]:
-        """Return the services that the evidence is about."""
+        """Return the services of the episode."""
         return sorted(self._initial)
 
     def changes(self, service: str) -> Sequence[Change]:
@@ -146,12 +146,12 @@ class Evidence:
         return self._changes.get(service, ())
 
     def audits(self, service: str) -> Sequence[AuditLine]:
-        """Return the agent's calls as the service understood them, in order."""
+        """Return the agent's calls as parsed by the service, in order."""
         self._note(("calls", service))
         return self._audits.get(service, ())
 
     def refused_calls(self, service: str) -> Sequence[AuditLine]:
-        """Return the agent's calls that the service answered with an error, in order."""
+        """Return the agent's calls that the service rejected with an error, in order."""
         self._note(("refused", service))
         return self._refused.get(service, ())
 
@@ -162,15 +162,15 @@ class Evidence:
         return added
 
     def knew(self, entity: str, *columns: str, before: int, **values: Any) -> bool:
-        """Return whether the agent had been shown an entity before a step: these columns together, with these values.
+        """Return whether the agent was shown these columns of an entity together, with these values, before a step.
 
-        It does not matter which tool showed it.
+        Any tool or page counts.
         """
         self._note(("known", entity))
         return self._knowledge.has_seen(entity, before=before, columns=columns, values=values)
 
     def last_shown(self, entity: str, *, before: int | None) -> int | None:
-        """Return the last step before a step (None: up to now) that showed something new of an entity, None if none."""
+        """Return the last step before `before` (None: up to now) that showed something new of an entity, or None."""
         self._note(("known", entity))
         return self._knowledge.last_shown(entity, before=before)
 
@@ -180,7 +180,7 @@ class Evidence:
         return changed[-1].after if changed else self._initial_row(service, table, key)
 
     def row_at(self, service: str, table: str, key: str, step: int) -> Row | None:
-        """Return the row as it was once the step had been taken."""
+        """Return the row as it was after the step."""
         row = self._initial_row(service, table, key)
         for change in self.row_changes(service, table, key):
             if change.step > step:
@@ -195,7 +195,7 @@ class Evidence:
         return self._by_row.get(row_key, ())
 
     def was_added(self, service: str, table: str, key: str) -> bool:
-        """Say whether the row was made since the start, be it there now or not."""
+        """Return whether the row was added since the start, even if it was deleted again."""
         return self._initial_row(service, table, key) is None and bool(self.row_changes(service, table, key))
 
     def changed_keys(self, service: str, table: str) -> Iterable[str]:
@@ -215,9 +215,9 @@ class Evidence:
         return rows
 
     def memoize(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what was computed under the key, computing it where nothing was or where what it read has changed.
+        """Return the cached value of the key; compute it if it is missing or if something that it read has changed.
 
-        A computation depends on what it reads of the evidence, and on nothing else that may change.
+        A computation may depend only on what it reads from the evidence.
         """
         if self._reading is not None:
             self._reading.add(key)
@@ -236,29 +236,29 @@ class Evidence:
         return value
 
     def _note(self, record: Hashable) -> None:
-        """Note that what is being computed depends on a record."""
+        """Register a record as a dependency of the running computation."""
         if self._reading is not None:
             self._reading.add(record)
 
     def _forget(self, record: Hashable) -> None:
-        """Drop what was computed from a record that changes, and what was computed from that."""
+        """Drop the values that were computed from a changed record, and the values computed from those."""
         for key in self._readers.pop(record, ()):
             if self._memo.pop(key, _NOTHING) is not _NOTHING:
                 self._forget(key)
 
     def accumulate(self, key: Hashable, create: Callable[[], T]) -> T:
-        """Return the state of a computation that reads each record once, created on first use."""
+        """Return the state of an incremental computation that reads each record once; it is created on first use."""
         found: T = self._accumulated.setdefault(key, None) or create()
         self._accumulated[key] = found
         return found
 
     def touched_rows(self) -> Iterable[RowKey]:
-        """Return the rows that the agent has changed, even if it undid that. What the clock did is none of it."""
+        """Return the rows changed by the agent or in consequence of its calls, even if the changes were undone."""
         self._note("touched rows")
         return self._touched.keys()
 
     def agent_changes(self) -> Sequence[NetChange]:
-        """Return what the agent has changed and not undone."""
+        """Return the agent's net changes."""
         return [net for row_key in self.touched_rows() if (net := self.net_change(row_key)) is not None]
 
     def net_change(self, row_key: RowKey) -> NetChange | None:
@@ -270,7 +270,7 @@ class Evidence:
         return None if touched is None else _net(row_key, touched, now)
 
     def restored_rows(self, service: str, table: str) -> Sequence[NetChange]:
-        """Return the rows that the agent changed and brought back, with the columns that it had changed."""
+        """Return the rows that the agent changed and restored, with the columns that it had changed."""
         return self.memoize(("restored", service, table), partial(self._find_restored_rows, service, table))
 
     def _find_restored_rows(self, service: str, table: str) -> list[NetChange]:
@@ -286,7 +286,7 @@ class Evidence:
         return found
 
     def fold_digest(self, service: str) -> str:
-        """Return the digest over all content rows as they are now: initial rows with every change applied."""
+        """Return the digest of all content rows as they are now: the initial rows with every change applied."""
         tables = {table for named, table in self._tables if named == service}
         names = {*self._initial.get(service, {}), *tables}
         return digest({name: self.table(service, name) for name in names})
@@ -300,12 +300,12 @@ class Evidence:
         return None if row is None else row_views.parse_ticket(row)
 
     def metric_at(self, metric_id: str, step: int) -> row_views.MetricView | None:
-        """Return the metric as it was once the step had been taken."""
+        """Return the metric as it was after the step."""
         row = self.row_at(row_views.DATAHUB, "metrics", metric_id, step)
         return None if row is None else row_views.parse_metric(row)
 
     def submitted_requests(self, requester_id: str) -> list[row_views.RequestView]:
-        """Return the requests made since the start by that person, as they are now."""
+        """Return the requests that the person has submitted since the start, as they are now."""
         found = []
         for key in self.changed_keys(row_views.APPROVALFLOW, "requests"):
             row = self.row(row_views.APPROVALFLOW, "requests", key)
@@ -323,7 +323,7 @@ class Evidence:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the evidence as JSON, for storing."""
+        """Return the evidence as JSON for storage."""
         return {
             "initial": dict(self._initial),
             "changes": {
@@ -336,7 +336,7 @@ class Evidence:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Evidence:
-        """Return the evidence that was stored."""
+        """Restore the evidence from stored JSON."""
         evidence = cls(stored["initial"])
         for service, changes in stored["changes"].items():
             evidence.record(service, Report(changes=[Change.model_validate(change) for change in changes]))
@@ -402,14 +402,14 @@ def _net(row_key: RowKey, touched: _RowTouches, now: Row | None) -> NetChange | 
 
 
 def is_equivalent(value: Any, expected: Any) -> bool:
-    """Return whether a typed value is the wanted one; choices may be typed as a page shows them."""
+    """Return whether a value equals the expected one; choices may be spelled as a page shows them."""
     if isinstance(value, str) and isinstance(expected, str):
         return same_choice(value, expected)
     return same_value(value, expected)
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are equal; 85 and 85.0 are, true and 1 are not."""
+    """Return whether two JSON values are equal; 85 and 85.0 are, true and 1 are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     return bool(one == other)

@@ -1,4 +1,4 @@
-"""Facts that the agent has to have been shown before it decides."""
+"""Facts that the agent must have been shown before it decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companyos_gateway.evaluation.rubric import Check
 
 
 class Moment(Protocol):
-    """The step and the simulated time at which the agent decides: those of a change, or of its declaration."""
+    """The step and the simulated time of the agent's decision: those of a change or of its declaration."""
 
     @property
     def step(self) -> int:
@@ -29,7 +29,7 @@ class Moment(Protocol):
 
 
 LAST_STEP = sys.maxsize
-"""The step of a declaration: later than every step that is recorded."""
+"""The step of a declaration: greater than every recorded step."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def declaration_of(evidence: Evidence) -> DeclaredMoment | None:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something about an entity, and what says whether the agent had been shown it when it decided."""
+    """A fact about an entity; `was_known` returns whether the agent had been shown it when it decided."""
 
     entity: str
     description: str
@@ -57,7 +57,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class FailedRefreshes(Fact):
-    """The fact that refreshes of a metric have failed so many times."""
+    """The fact that `count` refreshes of a metric have failed."""
 
     metric_id: str
     count: int
@@ -65,18 +65,18 @@ class FailedRefreshes(Fact):
 
 @dataclass(frozen=True)
 class RequiredFacts:
-    """Facts that have to be known at the moment that `decision` returns, such as the cancellation of the ticket."""
+    """Facts that must be known at the moment that `decision` returns, such as the cancellation of the ticket."""
 
     facts: tuple[Fact, ...]
     decision: Callable[[Evidence], Moment | None]
     decision_name: str = "the ticket was cancelled"
 
     def were_known(self, evidence: Evidence) -> bool:
-        """Say whether the decision was taken and every fact was known then."""
+        """Return whether the decision was made and every fact was known then."""
         return self.find_mismatch(evidence) is None
 
     def find_mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return the first fact that was not known at the decision, None if all were."""
+        """Return a mismatch for the first fact that was not known at the decision, None if all were."""
         moment = self.decision(evidence)
         for fact in self.facts:
             if moment is None or not fact.was_known(evidence, moment):
@@ -92,7 +92,7 @@ class RequiredFacts:
 
 
 def shown(service: str, table: str, key: str, *columns: str) -> Fact:
-    """Return the fact that columns of a row hold; which tool or page showed them does not matter."""
+    """Return the fact given by columns of a row; any tool or page may have shown them."""
     words = " and ".join(columns)
     return Fact(
         row_path(service, table, key),
@@ -102,22 +102,22 @@ def shown(service: str, table: str, key: str, *columns: str) -> Fact:
 
 
 def record_shown(record_id: str, column: str = "fields") -> Fact:
-    """Return the fact that a record of DataHub holds."""
+    """Return the fact given by a record of DataHub."""
     return shown(row_views.DATAHUB, "records", record_id, column)
 
 
 def ticket_status_shown(key: str) -> Fact:
-    """Return the fact that is the status of a ticket."""
+    """Return the fact given by the status of a ticket."""
     return shown(row_views.TICKETDESK, "tickets", key, "status")
 
 
 def person_shown(person_id: str) -> Fact:
-    """Return the fact that is a person's position."""
+    """Return the fact given by the title of a person."""
     return shown(row_views.DATAHUB, "people", person_id, "title")
 
 
 def vendor_status_shown(vendor_id: str) -> Fact:
-    """Return the fact that is the status of a vendor, which lists of records call its state."""
+    """Return the fact given by the status of a vendor, which lists of records name `state`."""
 
     def was_known(evidence: Evidence, moment: Moment) -> bool:
         return any(evidence.knew(vendor_id, column, before=moment.step) for column in ("status", "state"))
@@ -126,5 +126,5 @@ def vendor_status_shown(vendor_id: str) -> Fact:
 
 
 def authority_shown(source_id: str) -> Fact:
-    """Return the fact that a source is the authority on something, or on nothing."""
+    """Return the fact given by the figures for which a source is authoritative, if any."""
     return shown(row_views.DATAHUB, "sources", source_id, "authoritative_for")

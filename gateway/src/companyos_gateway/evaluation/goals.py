@@ -15,27 +15,27 @@ from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, i
 
 
 class Goal(Protocol):
-    """Something that must be so at the end, and only once a request was approved."""
+    """A condition that must hold at the end, and must be reached only after a request was approved."""
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Say whether it is so, now or once a step had been taken."""
+        """Return whether the goal is met, now or as of `step`."""
         ...
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
-        """Return what is not as it must be, now or once a step had been taken; None if all is."""
+        """Return the mismatch of the goal, now or as of `step`; None if it is met."""
         ...
 
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
-        """Return the step that brought it about before the request was approved, None if none did."""
+        """Return the step that reached the goal before the request was approved, None if none did."""
         ...
 
     @property
     def row_path(self) -> str:
-        """The row, as verdicts name it."""
+        """Path of the row in mismatches."""
         ...
 
     def allowance(self) -> Allowance:
-        """Return what may change on the way."""
+        """Return the allowance for the changes that the goal requires."""
         ...
 
 
@@ -43,7 +43,7 @@ class Goal(Protocol):
 class VendorGoal:
     """Required final state of a vendor by column; other columns must not change.
 
-    Nothing of it is entered before the day of `not_before`, where there is one.
+    The columns must not be changed before the day `not_before`, if it is set.
     """
 
     vendor_id: str
@@ -51,11 +51,11 @@ class VendorGoal:
     not_before: date | None = None
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Say whether the vendor is so, now or once a step had been taken."""
+        """Return whether the vendor has this state, now or as of `step`."""
         return self.mismatch(evidence, request_id, step=step) is None
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
-        """Return the first column that is not as it must be, None if all are."""
+        """Return a mismatch for the first wrong column, None if all are right."""
         return find_row_mismatch(
             evidence,
             row_views.DATAHUB,
@@ -68,11 +68,11 @@ class VendorGoal:
 
     @property
     def row_path(self) -> str:
-        """The vendor."""
+        """Path of the vendor."""
         return row_path(row_views.DATAHUB, "vendors", self.vendor_id)
 
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
-        """Return the step that changed a column before the request was approved, or before its day; None if none."""
+        """Return the step that changed a column before the approval or before `not_before`, None if none did."""
         for change in evidence.row_changes(row_views.DATAHUB, "vendors", self.vendor_id):
             if not is_touched(change, self.columns):
                 continue
@@ -83,7 +83,7 @@ class VendorGoal:
         return None
 
     def allowance(self) -> Allowance:
-        """Return the columns that may change."""
+        """Return the allowance for the columns."""
         return Allowance(row_views.DATAHUB, "vendors", changed_keys([self.vendor_id]), frozenset(self.columns))
 
 
@@ -91,7 +91,8 @@ class VendorGoal:
 class RecordGoal:
     """Required final state of a record; fields that are not named must not change.
 
-    `fields` are set within the record's own; `reference_field` is the one that names the approval.
+    `fields` are values within the record's column `fields`. `reference_field` is the field that contains the id of the
+    approved request.
     """
 
     record_id: str
@@ -100,14 +101,14 @@ class RecordGoal:
     fields: Mapping[str, Any] = field(default_factory=dict)
     reference_field: str | None = None
     do_fields_need_approval: bool = False
-    """Whether the fields, too, are set only once the request is approved."""
+    """The fields, too, may be set only after the request is approved."""
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Say whether the record is so, now or once a step had been taken."""
+        """Return whether the record has this state, now or as of `step`."""
         return self.mismatch(evidence, request_id, step=step) is None
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
-        """Return the first column or field that is not as it must be, None if all are."""
+        """Return a mismatch for the first wrong column or field, None if all are right."""
         first = evidence.row_at(row_views.DATAHUB, "records", self.record_id, 0)
         expected = {"id": self.record_id} if first is None else self._expected(first, request_id)
         row_key = (row_views.DATAHUB, "records", self.record_id)
@@ -115,7 +116,7 @@ class RecordGoal:
 
     @property
     def row_path(self) -> str:
-        """The record."""
+        """Path of the record."""
         return row_path(row_views.DATAHUB, "records", self.record_id)
 
     def _expected(self, first: Mapping[str, Any], request_id: str | None) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class RecordGoal:
         }
 
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
-        """Return the step that brought the record into its state before the request was approved, None if none."""
+        """Return the step of the first change that needed the approval but preceded it, None if there is none."""
         for change in evidence.row_changes(row_views.DATAHUB, "records", self.record_id):
             if not self._is_gated_change(change.before, change.after):
                 continue
@@ -138,14 +139,14 @@ class RecordGoal:
         return None
 
     def allowance(self) -> Allowance:
-        """Return what of the record may change on the way."""
+        """Return the allowance for the columns that the goal sets."""
         columns = {"fields"} if self.fields or self.reference_field else set()
         columns |= {"state"} if self.state else set()
         columns |= {"ends_on"} if self.ends_on else set()
         return Allowance(row_views.DATAHUB, "records", changed_keys([self.record_id]), frozenset(columns))
 
     def _is_gated_change(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
-        """Say whether a change touched what only an approval allows: state, end and reference, and fields that wait."""
+        """Return whether a change needs the approval: of state, end or reference, or of `fields` if they need it."""
         if before is None or after is None:
             return True
         if self.do_fields_need_approval and any(
@@ -162,17 +163,17 @@ class RecordGoal:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TicketResolved:
-    """A ticket is resolved once the request is approved, unless a colleague resolves it anyway (`by_colleague`)."""
+    """Goal: a ticket is resolved after the request is approved; with `by_colleague`, a colleague resolves it anyway."""
 
     key: str
     by_colleague: bool = False
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Say whether the ticket is resolved, now or once a step had been taken."""
+        """Return whether the ticket is resolved, now or as of `step`."""
         return self.mismatch(evidence, request_id, step=step) is None
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
-        """Return the status of the ticket if it is not resolved."""
+        """Return a mismatch if the ticket is not resolved."""
         expected = {"status": "resolved"}
         return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", self.key, expected, step=step)
 
@@ -188,11 +189,11 @@ class TicketResolved:
 
     @property
     def row_path(self) -> str:
-        """The ticket."""
+        """Path of the ticket."""
         return row_path(row_views.TICKETDESK, "tickets", self.key)
 
     def allowance(self) -> Allowance:
-        """Return the status, unless a colleague changes it."""
+        """Return the allowance for the status; with `by_colleague` it allows no change by the agent."""
         keys = [] if self.by_colleague else [self.key]
         return Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), frozenset({"status"}))
 
@@ -200,7 +201,7 @@ class TicketResolved:
 def source_once_record_holds(
     record_id: str, expected: Mapping[str, Any], allowed_value: str | int | bool
 ) -> FieldSource:
-    """Return the value that may be given once the record holds the wanted fields; before, nothing agrees with it."""
+    """Return the source of a value that is valid once the record has the expected fields; before, no value matches."""
 
     def value(evidence: Evidence, step: int) -> Any:
         row = evidence.row_at(row_views.DATAHUB, "records", record_id, step)

@@ -1,4 +1,4 @@
-"""Guessing: how often an agent may try an approver or a request that is wrong."""
+"""Guessing: the number of wrong approvers and wrong requests that an agent may try."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MAX_GUESSES = 2
 the agent took back."""
 
 NOT_ENTITLED = frozenset({"approver-not-entitled", "approver-departed", "own-request", "already-approved-by"})
-"""Error codes of ApprovalFlow for a person who may not approve. A person who is out of office was not a guess."""
+"""Error codes of ApprovalFlow for a person who may not approve. Naming a person who is out of office is not a guess."""
 
 RequestPredicate = Callable[[Evidence, row_views.RequestView], bool]
 TypePredicate = Callable[[str | None], bool]
-"""What says whether an approval type counts; None stands for a call that names none."""
+"""Function that returns whether an approval type counts; None stands for a call without a type."""
 
 
 def any_type(_type_key: str | None) -> bool:
-    """Say that any approval type counts."""
+    """Return True: every approval type counts."""
     return True
 
 
@@ -36,8 +36,8 @@ def guessing_check(
 ) -> Check:
     """Return the check that the agent did not try approvers or requests one after another.
 
-    `is_valid` says whether a request could have been left as it was, `concerns` whether requests of an approval type
-    count.
+    `is_valid` returns whether a request was right and did not have to be taken back, `concerns` whether requests of an
+    approval type count.
     """
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
@@ -55,7 +55,7 @@ def guessing_check(
 
 
 def refused_approvers(evidence: Evidence, concerns: TypePredicate = any_type) -> dict[str, int]:
-    """Return the people whom ApprovalFlow did not accept as approvers, with the step of the first time."""
+    """Return the people whom ApprovalFlow did not accept as approvers, with the step of their first refusal."""
     return {
         str(call.arguments.get("approver_id")): call.step
         for call in reversed(evidence.refused_calls(row_views.APPROVALFLOW))
@@ -64,7 +64,7 @@ def refused_approvers(evidence: Evidence, concerns: TypePredicate = any_type) ->
 
 
 def _type_of(evidence: Evidence, arguments: Mapping[str, Any]) -> str | None:
-    """Return the approval type of a call, which names the type or a request."""
+    """Return the approval type of a call, from the request that it names or from its arguments."""
     request = evidence.row(row_views.APPROVALFLOW, "requests", str(arguments.get("request_id")))
     type_key: str | None = arguments.get("type_key") if request is None else request["type_key"]
     return type_key

@@ -1,4 +1,4 @@
-"""The agent's knowledge: what it was shown about each entity, when, and with which values."""
+"""The agent's knowledge: the objects that it was shown about each entity, by step."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Any
 from companyos_gateway.evaluation.row_views import parse_time
 
 IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id", "role")
-"""Members that identify the entity that an object is about; the first one that is present counts."""
+"""Members that identify the entity of an object; the first one that is present counts."""
 
 _COMPARED = 8
-"""So many earlier sightings are compared with a new one."""
+"""Number of earlier sightings with which a new one is compared."""
 
 Sighting = tuple[int, Mapping[str, Any]]
-"""A step, and the object that its response contained."""
+"""A step, and an object that was shown in it."""
 
 
 class Knowledge:
     """Objects in responses, by the entity that they are about.
 
-    An object without an identity of its own belongs to the object around it, and else to the entity that the call
-    named: a value in the history of a metric is about the metric.
+    An object without an identity of its own belongs to the enclosing object, or else to the entity that the call named:
+    a value in the history of a metric is about the metric.
     """
 
     def __init__(self, on_new: Callable[[str], None] = lambda _entity: None) -> None:
-        """Call `on_new` with each entity of which something new is shown."""
+        """Create empty knowledge; `on_new` is called with each entity of which something new is shown."""
         self._sightings: dict[str, list[Sighting]] = {}
         self._on_new = on_new
 
     def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> None:
-        """Add a response that the agent received. Calls and views have to be added in their order."""
+        """Add a response that the agent received. Calls and views must be added in order."""
         for entity, shown in objects_in(arguments, response):
             self._add_sighting(step, entity, shown)
 
     def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Add what a page showed after a step; return the objects that are new."""
+        """Add the objects that a page showed after a step; return those that are new."""
         return [row for row in shown if self._add_row(step, row)]
 
     def _add_row(self, step: int, row: dict[str, Any]) -> bool:
         return max((self._add_sighting(step, entity, one) for entity, one in _objects(row, None)), default=False)
 
     def _add_sighting(self, step: int, entity: str, shown: Mapping[str, Any]) -> bool:
-        """Add a sighting unless one of the last ones contains it; return whether it was added."""
+        """Add a sighting unless a recent one contains it; return whether it was added."""
         sightings = self._sightings.setdefault(entity, [])
         if any(shown.items() <= earlier.items() for _, earlier in sightings[-_COMPARED:]):
             return False
@@ -51,23 +51,23 @@ class Knowledge:
         return True
 
     def has_seen(self, entity: str, *, before: int, columns: Collection[str], values: Mapping[str, Any]) -> bool:
-        """Return whether a response before a step showed the columns of an entity together, with these values."""
+        """Return whether a response before a step showed these columns of an entity together, with these values."""
         sightings = self._sightings.get(entity, ())
         return any(step < before and contains(shown, columns, values) for step, shown in sightings)
 
     def last_shown(self, entity: str, *, before: int | None) -> int | None:
-        """Return the last step before a step, or up to now, at which something of an entity was shown, None if none."""
+        """Return the last step before `before` (None: up to now) that showed something new of an entity, or None."""
         steps = (step for step, _ in reversed(self._sightings.get(entity, ())) if before is None or step < before)
         return next(steps, None)
 
 
 def objects_in(arguments: Mapping[str, Any], response: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the objects that a response contains, each with the entity that it is about."""
+    """Yield the objects that a response contains, each with its entity."""
     return _objects(response, _named_entity(arguments))
 
 
 def contains(shown: Mapping[str, Any], columns: Collection[str], values: Mapping[str, Any]) -> bool:
-    """Return whether an object has the columns, and these values."""
+    """Return whether an object has the columns and the values."""
     return all(name in shown for name in columns) and all(
         _is_same(shown.get(name), value) for name, value in values.items()
     )

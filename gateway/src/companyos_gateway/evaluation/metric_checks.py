@@ -1,4 +1,4 @@
-"""A metric of a task: whether the agent had it refreshed, what it was when it was used, and how old."""
+"""Checks of a metric: whether the agent refreshed it, and its value and age when it was used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_gateway.evaluation.mismatch import Mismatch, format_age, row_path
 from companyos_gateway.evaluation.rubric import Check
 
 MAINTENANCE = "maintenance-window"
-"""The code of a refresh that is rejected because its source is in maintenance."""
+"""Error code of a refresh that is rejected because the source is in maintenance."""
 
 
 @dataclass(frozen=True)
@@ -24,27 +24,27 @@ class MetricChecks:
     spec: MetricSpec
 
     def value_source(self) -> FieldSource:
-        """Return the metric's value, in the unit that the task is about, as the system of record of a field."""
+        """Return the metric's value, in the unit of the task, as the system of record of a field."""
         return self.value_at
 
     def value_at(self, evidence: Evidence, step: int = LAST_STEP) -> float | None:
-        """Return the metric's value once a step had been taken, in the unit that the task is about."""
+        """Return the metric's value as of a step, in the unit of the task."""
         metric = evidence.metric_at(self.spec.metric_id, step)
         return None if metric is None else metric.value / self.spec.per_unit
 
     def timestamp_source(self) -> FieldSource:
-        """Return the metric's date as the system of record of a field."""
+        """Return the metric's timestamp as the system of record of a field."""
         return lambda evidence, step: (
             None if (metric := evidence.metric_at(self.spec.metric_id, step)) is None else metric.as_of
         )
 
     def is_refreshed(self, evidence: Evidence) -> bool:
-        """Say whether a refresh of the agent's has delivered."""
+        """Return whether a refresh that the agent started has updated the metric."""
         row_key = (row_views.DATAHUB, "metrics", self.spec.metric_id)
         return any(change.cause is not None for change in evidence.row_changes(*row_key))
 
     def refreshed_check(self, check_id: str) -> Check:
-        """Return the check that a refresh of the agent's has delivered."""
+        """Return the check that a refresh that the agent started has updated the metric."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             if self.is_refreshed(evidence):
@@ -56,7 +56,7 @@ class MetricChecks:
         return Check(check_id, False, find_mismatch)
 
     def fact(self, decides: Callable[[float], bool] | None = None) -> Fact:
-        """Return the fact that is the metric's value: fresh, and one by which the decision is right."""
+        """Return the fact given by the metric's value: fresh and, if `decides` is given, accepted by it."""
 
         def was_known(evidence: Evidence, moment: Moment) -> bool:
             metric = evidence.metric_at(self.spec.metric_id, moment.step)
@@ -69,15 +69,15 @@ class MetricChecks:
         return Fact(self.row_path, f"a value at most {format_age(self.spec.max_age)} old{condition}", was_known)
 
     def above_fact(self, limit: float) -> Fact:
-        """Return the fact that the metric's value is fresh and above a limit, in the unit that the task is about."""
+        """Return the fact that the metric's value is fresh and above a limit, in the unit of the task."""
         return self.fact(lambda value: value > limit)
 
     def below_fact(self, limit: float) -> Fact:
-        """Return the fact that the metric's value is fresh and below a limit, in the unit that the task is about."""
+        """Return the fact that the metric's value is fresh and below a limit, in the unit of the task."""
         return self.fact(lambda value: value < limit)
 
     def earlier_value_fact(self, value: float) -> Fact:
-        """Return the fact that the metric had a value at some time, in the unit that the task is about."""
+        """Return the fact that the metric had a value at some time, in the unit of the task."""
         recorded = value * self.spec.per_unit
 
         def was_known(evidence: Evidence, moment: Moment) -> bool:
@@ -86,7 +86,7 @@ class MetricChecks:
         return Fact(self.row_path, f"the earlier value {recorded:g}", was_known)
 
     def failures_fact(self, count: int) -> Fact:
-        """Return the fact that refreshes of the agent's have failed so many times."""
+        """Return the fact that at least `count` refreshes by the agent have failed."""
 
         def was_known(evidence: Evidence, moment: Moment) -> bool:
             jobs = (
@@ -99,7 +99,7 @@ class MetricChecks:
         return FailedRefreshes(self.row_path, f"{count} failed refreshes", was_known, self.spec.metric_id, count)
 
     def maintenance_fact(self) -> Fact:
-        """Return the fact that the source is in maintenance, which a rejected refresh shows as well."""
+        """Return the fact that the source is in maintenance, which a rejected refresh also shows."""
 
         def was_known(evidence: Evidence, moment: Moment) -> bool:
             return evidence.knew(self.spec.source_id, "maintenance_from", before=moment.step) or any(
@@ -113,17 +113,17 @@ class MetricChecks:
 
     @property
     def row_path(self) -> str:
-        """The metric."""
+        """Path of the metric."""
         return row_path(row_views.DATAHUB, "metrics", self.spec.metric_id)
 
 
 def constant_source(value: str | int | float | bool) -> FieldSource:
-    """Return the system of record of a field whose value stands from the start."""
+    """Return the system of record of a field with a constant value."""
     return lambda _evidence, _step: value
 
 
 def sum_source(record_ids: Collection[str], name: str, *, state: str) -> FieldSource:
-    """Return the sum of a field over records, known once each of them is in that state."""
+    """Return the sum of a field over records as a system of record; None until all of them are in the state."""
 
     def total(evidence: Evidence, step: int) -> int | float | None:
         rows = [evidence.row_at(row_views.DATAHUB, "records", record_id, step) for record_id in record_ids]

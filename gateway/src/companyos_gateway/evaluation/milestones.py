@@ -1,4 +1,4 @@
-"""Milestones: intermediate progress that pays reward. What each kind pays is in one table, `MILESTONE_KINDS`."""
+"""Milestones: intermediate progress that pays reward. `MILESTONE_KINDS` contains the points of each kind."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from companyos_gateway.evaluation.evidence import Evidence
 
 MAX_MILESTONE_POINTS = 9.0
-"""The milestones of a task pay at most this much together."""
+"""Maximum sum of the points of a task's milestones."""
 
 IsReached = Callable[[Evidence], bool]
 
 
 class MilestoneKind(NamedTuple):
-    """Points that the milestones of a kind pay together in a task, and the condition in words."""
+    """Points that all milestones of a kind pay together in a task, and the condition as text."""
 
     points: float
     text: str

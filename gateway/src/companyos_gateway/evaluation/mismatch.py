@@ -1,4 +1,4 @@
-"""Mismatches: what a failed check says about an entity, and how rows are compared with what they have to be."""
+"""Mismatches that failed checks report, and the comparison of rows with their expected values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Difference between what was `expected` of an entity, such as `ticketdesk.tickets[OPS-1]`, and what was `found`.
+    """Difference between the `expected` and the `found` state of an entity, such as `ticketdesk.tickets[OPS-1]`.
 
-    `step` is the step that decided it, None where no step did: something was never done. `source` is the id of the
-    entity whose facts decide what is expected; without one it is the entity itself. `count` is the number of entities
-    of which the like is true.
+    `step` is the step that decided it, None if something was never done. `source` is the id of the entity whose facts
+    determine what is expected; by default it is the entity itself. `count` is the number of entities with such a
+    mismatch.
     """
 
     entity: str
@@ -33,27 +33,27 @@ class Mismatch:
 
     @property
     def source_id(self) -> str:
-        """The id of the entity that had to be known."""
+        """The id of the entity whose facts the agent had to know."""
         return self.source or self.entity.partition("[")[2].rstrip("]")
 
 
 def row_path(service: str, table: str, key: str) -> str:
-    """Return the name of a row in verdicts."""
+    """Return the path of a row, as mismatches name it."""
     return f"{service}.{table}[{key}]"
 
 
 def first_mismatch(mismatches: Sequence[Mismatch]) -> Mismatch | None:
-    """Return the first of the mismatches of several entities, naming the others; None if there is none."""
+    """Return the first mismatch, which also names the entities of the others; None if there is none."""
     return with_others(mismatches[0], [one.entity for one in mismatches[1:]]) if mismatches else None
 
 
 def with_others(mismatch: Mismatch, others: Sequence[str]) -> Mismatch:
-    """Return a mismatch that names other entities of which the same is true."""
+    """Return a mismatch that also names other entities of which the same is true."""
     return replace(mismatch, found=f"{mismatch.found}; also {list_names(others)}") if others else mismatch
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first MAX_NAMED names and the number of the others, as text."""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more
 
@@ -91,12 +91,12 @@ def one_of(values: Iterable[str]) -> str:
 
 
 def deciding_step(changes: Sequence[Change], *columns: str) -> int | None:
-    """Return the step of the last change that touched one of the columns, of any column where none is named."""
+    """Return the step of the last change of one of the columns, or of any column if none is given."""
     return next((change.step for change in reversed(changes) if not columns or is_touched(change, columns)), None)
 
 
 def is_touched(change: Change, columns: Iterable[str]) -> bool:
-    """Say whether a change gave one of the columns another value."""
+    """Return whether a change modified one of the columns."""
     before, after = change.before or {}, change.after or {}
     return any(before.get(name) != after.get(name) for name in columns)
 
@@ -111,10 +111,10 @@ def find_row_mismatch(
     step: int | None = None,
     is_same: Callable[[Any, Any], bool] = same_value,
 ) -> Mismatch | None:
-    """Return the first column that holds another value than expected, now or once a step had been taken.
+    """Return a mismatch for the first column with an unexpected value, now or as of `step`; None if there is none.
 
-    None if all hold it. A tuple lists the accepted values of a column. A column `fields` is compared by its members,
-    whose choices may be typed as a page shows them.
+    A tuple lists the accepted values of a column. The column `fields` is compared by its members, whose choices may be
+    spelled as a page shows them.
     """
     row_key = (service, table, key)
     row = evidence.row(*row_key) if step is None else evidence.row_at(*row_key, step)
@@ -134,7 +134,7 @@ def find_row_mismatch(
 
 
 def _first_difference(held: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the members that differ, both of them with their names; two equal values if none does."""
+    """Return the first member that differs, as found and as expected, with its name; two equal values if none."""
     for name in sorted({*held, *expected}):
         if name not in held or name not in expected or not is_equivalent(held[name], expected[name]):
             return {name: held[name]} if name in held else {}, {name: expected[name]} if name in expected else {}

@@ -1,4 +1,4 @@
-"""The outcome that a task requires, declared once: the rubric and the privileged oracle are derived from it."""
+"""The required outcome of a task, declared once: the rubric and the privileged oracle are derived from it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from companyos_shared.wire.control import Change
 Scalar = str | int | float | bool
 
 AnswerRule = Callable[[Sequence[float]], Answer]
-"""The function that computes an answer from the values of the outcome's metrics, in the unit of the task."""
+"""Function that computes an answer from the values of the outcome's metrics, in the unit of the task."""
 
 
 class FieldValue(Protocol):
-    """The value that a field of a request must have."""
+    """The required value of a field of a request."""
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the system of record of the value, given the requests that are made before, by type."""
+        """Return the system of record of the value, given the checks of earlier requests by type."""
         ...
 
 
@@ -46,11 +46,11 @@ class Given:
 
     @property
     def submitted(self) -> Scalar:
-        """The value as a request states it: dates in ISO 8601."""
+        """The value as stated in a request; dates in ISO 8601."""
         return self.value.isoformat() if isinstance(self.value, date) else self.value
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the value."""
+        """Return a source of the constant value."""
         return constant_source(self.submitted)
 
 
@@ -61,7 +61,7 @@ class MetricValue:
     metric: MetricSpec
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the metric's value."""
+        """Return a source of the metric's value."""
         return MetricChecks(self.metric).value_source()
 
 
@@ -72,15 +72,15 @@ class MetricTime:
     metric: MetricSpec
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the metric's timestamp."""
+        """Return a source of the metric's timestamp."""
         return MetricChecks(self.metric).timestamp_source()
 
 
 @dataclass(frozen=True)
 class OnceRecorded:
-    """A value that may be stated once a record holds `fields`.
+    """A value that may be stated once a record contains `fields`.
 
-    The agent enters them before it makes the request, unless a colleague does (`by_colleague`) and the agent waits.
+    The agent enters them before it submits the request, unless a colleague does (`by_colleague`) and the agent waits.
     """
 
     value: str | int | bool
@@ -89,48 +89,48 @@ class OnceRecorded:
     by_colleague: bool = False
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the value, from the step on at which the record holds the fields."""
+        """Return a source of the value, valid from the step at which the record contains the fields."""
         return source_once_record_holds(self.record_id, self.fields, allowed_value=self.value)
 
 
 @dataclass(frozen=True)
 class OnceSettled:
-    """A value that may be stated once entities have come to their ends."""
+    """A value that may be stated once the goals on other entities are met."""
 
     value: str | int
     entities: EntityGoals
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the value, from the step on at which the entities are settled."""
+        """Return a source of the value, valid from the step at which the goals are met."""
         return lambda evidence, step: self.value if self.entities.are_met(evidence, step=step) else None
 
 
 @dataclass(frozen=True)
 class RecordSum:
-    """The sum of a field over records, once a colleague has brought each of them into a state."""
+    """The sum of a field over records, available once a colleague has set each of them to a state."""
 
     record_ids: tuple[str, ...]
     field: str
     state: str
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the sum, from the step on at which all records are in the state."""
+        """Return a source of the sum, valid from the step at which all records are in the state."""
         return sum_source(self.record_ids, self.field, state=self.state)
 
 
 @dataclass(frozen=True)
 class SelectionSum:
-    """The sum of a field over the records that are selected when the request is made; without a field, their number.
+    """The sum of a field over the records that are selected at the time of the request; without a field, their number.
 
-    Nothing agrees with it while the selection is not valid. A request for another valid selection than the best one is
-    right in itself, so that an agent cannot find the best one by trying requests.
+    No value matches while the selection is invalid. A request for a valid selection that is not the best one is itself
+    valid, so that an agent cannot find the best one by trying requests.
     """
 
     selection: ValidSelection
     field: str | None = None
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the sum at the step of the request."""
+        """Return a source of the sum at the step of the request."""
         return lambda evidence, step: self.selection.sum(evidence, self.field, step)
 
 
@@ -141,17 +141,17 @@ class EarlierApproval:
     type_key: str
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
-        """Return the id of the approved request."""
+        """Return a source of the id of the approved request."""
         return approved_request_source(earlier[self.type_key])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request for approval that the task requires.
+    """An approval request that the task requires.
 
-    `fields` are its fields by name. `amount_cents` is what the approver's limit is compared with. Where `holder_ids`
-    are named, only these holders of the role count, and their delegates. `barred_ids` never decide; where the holders
-    are away, one of these people stands in for a holder nevertheless.
+    `fields` are its fields by name. The approver's limit must cover `amount_cents`. If `holder_ids` is set, only these
+    holders of the role and their delegates may decide. People in `barred_ids` never may, even if an absent holder has
+    delegated to one of them.
     """
 
     type_key: str
@@ -162,20 +162,21 @@ class Request:
     holder_ids: frozenset[str] | None = None
     barred_ids: frozenset[str] = frozenset()
     approver_ids: tuple[str, ...] = ()
-    """Who may decide throughout the episode. Scenarios leave it empty: it is known once the approvers are added."""
+    """People who may decide throughout the episode. Scenarios leave it empty; it is set when the approvers are
+    added."""
 
     @property
     def timestamp_field(self) -> str | None:
-        """The field with the timestamp of a metric, if there is one."""
+        """The field with the timestamp of a metric, None if there is none."""
         return next((name for name, value in self.fields.items() if isinstance(value, MetricTime)), None)
 
     @property
     def max_age(self) -> timedelta | None:
-        """The maximum age of that timestamp."""
+        """The maximum age of that timestamp, None if there is none."""
         return next((one.metric.max_age for one in self.fields.values() if isinstance(one, MetricTime)), None)
 
     def checks(self, case: TicketCase, company: Company, earlier: Mapping[str, RequestChecks]) -> RequestChecks:
-        """Return the checks of the agent's requests, given those of the requests that are made before, by type."""
+        """Return the checks of the agent's requests, given the checks of earlier requests by type."""
         return RequestChecks(
             requester_id=case.agent_id,
             subject=self.subject,
@@ -191,10 +192,10 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Escalation:
-    """A request of another person that is escalated to a person who may decide it.
+    """A request of another person that must be escalated to a person who may decide it.
 
-    `role`, `amount_cents`, `holder_ids` and `barred_ids` say who may, as in a `Request`. The agent gives one of the
-    `references` as the reason.
+    `role`, `amount_cents`, `holder_ids` and `barred_ids` determine these people, as in a `Request`. The agent gives one
+    of the `references` as the reason.
     """
 
     request_id: str
@@ -206,7 +207,7 @@ class Escalation:
     barred_ids: frozenset[str] = frozenset()
 
     def goal(self, company: Company) -> RequestEscalated:
-        """Return the end of the request."""
+        """Return the goal on the request."""
         authority = ApprovalAuthority(
             company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.barred_ids
         )
@@ -214,7 +215,7 @@ class Escalation:
 
 
 class RefusalAct(Protocol):
-    """An act that has to precede the refusal."""
+    """An act that must precede the refusal."""
 
     @property
     def check_id(self) -> str:
@@ -223,34 +224,34 @@ class RefusalAct(Protocol):
 
     @property
     def milestone(self) -> str:
-        """The kind of the milestone that pays for it."""
+        """The kind of the milestone that pays for the act."""
         ...
 
     @property
     def row_path(self) -> str:
-        """The entity that it concerns."""
+        """Path of the entity that the act concerns."""
         ...
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return what is not as it must be, None if it is done."""
+        """Return the mismatch of the act, None if it is done."""
         ...
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether it is done, now or once a step had been taken."""
+        """Return whether the act is done, now or as of `step`."""
         ...
 
     def change(self, evidence: Evidence) -> Change | None:
-        """Return the change by which the agent decided, None if it has not."""
+        """Return the change by which the agent decided, None if there is none."""
         ...
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return what it changes."""
+        """Return the allowances for the act."""
         ...
 
 
 @dataclass(frozen=True)
 class RecordStopped:
-    """A record is set to a state that says what is wrong with it."""
+    """Act: a record is set to a state that states its problem."""
 
     goal: RecordGoal
     check_id: str = "record_stopped"
@@ -258,15 +259,15 @@ class RecordStopped:
 
     @property
     def row_path(self) -> str:
-        """The record."""
+        """Path of the record."""
         return self.goal.row_path
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return the first column that is not as it must be, None if all are."""
+        """Return a mismatch for the first wrong column, None if all are right."""
         return self.goal.mismatch(evidence, None)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the record is so."""
+        """Return whether the record has the state, now or as of `step`."""
         return self.goal.is_met(evidence, None, step=step)
 
     def change(self, evidence: Evidence) -> Change | None:
@@ -274,13 +275,13 @@ class RecordStopped:
         return next(iter(evidence.row_changes(row_views.DATAHUB, "records", self.goal.record_id)), None)
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return what of the record may change."""
+        """Return the allowance for the record."""
         yield self.goal.allowance()
 
 
 @dataclass(frozen=True)
 class IssueReported:
-    """A data issue states the reason."""
+    """Act: a data issue states the reason."""
 
     report: IssueReportGoal
     check_id: str = "issue_reported"
@@ -288,42 +289,43 @@ class IssueReported:
 
     @property
     def row_path(self) -> str:
-        """The data issues."""
+        """Path of the data issues."""
         return f"{row_views.DATAHUB}.data_issues"
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return what is reported instead, None if the issue alone is reported."""
+        """Return the mismatch of the reported issues, None if only the required issue is reported."""
         return self.report.mismatch(evidence)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether it is reported, and by a step at the latest."""
+        """Return whether the issue is reported, by `step` at the latest if it is given."""
         made = self.report.change(evidence)
         is_in_time = step is None or (made is not None and made.step <= step)
         return is_in_time and self.report.is_met(evidence)
 
     def change(self, evidence: Evidence) -> Change | None:
-        """Return the change that reported it."""
+        """Return the change that reported the issue, None if there is none."""
         return self.report.change(evidence)
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return nothing further: true issues are allowed on the task's subjects."""
+        """Return no further allowances: true issues on the task's subjects are allowed anyway."""
         return ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The right end of a task, besides that of its ticket.
+    """The required outcome of a task, besides the final state of its ticket.
 
-    `prepared` are ends of other entities and `escalated` requests of other people, all settled before the last request
-    is made. `requests` are made in this order, by different approvers; the last one is linked to the ticket. `goals`
-    hold once it is approved. A refusal needs `facts`, which the agent was shown before it decided: before `act`, where
-    something has to be done first, else before it cancelled the ticket. `declined` is the kind of the milestone that
-    pays for the refusal, where one does. Stale `metrics` have to be refreshed. True data issues may be reported on
-    `subjects` and metrics. `allowances` permit further changes; `forbidden` names entities that were damaged for good.
+    `prepared` are goals on other entities and `escalated` requests of other people, all settled before the last request
+    is submitted. `requests` are submitted in this order to different approvers; the last one is linked to the ticket.
+    `goals` must be met after its approval. A refusal requires `facts` that the agent was shown before it decided:
+    before `act` if there is one, else before it cancelled the ticket. `declined` is the kind of the milestone that pays
+    for the refusal, if any. Stale `metrics` must be refreshed. True data issues may be reported on `subjects` and
+    metrics. `allowances` permit further changes; `forbidden` returns irreversibly damaged entities.
 
     A task with `answers` is a report. The agent declares the answers by name with `finish`, by the due date. At that
-    moment all metrics are fresh, and the agent was shown them and the `facts`. The ticket stays as it is; `requests`
-    and `goals` are empty. If the report cannot be made, the agent declares `impossible` with the reason of the refusal.
+    moment all metrics must be fresh, and the agent must have been shown them and the `facts`. The ticket stays
+    unchanged; `requests` and `goals` are empty. If the report cannot be created, the agent declares `impossible` with
+    the reason of the refusal.
     """
 
     requests: tuple[Request, ...] = ()
@@ -340,7 +342,7 @@ class Outcome:
     forbidden: Callable[[Evidence], Iterable[str]] = lambda _evidence: ()
 
     def with_escalations(self, company: Company) -> Outcome:
-        """Return the outcome with the escalations among the entities that are prepared."""
+        """Return the outcome with the escalations moved to `prepared`."""
         escalated = EntityGoals("requests_escalated", [one.goal(company) for one in self.escalated])
         return replace(self, prepared=tuple(one for one in (*self.prepared, escalated) if one.goals), escalated=())
 

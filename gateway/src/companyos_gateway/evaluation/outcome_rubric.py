@@ -1,4 +1,4 @@
-"""The rubric that follows from a declared outcome."""
+"""The rubrics derived from a declared outcome."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RubricClass = Callable[[DeclaredCase, Company], TicketRubric]
 
 
 def outcome_rubric(case: DeclaredCase, company: Company) -> TicketRubric:
-    """Return the rubric of a task: that of a report or of work with its approvals, or that of a refusal."""
+    """Return the rubric of a task, chosen by its kind (report or number of approvals) and by whether it is refused."""
     case = replace(case, outcome=case.outcome.with_escalations(company))
     done, refused = _REPORT if case.outcome.answers else _RUBRICS[min(len(case.outcome.requests), 2)]
     return (refused if case.must_refuse else done)(case, company)
@@ -51,7 +51,7 @@ def checks_of(case: DeclaredCase, company: Company) -> dict[str, RequestChecks]:
 
 
 def allowances_of(case: DeclaredCase) -> Iterable[Allowance]:
-    """Return what a task may change besides its requests and goals."""
+    """Return the allowances of a task except those for its requests and goals."""
     outcome = case.outcome
     metrics = [name for one in outcome.metrics for name in (one.metric_id, *one.other_metric_ids)]
     sources = [one.source_id for one in outcome.metrics]
@@ -66,7 +66,7 @@ def allowances_of(case: DeclaredCase) -> Iterable[Allowance]:
 
 
 class _Declared(TicketRubric):
-    """Base of both ends: metrics to refresh, entities to settle, and damage."""
+    """Base of all outcomes: metrics to refresh, entities to settle, and damage."""
 
     ticket_case: DeclaredCase
 
@@ -77,7 +77,7 @@ class _Declared(TicketRubric):
 
     @property
     def stale_metrics(self) -> dict[str, MetricChecks]:
-        """The metrics that have to be refreshed, by key; several metrics with the same key are numbered."""
+        """The metrics that must be refreshed, by key; further metrics with the same key are numbered."""
         stale = [MetricChecks(one) for one in self.outcome.metrics if one.is_stale]
         keys = [one.spec.key for one in stale]
         names = [
@@ -86,7 +86,7 @@ class _Declared(TicketRubric):
         return dict(zip(names, stale, strict=True))
 
     def scenario_checks(self) -> Iterable[Check]:
-        """Return a check for each kind of entity that has to be settled."""
+        """Return a check for each kind of entity that must be settled."""
         return [one.check() for one in self.outcome.prepared]
 
     def scenario_milestones(self) -> Iterable[Milestone]:
@@ -97,7 +97,7 @@ class _Declared(TicketRubric):
         yield from shared_milestones("prepared" if self.outcome.requests else "entities", settled)
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the entities of the task that were brought to a wrong end for good."""
+        """Return the irreversibly damaged entities of the task."""
         yield from super().task_damage(evidence)
         yield from self.outcome.forbidden(evidence)
         for one in self.outcome.prepared:
@@ -105,7 +105,7 @@ class _Declared(TicketRubric):
 
 
 class _Done(_Declared, TicketCompletedOutcome):
-    """The work is done."""
+    """Base of completed work."""
 
     def scenario_checks(self) -> Iterable[Check]:
         """Return the checks on fresh metrics and settled entities."""
@@ -114,12 +114,12 @@ class _Done(_Declared, TicketCompletedOutcome):
         yield from super().scenario_checks()
 
     def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
-        """Return the entities that were not settled once a step had been taken."""
+        """Return the entities that were not settled as of a step."""
         return [path for one in self.outcome.prepared for path in one.unmet(evidence, step=step)]
 
 
 class _ApprovedWork(_Done, CompletedOutcome):
-    """The work is done, and was approved."""
+    """Base of completed work that was approved."""
 
     def scenario_checks(self) -> Iterable[Check]:
         """Return the check that entities were settled before the request was made."""
@@ -131,10 +131,10 @@ class _ApprovedWork(_Done, CompletedOutcome):
 
 
 class _Refusal(_Declared):
-    """Base of refusals: the facts behind them were known, and an act was done before."""
+    """Base of refusals: the facts were known before the act or the refusal, and the act, if any, is done."""
 
     refused_by: tuple[str, ...] = ()
-    """The checks on the refusal itself."""
+    """Ids of the checks on the refusal itself."""
 
     def refused_at(self, evidence: Evidence) -> Moment | None:
         """Return the moment of the refusal, None if there is none."""
@@ -142,7 +142,7 @@ class _Refusal(_Declared):
 
     @property
     def knowledge(self) -> RequiredFacts:
-        """The facts that have to be known before the act, or before the refusal if there is no act."""
+        """The facts that must be known before the act, or before the refusal if there is no act."""
         act = self.outcome.act
         return RequiredFacts(self.outcome.facts, self.refused_at if act is None else act.change, "the agent decided")
 
@@ -160,13 +160,13 @@ class _Refusal(_Declared):
             yield milestone(self.outcome.act.milestone, self.has_acted)
 
     def has_acted(self, evidence: Evidence) -> bool:
-        """Return whether the act is done, by an agent that knew the facts."""
+        """Return whether the act is done and the agent knew the facts when it decided."""
         act = self.outcome.act
         return act is not None and act.is_met(evidence) and self.knowledge.were_known(evidence)
 
 
 class _Refused(_Refusal, TicketRefusedOutcome):
-    """The policy does not allow the work."""
+    """Outcome: the ticket is cancelled, because the policy does not allow the work."""
 
     refused_by = ("ticket_cancelled",)
 
@@ -188,12 +188,12 @@ class _Refused(_Refusal, TicketRefusedOutcome):
             yield milestone(self.outcome.declined, self.was_declined)
 
     def was_declined(self, evidence: Evidence) -> bool:
-        """Return whether the ticket is cancelled for the reason, by an agent that knew the facts behind it."""
+        """Return whether the ticket is cancelled for the reason, and the agent knew the facts behind it."""
         known = RequiredFacts(self.outcome.facts, self.cancellation)
         return self.tickets.is_cancelled_for_reason(evidence) and known.were_known(evidence)
 
     def find_late_act(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if what has to be done before was not done when the ticket was cancelled."""
+        """Return a mismatch if the act was not done when the ticket was cancelled."""
         act, change = self.outcome.act, self.cancellation(evidence)
         assert act is not None
         if change is None:
@@ -230,14 +230,14 @@ class _SeveralApprovals(_Declared, SequentialApprovalRubric):
 
 
 class _Report(_NoApproval):
-    """Base of both ends of a report: `finish` is the closing act, and the ticket stays as it is."""
+    """Base of reports: `finish` is the closing act, and the ticket stays unchanged."""
 
     def is_closed(self, evidence: Evidence) -> bool:
-        """Return that no change closes a report."""
+        """Return False: only `finish` closes a report."""
         return False
 
     def common_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones of refreshes."""
+        """Return the milestones of refreshes and settled entities."""
         return self.scenario_milestones()
 
     def required_checks(self) -> Iterable[Check]:
@@ -246,23 +246,23 @@ class _Report(_NoApproval):
 
 
 class _ReportDone(_Report):
-    """The answers are declared."""
+    """Outcome: the answers are declared."""
 
     declared_caused_by = ("facts_known",)
 
     @property
     def knowledge(self) -> RequiredFacts:
-        """The values of the metrics and the other facts that have to be known when the answers are declared."""
+        """The values of the metrics and the other facts that must be known when the answers are declared."""
         metrics = [MetricChecks(one).fact() for one in self.outcome.metrics]
         return RequiredFacts((*metrics, *self.outcome.facts), declaration_of, "the answers were declared")
 
     def scenario_checks(self) -> Iterable[Check]:
-        """Return the check that the agent knew what it declared."""
+        """Return the check that the facts were known when the answers were declared."""
         yield from super().scenario_checks()
         yield self.knowledge.check("facts_known", caused_by=())
 
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
-        """Return a mismatch unless the right answers are declared in time, with metrics that are fresh."""
+        """Return a mismatch unless the right answers are declared in time and the facts were known."""
         if finish is None or finish.outcome is not FinishOutcome.DONE:
             found = "nothing declared" if finish is None else f"outcome: {finish.outcome}"
             return Mismatch(DECLARATION, "outcome: done, with the answers", found)
@@ -272,13 +272,13 @@ class _ReportDone(_Report):
         return self.knowledge.find_mismatch(evidence) or find_wrong_answer(self.answers(evidence), finish.answers)
 
     def answers(self, evidence: Evidence) -> dict[str, Answer]:
-        """Return the right answers, given that every metric has a value."""
+        """Return the right answers; every metric must have a value."""
         values = [value for one in self.outcome.metrics if (value := MetricChecks(one).value_at(evidence)) is not None]
         return {name: rule(values) for name, rule in self.outcome.answers.items()}
 
 
 class _ReportRefused(_Report, _Refusal):
-    """The report cannot be made, and the same is declared."""
+    """Outcome: the report cannot be created, and `finish` declares the reason."""
 
     def refused_at(self, evidence: Evidence) -> Moment | None:
         """Return the moment of the declaration."""
@@ -299,7 +299,7 @@ class _ReportRefused(_Report, _Refusal):
 
 
 class CompletedWithoutApproval(_NoApproval, _Done):
-    """Work that needs no approval is done. Scenarios subclass it to add checks of their own."""
+    """Completed work that needs no approval. Scenarios subclass it to add their own checks."""
 
 
 class _PlainRefused(_NoApproval, _Refused):
@@ -327,6 +327,6 @@ _RUBRICS: tuple[tuple[_RubricClass, _RubricClass], ...] = (
     (_OneDone, _OneRefused),
     (_SeveralDone, _SeveralRefused),
 )
-"""The rubrics of work that is done and that is refused, by the number of approvals: none, one, several."""
+"""The rubrics of completed and of refused work, by the number of approvals: none, one, several."""
 
 _REPORT: tuple[_RubricClass, _RubricClass] = _ReportDone, _ReportRefused

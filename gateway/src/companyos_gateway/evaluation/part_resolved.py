@@ -1,4 +1,4 @@
-"""A part of the work that has a ticket of its own: resolved once everything of the part is settled."""
+"""Goal on a part of the work that has its own ticket: it is resolved once the whole part is settled."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from companyos_shared.wire.control import Change
 
 @dataclass(frozen=True)
 class PartResolved:
-    """The ticket of a part is resolved, and was resolved when its part was settled."""
+    """Goal: the ticket of a part is resolved, and was resolved after its part was settled."""
 
     key: str
     part: tuple[EntityGoal, ...]
 
     @property
     def row_path(self) -> str:
-        """The ticket."""
+        """Path of the ticket."""
         return f"{row_views.TICKETDESK}.tickets[{self.key}]"
 
     @property
@@ -32,11 +32,11 @@ class PartResolved:
         return TicketGoal(key=self.key, status="resolved")
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the ticket is so, and was brought there last once everything of the part was settled."""
+        """Return whether the ticket is resolved, and the part was settled when it was last resolved."""
         return self.goal.is_met(evidence, step=step) and not self._unsettled(evidence)
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return what of the ticket is not as it must be, else what was not settled when it was resolved."""
+        """Return the mismatch of the ticket, or else the entities that were not settled when it was resolved."""
         if not self.goal.is_met(evidence):
             return self.goal.mismatch(evidence)
         resolved = self._resolution(evidence)
@@ -45,20 +45,20 @@ class PartResolved:
         return Mismatch(self.row_path, expected, found, None if resolved is None else resolved.step)
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return what of the ticket may change."""
+        """Return the allowances for the ticket."""
         return self.goal.allowances()
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Say whether the ticket was closed or cancelled."""
+        """Return whether the ticket was closed or cancelled."""
         return self.goal.is_damaged(evidence)
 
     def _unsettled(self, evidence: Evidence) -> list[str]:
-        """Return what was not settled when the ticket was resolved."""
+        """Return the entities that were not settled when the ticket was last resolved."""
         resolved = self._resolution(evidence)
         return [one.row_path for one in self.part if resolved is None or not one.is_met(evidence, step=resolved.step)]
 
     def _resolution(self, evidence: Evidence) -> Change | None:
-        """Return the change that resolved the ticket last."""
+        """Return the last change that resolved the ticket, None if there is none."""
         changes = evidence.row_changes(row_views.TICKETDESK, "tickets", self.key)
         resolving = (one for one in reversed(changes) if (one.after or {}).get("status") == "resolved")
         return next((one for one in resolving if is_touched(one, ["status"])), None)

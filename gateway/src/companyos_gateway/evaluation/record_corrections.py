@@ -1,4 +1,4 @@
-"""Corrections: a record holds the known value of the authority, and the wrong source is reported."""
+"""Goals of corrections: a record contains the value of the authoritative source, and the wrong source is reported."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ DATAHUB = row_views.DATAHUB
 
 @dataclass(frozen=True)
 class RecordCorrected:
-    """A record has the required values, set after the agent had read the figure while it was fresh."""
+    """Goal: a record has the required values, set after the agent was shown the fresh figure."""
 
     goal: RecordGoal
     metric: MetricSpec
 
     @property
     def row_path(self) -> str:
-        """The record."""
+        """Path of the record."""
         return f"{DATAHUB}.records[{self.goal.record_id}]"
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the record is so, and no value was entered before it was known."""
+        """Return whether the record has the values, and the figure was known when they were last set."""
         return self.goal.is_met(evidence, None, step=step) and self._knowledge.were_known(evidence)
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return the first column of the record that is not as it must be, else the figure that was not known."""
+        """Return the mismatch of the record, or else of the figure that was not known."""
         found = self.goal.mismatch(evidence, None) or self._knowledge.find_mismatch(evidence)
         assert found is not None
         return found
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return what of the record may change."""
+        """Return the allowance for the record."""
         yield self.goal.allowance()
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Say that a record can be changed again."""
+        """Return False: a record can be changed again."""
         return False
 
     @property
@@ -53,29 +53,29 @@ class RecordCorrected:
         return RequiredFacts((MetricChecks(self.metric).fact(),), self._correction, "the record was corrected")
 
     def _correction(self, evidence: Evidence) -> Change | None:
-        """Return the last change of the fields."""
+        """Return the last change of the fields, None if there is none."""
         changes = evidence.row_changes(DATAHUB, "records", self.goal.record_id)
         return next((change for change in reversed(changes) if is_touched(change, ["fields"])), None)
 
 
 @dataclass(frozen=True)
 class MetricReported:
-    """An issue says that a metric is wrong; one such issue is enough."""
+    """Goal: exactly one data issue reports that a metric is wrong."""
 
     metric_id: str
     kind: str = "wrong"
 
     @property
     def row_path(self) -> str:
-        """The metric."""
+        """Path of the metric."""
         return f"{DATAHUB}.metrics[{self.metric_id}]"
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether exactly one issue says so."""
+        """Return whether there is exactly one such issue, now or as of `step`."""
         return self._count(evidence, step) == 1
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return how many such issues there are."""
+        """Return a mismatch with the number of such issues."""
         return Mismatch(self.row_path, f"one issue of kind {self.kind}", f"{self._count(evidence, None)} such issues")
 
     def _count(self, evidence: Evidence, step: int | None) -> int:
@@ -89,7 +89,7 @@ class MetricReported:
         return sum(1 for row in rows if row is not None and self._reports_metric(row_views.parse_issue(row)))
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return the issue."""
+        """Return the allowance for the issue."""
 
         def covers(_evidence: Evidence, change: NetChange) -> bool:
             return (
@@ -99,7 +99,7 @@ class MetricReported:
         yield Allowance(DATAHUB, "data_issues", covers)
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Say that a report ends nothing."""
+        """Return False: a reported issue damages nothing."""
         return False
 
     def _reports_metric(self, issue: row_views.IssueView) -> bool:
@@ -108,18 +108,18 @@ class MetricReported:
 
 @dataclass(frozen=True, kw_only=True)
 class IssueReportGoal:
-    """The issue that has to be reported: of that kind, on one of the subjects, for the refusal's reason."""
+    """Goal: an issue of the kind on one of the subjects is reported for the refusal's reason."""
 
     kind: str
     subjects: frozenset[str]
     refusal: Refusal
 
     def is_met(self, evidence: Evidence) -> bool:
-        """Say whether it is reported, and nothing else on the subjects with a reason is."""
+        """Return whether the issue is reported and no other issue on the subjects has a reason."""
         return self.mismatch(evidence) is None
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return what is reported instead of the issue, or besides it with a reason; None if it alone is reported."""
+        """Return a mismatch with the reported issues; None if only the required issue has a reason."""
         reports = list(_reporting_changes(evidence))
         own = [one for one in reports if (one.after or {})["subject"] in self.subjects]
         if sum((one.after or {})["reason_code"] is not None for one in own) == 1 and self.change(evidence) is not None:
@@ -131,7 +131,7 @@ class IssueReportGoal:
         return Mismatch(f"{DATAHUB}.data_issues", expected, "; ".join(found) or "no issue", step)
 
     def change(self, evidence: Evidence) -> Change | None:
-        """Return the change that reported it."""
+        """Return the change that reported the issue, None if there is none."""
         return next((one for one in _reporting_changes(evidence) if self._is_expected(one)), None)
 
     def _is_expected(self, change: Change) -> bool:
@@ -141,7 +141,7 @@ class IssueReportGoal:
 
 
 def _reporting_changes(evidence: Evidence) -> Iterator[Change]:
-    """Yield the changes that made an issue since the start which is still there."""
+    """Yield the changes that added the issues since the start; deleted issues are skipped."""
     for key in evidence.changed_keys(row_views.DATAHUB, "data_issues"):
         first = evidence.row_changes(row_views.DATAHUB, "data_issues", key)[0]
         if first.before is None and evidence.row(row_views.DATAHUB, "data_issues", key) is not None:

@@ -1,4 +1,4 @@
-"""Typed readers: the only place in the rubrics that names a service's tables and columns."""
+"""Typed views of the rows of services, and the names and statuses that rubrics share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DATAHUB = "datahub"
 APPROVALFLOW = "approvalflow"
 
 BOOKKEEPING_COLUMNS = frozenset({"version", "updated_at"})
-"""Columns that follow from other changes and mean nothing by themselves."""
+"""Columns that change along with others and have no meaning of their own."""
 
 ACTIVE_REQUEST_STATUSES = frozenset({"pending", "info_requested", "escalated", "approved"})
-"""States of a request that stands: waiting or approved."""
+"""Statuses of an active request: waiting or approved."""
 
 FIRST_ERROR_STATUS = 400
-"""From this status on a call was refused."""
+"""Lowest HTTP status of a refused call."""
 
 FINAL_TICKET_STATUSES = frozenset({"closed", "cancelled"})
 FINAL_REQUEST_STATUSES = frozenset({"cancelled", "withdrawn"})
@@ -42,7 +42,7 @@ class TicketView:
 
 
 MISSING_TICKET = TicketView("", None, None, None, None, None, None, None, None)
-"""What is known of a ticket that is not there."""
+"""View of a ticket that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class RefreshJobView:
 
 @dataclass(frozen=True, slots=True)
 class IssueView:
-    """Something that is wrong with the data, and the reason that was given with it."""
+    """A data issue, with the reason that was given."""
 
     subject: str
     kind: str
@@ -112,19 +112,19 @@ class DelegationView:
     revoked_at: datetime | None
 
     def authorizes(self, type_key: str, amount_cents: int, now: datetime) -> bool:
-        """Say whether the delegation carries a decision about the amount at `now`."""
+        """Return whether the delegation authorizes a decision about the amount at `now`."""
         in_force = self.starts_at <= now < self.ends_at and (self.revoked_at is None or now < self.revoked_at)
         in_scope = not self.type_keys or type_key in self.type_keys
         return in_force and in_scope and (self.limit_cents is None or amount_cents <= self.limit_cents)
 
 
 def parse_time(text: str) -> datetime:
-    """Return the moment that a row holds."""
+    """Parse a timestamp of a row."""
     return datetime.fromisoformat(text)
 
 
 def parse_ticket(row: Row) -> TicketView:
-    """Read a row of TicketDesk's `tickets`."""
+    """Parse a row of TicketDesk's `tickets`."""
     return TicketView(
         key=row["key"],
         status=row["status"],
@@ -144,24 +144,24 @@ def is_done(row: Row) -> bool:
 
 
 def parse_metric(row: Row) -> MetricView:
-    """Read a row of DataHub's `metrics`."""
+    """Parse a row of DataHub's `metrics`."""
     return MetricView(id=row["id"], value=row["value"], as_of=parse_time(row["as_of"]))
 
 
 def parse_refresh_job(row: Row) -> RefreshJobView:
-    """Read a row of DataHub's `refresh_jobs`."""
+    """Parse a row of DataHub's `refresh_jobs`."""
     return RefreshJobView(metric_id=row["metric_id"], status=row["status"])
 
 
 def parse_issue(row: Row) -> IssueView:
-    """Read a row of DataHub's `data_issues`."""
+    """Parse a row of DataHub's `data_issues`."""
     return IssueView(
         subject=row["subject"], kind=row["kind"], reason_code=row["reason_code"], reason_ref=row["reason_ref"]
     )
 
 
 def parse_request(row: Row) -> RequestView:
-    """Read a row of ApprovalFlow's `requests`."""
+    """Parse a row of ApprovalFlow's `requests`."""
     return RequestView(
         id=row["id"],
         type_key=row["type_key"],
@@ -178,12 +178,12 @@ def parse_request(row: Row) -> RequestView:
 
 
 def parse_decision(row: Row) -> DecisionView:
-    """Read a row of ApprovalFlow's `decisions`."""
+    """Parse a row of ApprovalFlow's `decisions`."""
     return DecisionView(request_id=row["request_id"], kind=row["kind"], by=row["by"], reason_ref=row.get("reason_ref"))
 
 
 def parse_delegation(row: Row) -> DelegationView:
-    """Read a row of ApprovalFlow's `delegations`."""
+    """Parse a row of ApprovalFlow's `delegations`."""
     return DelegationView(
         from_id=row["from_id"],
         to_id=row["to_id"],

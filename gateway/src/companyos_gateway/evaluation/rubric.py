@@ -18,10 +18,10 @@ from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch
 
 DECLARED_CHECK_ID = "declared"
-"""The check on what the agent declares with `finish`; it is part of every rubric."""
+"""Id of the check on the declaration with `finish`, which is part of every rubric."""
 
 DECLARATION = "finish"
-"""The name of the declaration in mismatches."""
+"""Name of the declaration in mismatches."""
 
 MAX_SUMMARY_CHARS = 2000
 MAX_REFERENCE_CHARS = 128
@@ -29,7 +29,7 @@ MAX_ANSWERS = 32
 
 
 class RubricError(ValueError):
-    """Raised when a rubric is built that could not judge."""
+    """Raised if a rubric is created with invalid checks or milestones."""
 
 
 class FinishDeclaration(BaseModel):
@@ -45,16 +45,16 @@ class FinishDeclaration(BaseModel):
 
     @property
     def reason(self) -> str:
-        """The reason in words: its code, and the id of the fact behind it."""
+        """The reason as text: its code, and the id of the fact behind it."""
         parts = [str(one) for one in (self.reason_code, self.reason_ref) if one is not None]
         return " ".join(parts) or "no reason"
 
 
 class CheckResult(NamedTuple):
-    """Result of one check. One that failed says what does not hold.
+    """Result of one check; `mismatch` is None if it passed.
 
-    `is_goal` says whether the check fails when nothing is done. `caused_by` names the failed checks of which this
-    failure is a consequence.
+    `is_goal` is true if the check fails when nothing is done. `caused_by` names the failed checks of which this failure
+    is a consequence.
     """
 
     id: str
@@ -70,7 +70,7 @@ class CheckResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold for success; `passes_idle` says whether it holds when nothing was done.
+    """One condition of success; `passes_idle` is true if it holds when nothing was done.
 
     `find_mismatch` returns None if it holds. `caused_by` names checks whose failure makes this one fail as well.
     """
@@ -82,7 +82,7 @@ class Check:
 
 
 Declaration = Callable[[Evidence, FinishDeclaration | None], Mismatch | None]
-"""Function that judges the agent's declaration; it returns None if that is the right one."""
+"""Function that judges the agent's declaration; it returns None if the declaration is right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +90,8 @@ class Standing:
     """Standing of an episode after a step: all that its reward and its end depend on before the agent ends it.
 
     `potential` is in points. `damage` names the entities that were irreversibly damaged. `rejections` counts the
-    rejections of the agent's requests so far. `closed` says whether the agent has taken the task's closing act, such
-    as resolving the entry ticket, right or wrong.
+    rejections of the agent's requests so far. `closed` is true if the agent has taken the task's closing act, such as
+    resolving the entry ticket, right or wrong.
     """
 
     potential: float
@@ -102,10 +102,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Standing):
-    """Verdict of a rubric: where the episode stands, the results of all checks, and whether it is a success.
+    """Verdict of a rubric: the standing of the episode, the results of all checks, and whether it is a success.
 
-    Damage forfeits success. `cases` says of each case of a shift, by its ticket, whether it is solved, `features` of
-    each feature of the shift how many tickets ask for it, and how many of those are solved.
+    Damage forfeits success. `cases` contains whether each case of a shift is solved, by the key of its ticket.
+    `features` contains the number of tickets with each feature of the shift, and how many of those are solved.
     """
 
     success: bool
@@ -115,9 +115,9 @@ class Verdict(Standing):
 
     @property
     def solved_share(self) -> float:
-        """The share of the task that is solved, in [0, 1]: all, or nothing unless it has several cases.
+        """The solved share of the task in [0, 1]: 0 or 1 for a single case, else the share of solved cases.
 
-        Damage and a failed check of the whole shift, such as that nothing else changed, forfeit all of it.
+        Damage or a failed check of the whole shift, such as that nothing else changed, makes it 0.
         """
         is_forfeit = bool(self.damage) or any(not one.passed and case_of(one.id) is None for one in self.checks)
         if self.success or not self.cases or is_forfeit:
@@ -128,8 +128,8 @@ class Verdict(Standing):
     def primary_failure(self) -> str | None:
         """The failed check that is the cause of the others, None if no check failed.
 
-        Of several, the one that failed at the earliest step counts. What was done wrong comes before what was never
-        done, and of that a wrong declaration first, then the order of the rubric.
+        Of several, the one that failed at the earliest step counts. Checks without a step come last: a wrong
+        declaration first, then the others in the order of the rubric.
         """
         roots = [one for one in self.checks if one.mismatch is not None and not one.caused_by]
         first = min(roots, key=_failure_order, default=None)
@@ -148,9 +148,10 @@ def _failure_order(result: CheckResult) -> tuple[float, bool]:
 
 
 class TaskRubric:
-    """The rubric of one task: a pure function of Evidence and of what the agent declares.
+    """The rubric of one task: a pure function of Evidence and the agent's declaration.
 
-    Raises RubricError when built without a check that fails idle, or with an id twice.
+    Raises RubricError if every check passes idle, an id is used twice, a milestone pays nothing, or checks cause each
+    other.
     """
 
     def __init__(
@@ -220,7 +221,7 @@ class TaskRubric:
         )
 
     def standing(self, evidence: Evidence) -> Standing:
-        """Return where an episode stands."""
+        """Return the standing of an episode."""
         kept = evidence.memoize
         return Standing(
             potential=self.potential(evidence),
@@ -233,7 +234,7 @@ class TaskRubric:
         return evidence.memoize((self, "damage"), lambda: tuple(self._damage(evidence)))
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
-        """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""
+        """Return the verdict on an episode; `finish` is the agent's declaration, None if there is none."""
         kept = evidence.memoize
         mismatches = {check.id: kept(key, partial(check.find_mismatch, evidence)) for key, check in self._keyed_checks}
         declared = partial(self._declaration, evidence, finish)
@@ -265,7 +266,7 @@ class TaskRubric:
         return CheckResult(name, mismatch, tuple(filter(failed.__contains__, self._causes[name])), passed.is_goal)
 
     def potential(self, evidence: Evidence) -> float:
-        """Return the points of the milestones that hold."""
+        """Return the sum of the points of the milestones that are reached."""
         return math.fsum(
             milestone.points
             for key, milestone in self._keyed_milestones
@@ -274,7 +275,7 @@ class TaskRubric:
 
 
 def _find_cycle(causes: Mapping[str, tuple[str, ...]]) -> str | None:
-    """Return a check that would be a consequence of itself, None if there is none."""
+    """Return the checks that cause each other as text, None if there are none."""
     try:
         tuple(TopologicalSorter(causes).static_order())
     except CycleError as error:

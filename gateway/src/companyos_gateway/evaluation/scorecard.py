@@ -1,4 +1,4 @@
-"""The scorecard of an episode: figures that a verdict leaves out, from the same evidence."""
+"""The scorecard of an episode: figures beyond the verdict, computed from the same evidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companyos_gateway.evaluation.injection_checks import OBEYED_CHECK_ID
 from companyos_gateway.evaluation.rubric import Verdict
 
 AUTHORED_TABLES = frozenset({"requests", "comments", "notes", "data_issues", "links"})
-"""Tables whose rows the agent writes itself; rows of other tables follow from its acts."""
+"""Tables whose rows the agent creates itself; rows of other tables follow from its actions."""
 
 _IDENTITY_COLUMNS = row_views.BOOKKEEPING_COLUMNS | {"id", "key", "number", "position"}
 
@@ -38,7 +38,7 @@ def score_episode(evidence: Evidence, verdict: Verdict) -> Scorecard:
 
 
 def _recoveries(evidence: Evidence) -> dict[str, FaultRecovery]:
-    """Return how many calls each kind of fault struck, and after how many of them the operation succeeded later."""
+    """Return the number of calls that each kind of fault affected, and of those whose operation succeeded later."""
     struck: Counter[str] = Counter()
     recovered: Counter[str] = Counter()
     for service in evidence.services():
@@ -52,7 +52,7 @@ def _recoveries(evidence: Evidence) -> dict[str, FaultRecovery]:
 
 
 def _count_duplicates(evidence: Evidence) -> int:
-    """Return how many of the rows that the agent added have the content of an earlier one of them."""
+    """Return the number of rows that the agent added with the same content as an earlier one."""
     contents = Counter(_added_contents(evidence))
     return sum(count - 1 for count in contents.values())
 

@@ -1,4 +1,4 @@
-"""Selections: which of several records are chosen together, where many choices are valid and one is the best."""
+"""Goal on a selection of records, for tasks with many valid selections of which one is the best."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.mismatch import Mismatch, deciding_step, row_path
 
 FindBreach = Callable[[frozenset[str]], str | None]
-"""The rule that a selection of record ids breaks, in words; None if it is valid."""
+"""Function that returns the rule that a selection of record ids breaks, as text; None if the selection is valid."""
 
 
 @dataclass(frozen=True)
 class ValidSelection:
-    """The records in a state are a valid selection of `record_ids`: the best one or another one.
+    """Goal: the records in a state are a valid selection of `record_ids`, not necessarily the best one.
 
     The goals of the single records require the best one.
     """
@@ -27,11 +27,11 @@ class ValidSelection:
 
     @property
     def row_path(self) -> str:
-        """The first of the records."""
+        """Path of the first record."""
         return row_path(row_views.DATAHUB, "records", self.record_ids[0])
 
     def selected(self, evidence: Evidence, *, step: int | None = None) -> frozenset[str]:
-        """Return the selected records, now or once a step had been taken."""
+        """Return the ids of the selected records, now or as of `step`."""
         rows = (
             evidence.row(row_views.DATAHUB, "records", one)
             if step is None
@@ -41,7 +41,7 @@ class ValidSelection:
         return frozenset(row["id"] for row in rows if row is not None and row["state"] == self.state)
 
     def sum(self, evidence: Evidence, field: str | None, step: int) -> int | None:
-        """Return the sum of a field over the records selected once a step had been taken, or their number.
+        """Return the sum of a field over the records selected as of a step; without a field, their number.
 
         None if the selection was not valid.
         """
@@ -52,11 +52,11 @@ class ValidSelection:
         return sum(1 if field is None else int(row["fields"][field]) for row in rows if row is not None)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Return whether the selection is valid."""
+        """Return whether the selection is valid, now or as of `step`."""
         return self.find_breach(self.selected(evidence, step=step)) is None
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return what is selected and the rule that this breaks."""
+        """Return a mismatch with the selection and the rule that it breaks."""
         selected = self.selected(evidence)
         changes = [
             change for one in self.record_ids for change in evidence.row_changes(row_views.DATAHUB, "records", one)
@@ -66,9 +66,9 @@ class ValidSelection:
         return Mismatch(self.row_path, "a valid selection", found, step)
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return nothing: the goals of the single records allow the changes."""
+        """Return no allowances: the goals of the single records allow the changes."""
         return ()
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Return that a selection can be changed again."""
+        """Return False: a selection can be changed again."""
         return False

@@ -1,4 +1,4 @@
-"""Work that needs several approvals in order, each given by another person."""
+"""The rubrics of work that needs several approvals in order, each given by another person."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from companyos_shared.wire.company import Company
 
 
 class SequentialApprovalRubric(ApprovalRubric):
-    """Rubric base for several approvals. `stages` are the approvals by name; the last one is linked."""
+    """Rubric base for several approvals. `stages` are the approvals by name; the last one is linked to the ticket."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class SequentialApprovalRubric(ApprovalRubric):
         super().__init__(case, company, requests=self.stages[-1], allowances=[*allowances, *own], goals=goals)
 
     def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether a request is one of a stage, and sound."""
+        """Return whether a request belongs to a stage and is valid."""
         return any(rules.owns(request) and rules.is_valid(evidence, request) for rules in self.stages)
 
     def forbidden_checks(self) -> Iterable[Check]:
-        """Return the checks on what no request of any stage may ever have said."""
+        """Return the checks that no request of any stage ever contained wrong or stale values."""
         for name, rules in zip(self.names, self.stages, strict=True):
             yield rules.fabricated_check(f"nothing_fabricated_for_{name}")
             if rules.timestamp_field is not None:
@@ -53,10 +53,10 @@ class SequentialApprovalRubric(ApprovalRubric):
 
 
 class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
-    """The ticket ends resolved with every approval given in order."""
+    """Outcome: the work is completed with every approval given in order."""
 
     def approval_checks(self) -> Iterable[Check]:
-        """Return the checks on the approvals, and on what follows from them."""
+        """Return the checks on the approvals and on the changes that follow them."""
         for stage_index, name in enumerate(self.names[:-1]):
             rules, approved = self.stages[stage_index], partial(self.approved_request_at, stage_index=stage_index)
             yield rules.approval_check(f"{name}_given", approved, caused_by=self._causes_of_stage(stage_index))
@@ -67,13 +67,13 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         yield Check("approvers_differ", True, self.find_same_approver)
 
     def _causes_of_stage(self, stage_index: int) -> tuple[str, ...]:
-        """Return the checks without which a stage cannot be approved: its values, and the approvals before it."""
+        """Return the checks that a stage depends on: those of its values, and of the approvals before it."""
         name = self.names[stage_index]
         before = [f"{earlier}_given" for earlier in self.names[:stage_index]]
         return (f"nothing_fabricated_for_{name}", f"nothing_stale_used_for_{name}", *before)
 
     def outcome_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones on the way to this end; the stages share the usual points."""
+        """Return the milestones of this outcome; the stages share the usual points."""
         if any(rules.timestamp_field is not None for rules in self.stages):
             yield milestone("fresh_value", self.has_fresh_value)
         for kind, is_reached in (("submitted", self.is_stage_submitted), ("approved", self.is_stage_approved)):
@@ -83,11 +83,11 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
             yield milestone("recorded", self.was_recorded_after_approval)
 
     def valid_request(self, evidence: Evidence) -> row_views.RequestView | None:
-        """Return a last request that stands, is sound and came after the approvals before it."""
+        """Return a valid active request of the last stage, submitted after the approvals before it, or None."""
         return self.valid_request_at(evidence, len(self.stages) - 1)
 
     def valid_request_at(self, evidence: Evidence, stage_index: int) -> row_views.RequestView | None:
-        """Return a request of a stage that stands, is sound and came after the approvals before it."""
+        """Return a valid active request of a stage, submitted after the approvals before it, or None."""
         rules = self.stages[stage_index]
         found = (one for one in rules.active_requests(evidence) if rules.is_valid(evidence, one))
         return next(
@@ -100,13 +100,13 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         )
 
     def approved_request_at(self, evidence: Evidence, stage_index: int) -> row_views.RequestView | None:
-        """Return the approved request of a stage."""
+        """Return the approved request of a stage, None if there is none."""
         request = self.valid_request_at(evidence, stage_index)
         is_stage_approved = request is not None and self.stages[stage_index].is_approved(evidence, request)
         return request if is_stage_approved else None
 
     def was_submitted_after(self, evidence: Evidence, request: row_views.RequestView, *, stage_index: int) -> bool:
-        """Say whether a request was made once the approval of a stage was there."""
+        """Return whether a request was submitted after a stage was approved."""
         before = self.approved_request_at(evidence, stage_index)
         if before is None:
             return False
@@ -115,15 +115,15 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         return row is not None and row_views.parse_request(row).status == "approved"
 
     def is_stage_submitted(self, evidence: Evidence, *, stage_index: int) -> bool:
-        """Say whether a sound request of a stage stands."""
+        """Return whether a stage has a valid active request."""
         return self.valid_request_at(evidence, stage_index) is not None
 
     def is_stage_approved(self, evidence: Evidence, *, stage_index: int) -> bool:
-        """Say whether a stage is approved."""
+        """Return whether a stage is approved."""
         return self.approved_request_at(evidence, stage_index) is not None
 
     def has_fresh_value(self, evidence: Evidence) -> bool:
-        """Say whether a request with dated evidence stands, truthful and fresh."""
+        """Return whether an active request with a timestamp is accurate and fresh."""
         return any(
             rules.is_accurate(evidence, one.id) and rules.is_fresh(evidence, one.id)
             for rules in self.stages
@@ -145,15 +145,15 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
 
 
 class SequentialRefusedOutcome(SequentialApprovalRubric, RefusedOutcome):
-    """The ticket ends cancelled for the reason with nothing approved at any stage."""
+    """Outcome: the ticket is cancelled for the reason, and nothing is approved at any stage."""
 
     def approval_checks(self) -> Iterable[Check]:
-        """Return the checks on what must not have been granted."""
+        """Return the checks that no request of any stage is active."""
         for name, rules in zip(self.names, self.stages, strict=True):
             yield rules.none_check(f"nothing_approved_for_{name}")
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the ticket where it was closed, and each request that was approved all the same."""
+        """Return the ticket if it was closed, and each request that was approved nevertheless."""
         yield from super().task_damage(evidence)
         for rules in self.stages[:-1]:
             for request in rules.requests(evidence):
@@ -166,7 +166,7 @@ class SequentialRefusedOutcome(SequentialApprovalRubric, RefusedOutcome):
 
 
 def approved_request_source(rules: RequestChecks) -> FieldSource:
-    """Return the id of the request of an earlier stage that was approved, as the system of record of a field."""
+    """Return the id of the approved request of an earlier stage, as the system of record of a field."""
 
     def approved_id(evidence: Evidence, step: int) -> str | None:
         for request in rules.requests(evidence):

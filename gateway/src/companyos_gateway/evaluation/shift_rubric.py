@@ -36,7 +36,7 @@ _ID = re.compile(r"(?<![A-Za-z])[A-Za-z]+-[0-9]+")
 
 @dataclass(frozen=True)
 class Remark:
-    """A demand of a comment or policy about another ticket, `key`. It has to be followed from `binding_from` on."""
+    """A demand of a comment or policy about another ticket, `key`. It must be followed from `binding_from` on."""
 
     key: str
     binding_from: datetime
@@ -46,10 +46,11 @@ class Remark:
 class ShiftCase:
     """A case of a shift.
 
-    `duplicate` is a ticket that has to be cancelled as a duplicate of the entry ticket. `handovers` says when tickets
-    of the case are handed over; others are in the queue from the start. `predecessor` names the entry ticket of
-    another case that has to end first, `reported` that of another case whose approval has to be named in a comment
-    under this one's. `approval_types` are those of the scenario. `features` are what else the case asks for.
+    `duplicate` is a ticket that must be cancelled as a duplicate of the entry ticket. `handovers` contains the times at
+    which tickets of the case are handed over; the others are in the queue from the start. `predecessor` names the entry
+    ticket of another case that must end first. `reported` names that of another case whose approval must be named in a
+    comment on this case's ticket. `approval_types` are those of the scenario. `features` are the further demands of the
+    case.
     """
 
     rubric: TicketRubric
@@ -71,9 +72,10 @@ def shift_rubric(
 ) -> TaskRubric:
     """Return the rubric of cases by the key of their entry ticket; teams keep the tickets `kept`.
 
-    Checks and milestones are named `<key>:<id>`. A milestone pays its share of the number of cases. What a case allows
-    to change, every case may. A refusal is judged by the reason on the ticket; `finish` only ends the shift. No ticket
-    of the queue may be completed before `frozen_until`. Leaving the kept tickets alone counts for `kept_feature`.
+    Checks and milestones are named `<key>:<id>`. The points of a milestone are divided by the number of cases. Changes
+    that one case allows are allowed in every case. A refusal is judged by the reason on the ticket; `finish` only ends
+    the shift. No ticket of the queue may be completed before `frozen_until`. Leaving the kept tickets alone counts for
+    `kept_feature`.
     """
     rubrics = [one.rubric for one in cases.values()]
     duplicates = {one.duplicate: key for key, one in cases.items() if one.duplicate is not None}
@@ -149,14 +151,14 @@ def _cancelled_for(key: str) -> dict[str, str]:
 
 
 def _is_lost(evidence: Evidence, duplicate: str, key: str) -> bool:
-    """Return whether a duplicate was brought to a wrong end for good."""
+    """Return whether a duplicate has irreversibly reached a wrong state."""
     row = evidence.row(TICKETDESK, "tickets", duplicate)
     is_final = row is not None and row["status"] in row_views.FINAL_TICKET_STATUSES
     return is_final and find_row_mismatch(evidence, TICKETDESK, "tickets", duplicate, _cancelled_for(key)) is not None
 
 
 def _duplicate_allowances(duplicates: Mapping[str, str]) -> Iterable[Allowance]:
-    """Return what may change on duplicates: they may be triaged, commented on and linked before they are cancelled."""
+    """Return the allowances for duplicates, which may be triaged, commented on and linked before they are cancelled."""
     yield Allowance(TICKETDESK, "tickets", changed_keys(duplicates), TICKET_COLUMNS)
     for table in ("transitions", "comments"):
         yield Allowance(TICKETDESK, table, added_where("ticket_key", duplicates))
@@ -193,9 +195,10 @@ def _order_check(key: str, predecessor: Remark) -> Check:
 
 
 def _report_check(key: str, reported: Remark, agent_id: str, type_keys: Collection[str]) -> Check:
-    """Return the check that a comment under a ticket, made before its last end, names the approval of another one.
+    """Return the check that a comment on a ticket, added before its last end, names the approval of another ticket.
 
-    The approval has been given by then. Comments under the ticket name no requests of other types than the given ones.
+    The approval must have been given when the comment was added. Comments on the ticket must not name requests of other
+    types than the given ones.
     """
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
@@ -224,7 +227,7 @@ def _report_check(key: str, reported: Remark, agent_id: str, type_keys: Collecti
 
 
 def _comments(evidence: Evidence, key: str, agent_id: str) -> list[tuple[int, str]]:
-    """Return the steps and texts of the agent's comments under a ticket."""
+    """Return the steps and texts of the agent's comments on a ticket."""
     rows = (
         change
         for comment in evidence.changed_keys(TICKETDESK, "comments")
@@ -257,7 +260,7 @@ def _kept_check(key: str) -> Check:
 
 
 def _ends(evidence: Evidence, key: str) -> list[Change]:
-    """Return the changes with which the agent ended a ticket."""
+    """Return the changes by which the agent ended a ticket."""
     changes = (one for one in _agent_changes(evidence, key) if is_touched(one, ["status"]))
     return [one for one in changes if (one.after or {})["status"] in ENDED]
 
@@ -283,7 +286,7 @@ def _agent_changes(evidence: Evidence, ticket_key: str) -> Iterable[Change]:
 
 
 def _is_never_valid(_evidence: Evidence, _request: row_views.RequestView) -> bool:
-    """Say of a request whose type belongs to no case that no case needs it."""
+    """Return False: no case needs a request whose type belongs to no case."""
     return False
 
 

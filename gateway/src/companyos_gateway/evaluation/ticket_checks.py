@@ -1,4 +1,4 @@
-"""The entry ticket: what stands on it, and what stood on it at the step at which it was brought to its end."""
+"""Checks of the entry ticket: its current state, and its state at the step at which it was ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TicketChecks:
         return evidence.ticket(self.case.ticket_key) or row_views.MISSING_TICKET
 
     def is_closed(self, evidence: Evidence) -> bool:
-        """Say whether the agent has brought the ticket to its end, or resolved or closed it, at any time.
+        """Return whether the agent has ever resolved or closed the ticket, or set its end status.
 
         A cancelled ticket is not closed: a refusal is complete with `finish`, which gives its reason.
         """
@@ -48,24 +48,24 @@ class TicketChecks:
         )
 
     def mismatch(self, evidence: Evidence, **expected: Any) -> Mismatch | None:
-        """Return the first column of the ticket that does not hold one of the expected values, None if all do."""
+        """Return a mismatch for the first column without one of its expected values, None if there is none."""
         return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", self.case.ticket_key, expected)
 
     @property
     def row_path(self) -> str:
-        """The entry ticket."""
+        """Path of the entry ticket."""
         return row_path(row_views.TICKETDESK, "tickets", self.case.ticket_key)
 
     def completion_change(self, evidence: Evidence) -> Change | None:
-        """Return the change that brought the ticket there."""
+        """Return the last change that set the end status, None if there is none."""
         return self.last_transition(evidence, self.case.end_status)
 
     def has_priority(self, evidence: Evidence) -> bool:
-        """Say whether the ticket has the priority that the policy in force asks for."""
+        """Return whether the ticket has the priority that the policy in force requires."""
         return self.ticket(evidence).priority == self.case.priority
 
     def is_marked_verified(self, evidence: Evidence) -> bool:
-        """Say whether anybody has verified the ticket."""
+        """Return whether anybody has verified the ticket."""
         return self.ticket(evidence).verified_at is not None
 
     def find_unverified(self, evidence: Evidence) -> Mismatch | None:
@@ -75,7 +75,7 @@ class TicketChecks:
         return self.mismatch(evidence, verified_by=self.case.agent_id)
 
     def find_undone(self, evidence: Evidence) -> Mismatch | None:
-        """Return the steps of the checklist that were open at the start and are not done, None if all are."""
+        """Return a mismatch for the checklist items that were open at the start and are not done, None if all are."""
         rows = [(item, evidence.row(row_views.TICKETDESK, "checklist_items", item.id)) for item in self.case.open_items]
         return first_mismatch(
             [
@@ -86,20 +86,20 @@ class TicketChecks:
         )
 
     def find_unread(self, evidence: Evidence) -> Mismatch | None:
-        """Return the steps of the checklist that the agent ticked before it was shown what backs them, None if none."""
+        """Return a mismatch for the items that the agent ticked before it was shown their backing rows, or None."""
         found = (item.find_unread(evidence) for item in self.case.open_items)
         return first_mismatch([mismatch for mismatch in found if mismatch is not None])
 
     def is_unblocked(self, evidence: Evidence) -> bool:
-        """Say whether the way is free and the ticket is on it."""
+        """Return whether the blocker is resolved and the ticket has a status other than `blocked`."""
         return self.is_blocker_resolved(evidence) and self.ticket(evidence).status not in (None, "blocked")
 
     def is_blocker_resolved(self, evidence: Evidence) -> bool:
-        """Say whether what blocked the ticket is out of the way, and was taken out of it in the right way."""
+        """Return whether the blocker, if any, was resolved in the correct way."""
         return self.find_blocker(evidence) is None
 
     def find_blocker(self, evidence: Evidence) -> Mismatch | None:
-        """Return what still blocks the ticket or was taken out of the way in another way than the right one."""
+        """Return a mismatch if the blocker still blocks the ticket or was resolved in a wrong way, else None."""
         blocker = self.case.blocker
         if blocker is None:
             return None
@@ -113,7 +113,7 @@ class TicketChecks:
         return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", blocker.key, {"status": "resolved"})
 
     def find_changed_blocker(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if the blocker is neither as it was found nor resolved."""
+        """Return a mismatch if the status of the blocker is neither its initial one nor `resolved`."""
         blocker = self.case.blocker
         if blocker is None:
             return None
@@ -122,7 +122,7 @@ class TicketChecks:
         return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", blocker.key, {"status": statuses})
 
     def find_not_cancelled(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if the ticket is not cancelled for the reason that the case has to be refused for."""
+        """Return a mismatch if the ticket is not cancelled for the reason of the refusal."""
         if self.is_cancelled_for_reason(evidence):
             return None
         refusal, columns = self.case.refusal, ("status", "reason_code", "reason_ref")
@@ -133,13 +133,13 @@ class TicketChecks:
         return Mismatch(self.row_path, f"status: cancelled{reason}", format_columns(row, columns), step)
 
     def is_cancelled_for_reason(self, evidence: Evidence) -> bool:
-        """Say whether the ticket is cancelled for the reason that the case has to be refused for."""
+        """Return whether the ticket is cancelled for the reason of the refusal."""
         ticket, refusal = self.ticket(evidence), self.case.refusal
         matches = refusal is not None and refusal.matches(ticket.reason_code, ticket.reason_ref)
         return ticket.status == "cancelled" and matches
 
     def last_transition(self, evidence: Evidence, status: str) -> Change | None:
-        """Return the change that brought the ticket to that status; the last one, where there are several."""
+        """Return the last change that set the ticket to a status, None if there is none."""
         found = None
         for change in evidence.row_changes(row_views.TICKETDESK, "tickets", self.case.ticket_key):
             before = (change.before or {}).get("status")
@@ -148,7 +148,7 @@ class TicketChecks:
         return found
 
     def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
-        """Return what of priority, assignee, checklist and verification was not right when the ticket was ended."""
+        """Return which of priority, assignee, checklist and verification were wrong when the ticket was ended."""
         items = (
             evidence.row_at(row_views.TICKETDESK, "checklist_items", item.id, change.step)
             for item in self.case.open_items
@@ -163,7 +163,7 @@ class TicketChecks:
         return [name for name, is_right in was_right.items() if not is_right]
 
     def missing_approval_when_ended(self, evidence: Evidence, change: Change, request_id: str) -> list[str]:
-        """Return what of approval and link was not right when the ticket was ended."""
+        """Return which of the approval and the link to it were missing when the ticket was ended."""
         request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
         was_right = {
             "approval": request is not None and row_views.parse_request(request).status == "approved",
@@ -172,7 +172,7 @@ class TicketChecks:
         return [name for name, is_right in was_right.items() if not is_right]
 
     def find_late_end(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if the ticket was not ended by the end of the day on which it is due."""
+        """Return a mismatch if the ticket was not ended by the end of office hours on the due date."""
         change, due_at = self.completion_change(evidence), self.case.due_at(self.company)
         if change is not None and change.at <= due_at:
             return None

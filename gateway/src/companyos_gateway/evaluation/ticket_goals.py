@@ -1,4 +1,4 @@
-"""Goals about tickets: triaged, prioritised and assigned, merged as duplicates, or linked."""
+"""Goals on tickets: triaged, prioritized and assigned, merged as duplicates, or linked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = frozenset({"status", "priority", "assignee_id", "reason_code", "reason
 
 @dataclass(frozen=True)
 class TicketLinked:
-    """Goal: the agent has linked two tickets, such as what blocks a ticket or duplicates it."""
+    """Goal: the agent has linked two tickets, such as a ticket and its blocker or duplicate."""
 
     kind: str
     from_key: str
@@ -37,11 +37,11 @@ class TicketLinked:
 
     @property
     def row_path(self) -> str:
-        """The ticket that the link leads to."""
+        """Path of the ticket that the link points to."""
         return row_path(TICKETDESK, "tickets", self.to_key)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether there is such a link, now or once a step had been taken."""
+        """Return whether the link exists, now or as of `step`."""
         for key in evidence.changed_keys(TICKETDESK, "links"):
             row = evidence.row(TICKETDESK, "links", key)
             row = row if step is None else evidence.row_at(TICKETDESK, "links", key, step)
@@ -50,15 +50,15 @@ class TicketLinked:
         return False
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return that there is no such link."""
+        """Return the mismatch of a missing link."""
         return Mismatch(self.row_path, f"link {self.kind} from {self.from_key}", "not linked")
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return the new link."""
+        """Return the allowance for the new link."""
         yield Allowance(TICKETDESK, "links", lambda _, change: change.added and self._is_shown_by(change.after))
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Say that a link can be removed again."""
+        """Return False: a link can be removed again."""
         return False
 
     def _is_shown_by(self, row: Row | None) -> bool:
@@ -73,7 +73,7 @@ class TicketLinked:
 class TicketGoal:
     """Required final state of a ticket; None means unchanged.
 
-    A ticket with an `original` is merged into it: linked as its duplicate, then cancelled for that.
+    A ticket with an `original` is merged into it: linked as its duplicate, then cancelled for that reason.
     """
 
     key: str
@@ -84,15 +84,15 @@ class TicketGoal:
 
     @property
     def row_path(self) -> str:
-        """The ticket."""
+        """Path of the ticket."""
         return row_path(TICKETDESK, "tickets", self.key)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Say whether the ticket is so, now or once a step had been taken."""
+        """Return whether the ticket has this state, now or as of `step`."""
         return all(predicate(self, evidence, step) for predicate, _ in _SIDES.values())
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return what is expected of the sides of the ticket that are not as they must be, and what was found."""
+        """Return a mismatch with the aspects of the ticket that are wrong."""
         names = [name for name, (predicate, _) in _SIDES.items() if not predicate(self, evidence, None)]
         columns = [column for name in names for column in _SIDES[name][1]]
         changes = evidence.row_changes(TICKETDESK, "tickets", self.key)
@@ -101,7 +101,7 @@ class TicketGoal:
         return Mismatch(self.row_path, expected, found, deciding_step(changes, *columns))
 
     def allowances(self) -> Iterable[Allowance]:
-        """Return what may change on the ticket, comments included, and its link."""
+        """Return the allowances for the ticket, its comments and its link."""
         yield Allowance(TICKETDESK, "tickets", changed_keys([self.key]), COLUMNS)
         yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [self.key]))
         yield Allowance(TICKETDESK, "comments", added_where("ticket_key", [self.key]))
@@ -110,7 +110,7 @@ class TicketGoal:
             yield from self.link.allowances()
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Say whether the ticket was closed or cancelled where it must not be."""
+        """Return whether the ticket was closed or cancelled although it must not be."""
         is_final = self.ticket(evidence, None).status in row_views.FINAL_TICKET_STATUSES
         return is_final and not self.is_triaged(evidence, None)
 
@@ -128,14 +128,14 @@ class TicketGoal:
         return f"status: {self.status}, without a reason"
 
     def is_triaged(self, evidence: Evidence, step: int | None) -> bool:
-        """Say whether the ticket has the wanted status, for no other reason than the wanted one."""
+        """Return whether the ticket has the required status and reason."""
         ticket = self.ticket(evidence, step)
         reason = (None, None) if self.original is None else (ReasonCode.DUPLICATE.value, self.original)
         expected = "cancelled" if self.original is not None else self.status
         return ticket.status == expected and (ticket.reason_code, ticket.reason_ref) == reason
 
     def is_prioritised(self, evidence: Evidence, step: int | None) -> bool:
-        """Say whether the ticket has the wanted priority."""
+        """Return whether the ticket has the required priority."""
         expected = self.ticket(evidence, 0).priority if self.priority is None else self.priority
         return self.ticket(evidence, step).priority == expected
 
@@ -147,18 +147,18 @@ class TicketGoal:
         return held in self.assignee_ids
 
     def is_merged(self, evidence: Evidence, step: int | None) -> bool:
-        """Say whether the ticket is linked to its original, where it has one."""
+        """Return whether the ticket is linked to its original, if it has one."""
         return self.link is None or self.link.is_met(evidence, step=step)
 
     def ticket(self, evidence: Evidence, step: int | None) -> row_views.TicketView:
-        """Return the ticket as it is now, or as it was once a step had been taken."""
+        """Return the ticket, now or as of `step`."""
         row = evidence.row(TICKETDESK, "tickets", self.key)
         row = row if step is None else evidence.row_at(TICKETDESK, "tickets", self.key, step)
         return row_views.MISSING_TICKET if row is None else row_views.parse_ticket(row)
 
     @property
     def link(self) -> TicketLinked | None:
-        """The link to the original, where it has one."""
+        """The link to the original, None if there is none."""
         return None if self.original is None else TicketLinked("duplicates", self.key, self.original)
 
 
@@ -168,4 +168,4 @@ _SIDES: dict[str, tuple[Callable[[TicketGoal, Evidence, int | None], bool], tupl
     "assignee": (TicketGoal.is_assigned, ("assignee_id",)),
     "link": (TicketGoal.is_merged, ("status",)),
 }
-"""The sides of a ticket: whether each is as it must be, and the columns that show it."""
+"""Aspects of a ticket: the predicate of each, and the columns that show it."""

@@ -1,4 +1,4 @@
-"""The rubric of work around an entry ticket: what every end of it has in common, and the ends that need no approval."""
+"""The rubric of work around an entry ticket: the base of all outcomes, and the outcomes without an approval."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Change
 
 END_STATUS_WORDS = {"resolved": "resolved", "in_progress": "started"}
-"""How checks say that a ticket has come to its end."""
+"""Words for the end statuses in the ids of checks."""
 
 
 class TicketRubric:
@@ -57,7 +57,7 @@ class TicketRubric:
         )
 
     def case_checks(self) -> Iterable[Check]:
-        """Return the checks of the case itself, apart from changes elsewhere."""
+        """Return the checks of the case itself, except those on changes elsewhere and on guessing."""
         yield from self.required_checks()
         yield from self.forbidden_checks()
         yield Check("checklist_known", True, self.tickets.find_unread)
@@ -67,39 +67,39 @@ class TicketRubric:
         return [*self.common_milestones(), *self.outcome_milestones()]
 
     def scenario_checks(self) -> Iterable[Check]:
-        """Return the checks that are the scenario's own."""
+        """Return the scenario's own checks."""
         return ()
 
     def scenario_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones that are the scenario's own, whatever the end."""
+        """Return the scenario's own milestones, which apply to every outcome."""
         return ()
 
     def required_checks(self) -> Iterable[Check]:
-        """Return what the end asks for."""
+        """Return the required checks of the outcome."""
         raise NotImplementedError
 
     def forbidden_checks(self) -> Iterable[Check]:
-        """Return the checks on what must not happen on the way, apart from changes elsewhere."""
+        """Return the checks on forbidden actions, except changes elsewhere."""
         return ()
 
     def outcome_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones on the way to this end."""
+        """Return the milestones of this outcome."""
         return ()
 
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
-        """Return what is wrong with the declaration of the agent, None if nothing is."""
+        """Return the mismatch of the agent's declaration, None if it is right."""
         raise NotImplementedError
 
     def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether a request of the agent's is one that the task asks for, and right."""
+        """Return whether a request of the agent belongs to the task and is valid."""
         return False
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return what of the task's own entities was brought to a wrong end for good."""
+        """Return the task's own entities that were irreversibly damaged."""
         return ()
 
     def damage(self, evidence: Evidence) -> list[str]:
-        """Return every entity that was brought to a wrong end for good."""
+        """Return all entities that were irreversibly damaged."""
         return [*self.change_policy.damage(evidence), *self.task_damage(evidence)]
 
     def is_closed(self, evidence: Evidence) -> bool:
@@ -107,7 +107,7 @@ class TicketRubric:
         return self.tickets.is_closed(evidence)
 
     def common_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones that pay whatever the end."""
+        """Return the milestones of every outcome."""
         if self.ticket_case.needs_priority:
             yield milestone("priority", self.tickets.has_priority)
         if self.ticket_case.blocker is not None:
@@ -117,10 +117,10 @@ class TicketRubric:
 
 
 class TicketCompletedOutcome(TicketRubric):
-    """The ticket ends where work that is done ends, complete and in time."""
+    """Outcome: the work is complete, and the ticket was ended in time."""
 
     def required_checks(self) -> Iterable[Check]:
-        """Return what the end asks for. The ticket is only ended once all the rest is done."""
+        """Return the required checks of the outcome. The ticket must be ended after everything else is done."""
         case, tickets = self.ticket_case, self.tickets
         ended = END_STATUS_WORDS[case.end_status]
         work = [*self._work_checks(), *self.forbidden_checks()]
@@ -148,26 +148,26 @@ class TicketCompletedOutcome(TicketRubric):
         yield from self.approval_checks()
 
     def approval_checks(self) -> Iterable[Check]:
-        """Return the checks on what had to be granted: nothing, and so nothing is linked."""
+        """Return the check that no approval is linked, because none is needed."""
         yield Check("no_approval_linked", True, lambda one: self.tickets.mismatch(one, approval_ref=None))
 
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
-        """Return a mismatch if the agent declared that the work was not done."""
+        """Return a mismatch if the agent declared an outcome other than `done`."""
         if finish is None or finish.outcome is FinishOutcome.DONE:
             return None
         return Mismatch(DECLARATION, "outcome: done", f"outcome: {finish.outcome}, {finish.reason}")
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the ticket, where it was closed or cancelled."""
+        """Return the ticket if it was closed or cancelled."""
         if self.tickets.ticket(evidence).status in row_views.FINAL_TICKET_STATUSES:
             yield self.tickets.row_path
 
     def find_unfinished_work(self, evidence: Evidence, step: int) -> list[str]:
-        """Return what of the work that the ticket is about was not done once a step had been taken."""
+        """Return the parts of the work that were not done as of a step."""
         return []
 
     def find_disorder(self, evidence: Evidence) -> Mismatch | None:
-        """Return what was not in place when the ticket was ended."""
+        """Return a mismatch if a requirement was not met when the ticket was ended."""
         change = self.tickets.completion_change(evidence)
         missing = ["end"] if change is None else self.missing_when_ended(evidence, change)
         if not missing:
@@ -177,7 +177,7 @@ class TicketCompletedOutcome(TicketRubric):
         return Mismatch(self.tickets.row_path, expected, f"without the right {', '.join(missing)}", step)
 
     def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
-        """Return what was not in place when the ticket was ended."""
+        """Return the requirements that were not met when the ticket was ended."""
         return [
             *self.tickets.missing_when_ended(evidence, change),
             *self.find_unfinished_work(evidence, change.step),
@@ -185,12 +185,12 @@ class TicketCompletedOutcome(TicketRubric):
 
 
 class TicketRefusedOutcome(TicketRubric):
-    """The ticket ends cancelled for the reason, and the same is declared."""
+    """Outcome: the ticket is cancelled for the reason, and `finish` declares the refusal."""
 
     declared_caused_by = ("ticket_cancelled",)
 
     def required_checks(self) -> Iterable[Check]:
-        """Return what the end asks for."""
+        """Return the required checks of the outcome."""
         approvals = list(self.approval_checks())
         causes = tuple(check.id for check in approvals)
         yield Check("ticket_cancelled", False, self.tickets.find_not_cancelled, causes)
@@ -201,11 +201,11 @@ class TicketRefusedOutcome(TicketRubric):
             yield Check("blocker_in_order", True, self.tickets.find_changed_blocker)
 
     def approval_checks(self) -> Iterable[Check]:
-        """Return the checks on what must not have been granted."""
+        """Return the checks that nothing is approved."""
         return ()
 
     def cancellation(self, evidence: Evidence) -> Change | None:
-        """Return the change that cancelled the ticket."""
+        """Return the last change that cancelled the ticket, None if there is none."""
         return self.tickets.last_transition(evidence, "cancelled")
 
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
@@ -220,12 +220,12 @@ class TicketRefusedOutcome(TicketRubric):
         return Mismatch(DECLARATION, expected, found)
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the ticket where it was closed."""
+        """Return the ticket if it was closed."""
         if self.tickets.ticket(evidence).status == "closed":
             yield self.tickets.row_path
 
     def find_foreign_link(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch if the ticket names an approval that is none of the task's own requests."""
+        """Return a mismatch if the ticket references an approval other than the task's own requests."""
         return self.tickets.mismatch(evidence, approval_ref=(None, *self.own_request_ids(evidence)))
 
     def own_request_ids(self, evidence: Evidence) -> Iterable[str]:

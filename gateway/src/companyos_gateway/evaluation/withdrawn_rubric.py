@@ -1,4 +1,4 @@
-"""The rubric of a ticket that turns out not to be needed: it is cancelled, and work that was done for it may stay."""
+"""The rubric of a ticket that turns out to be unnecessary: it is cancelled, and work already done for it may stay."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from companyos_shared.wire.control import Change
 
 
 class WithdrawnOutcome(TicketRubric):
-    """The ticket ends cancelled for the reason, by an agent that knew the fact behind it.
+    """Outcome: the ticket is cancelled for the reason, by an agent that knew the fact behind it.
 
-    `work` is the rubric of the work that the ticket asks for. It says what may change on the way.
+    `work` is the rubric of the work that the ticket requires; its allowances apply.
     """
 
     def __init__(self, work: TicketRubric, company: Company, refusal: Refusal, fact: Fact) -> None:
@@ -27,16 +27,16 @@ class WithdrawnOutcome(TicketRubric):
         self._facts = RequiredFacts((fact,), self._cancellation)
 
     def required_checks(self) -> Iterable[Check]:
-        """Return what the end asks for."""
+        """Return the required checks of the outcome."""
         yield Check("ticket_cancelled", False, self.tickets.find_not_cancelled)
         yield self._facts.check("facts_known")
 
     def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
-        """Say whether a request of the agent's is one that the work asks for."""
+        """Return whether a request of the agent is valid for the work."""
         return self._work.is_valid_request(evidence, request)
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the ticket where it was closed."""
+        """Return the ticket if it was closed."""
         if self.tickets.ticket(evidence).status == "closed":
             yield self.tickets.row_path
 

@@ -33,7 +33,7 @@ class Backoff:
 
     @property
     def is_due(self) -> bool:
-        """The process may start now."""
+        """Return whether the process may start now."""
         return self._clock() >= self._due_at
 
     def started(self) -> None:

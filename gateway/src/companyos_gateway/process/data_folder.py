@@ -13,10 +13,10 @@ from pathlib import Path
 
 from companyos_shared.private_files import make_private_folder
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the tmpfs that every Linux has
 
 MIN_FREE_BYTES = 512 * 1024 * 1024
-"""With less than this shared memory is left to others where the disk has more: containers are given 64 MiB of it."""
+"""With less free shared memory, the disk is used if it has more. Containers have 64 MiB by default."""
 
 _FOLDER_PREFIX = "companyos-embedded-"
 _LOCK = "lock"
@@ -28,7 +28,7 @@ class FolderInUseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GatewayFolders:
-    """The folders of one gateway: `private` ends with it, `data` holds the services', and `gateway` its own files."""
+    """Folders of one gateway: `private` is deleted on exit, `data` is for all data, `gateway` is its own part of it."""
 
     private: Path
     data: Path
@@ -37,7 +37,7 @@ class GatewayFolders:
 
 @contextmanager
 def open_folders(data_dir: Path | None = None) -> Iterator[GatewayFolders]:
-    """Open and lock the folders of a gateway; without `data_dir` all of them end with it.
+    """Open and lock the folders of a gateway; without `data_dir` all of them are deleted on exit.
 
     Raises FolderInUseError if another gateway uses `data_dir`, and OSError if it cannot be used.
     """
@@ -49,7 +49,7 @@ def open_folders(data_dir: Path | None = None) -> Iterator[GatewayFolders]:
 
 @contextmanager
 def temporary_data_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Give a folder of this process alone, on tmpfs where there is one, after clearing those whose owner is dead."""
+    """Provide a temporary folder, on tmpfs if possible, after deleting those of processes that no longer run."""
     for place in (SHARED_MEMORY, Path(tempfile.gettempdir())) if parent is None else (parent,):
         _remove_orphans(place)
     parent = choose_temporary_parent() if parent is None else parent
@@ -61,7 +61,7 @@ def temporary_data_folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
-    """Return where a private folder is made: in memory where there is room for episodes, else where there is more."""
+    """Return shared memory if it has MIN_FREE_BYTES or at least as much as the disk, else the temporary folder."""
     disk = Path(tempfile.gettempdir())
     if not os.access(shared_memory, os.W_OK):
         return disk
@@ -71,7 +71,7 @@ def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[Path]:
-    """Hold a folder that no second gateway may use, made where it is missing; raises FolderInUseError and OSError."""
+    """Lock a folder for one gateway, and create it if it is missing; raises FolderInUseError or OSError."""
     make_private_folder(folder)
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -85,7 +85,7 @@ def locked_folder(folder: Path) -> Iterator[Path]:
 
 
 def _remove_orphans(parent: Path) -> None:
-    """Remove the folders of owners that are dead."""
+    """Delete the temporary folders of processes that no longer run."""
     for orphan in parent.glob(f"{_FOLDER_PREFIX}*"):
         owner = orphan.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
         if owner.isdecimal() and not _is_alive(int(owner)):

@@ -1,4 +1,4 @@
-"""The enterprise in one command: the installed services as child processes on Unix sockets."""
+"""Embedded services: runs the installed services as child processes on Unix sockets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from companyos_gateway.services import SERVICE_GROUP, load_error_file, service_e
 
 HOST_MODULE = "companyos_gateway.process.service_host"
 STOP_DEADLINE_S = 2.5
-"""A little more than the host gives the services."""
+"""Slightly more than the deadline of the host for its services."""
 
 _POLL_S = 0.2
 _HOST = "service-host"
@@ -31,9 +31,9 @@ _log = logging.getLogger(__name__)
 
 
 class EmbeddedServices:
-    """Processes of the installed services and of their host, which restarts them; a dead host is started again too.
+    """Processes of the installed services and of their host, which restarts them; a dead host is restarted as well.
 
-    The first restart is immediate; a process that keeps ending is started again with growing delays.
+    The first restart is immediate; a process that keeps ending is restarted with growing delays.
 
     Their sockets are in `folder`, their databases in `data_dir`, whose lock the caller holds: a process that still
     uses a service's folder is an orphan of another gateway and is killed. Raises EntryPointError for a service whose
@@ -82,7 +82,7 @@ class EmbeddedServices:
         self._backoff.started()
 
     async def wait_for_load_error(self) -> NoReturn:
-        """Wait until a service turns out to have no app that can be served. Raises EntryPointError for it."""
+        """Wait for a service whose app cannot be served. Raises EntryPointError for it."""
         while True:
             for name, point in self._points.items():
                 with suppress(FileNotFoundError):
@@ -91,7 +91,7 @@ class EmbeddedServices:
             await asyncio.sleep(_POLL_S)
 
     def kill(self) -> None:
-        """Kill host and services, for a gateway that does not get as far as stopping them."""
+        """Kill the host and the services, if the gateway exits without stopping them."""
         if self._host is not None and self._host.poll() is None:
             os.killpg(self._host.pid, signal.SIGKILL)
             self._host.wait()

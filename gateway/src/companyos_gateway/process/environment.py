@@ -25,14 +25,14 @@ _NAMES = frozenset(
     }
 )
 _PREFIXES = ("LC_", "LD_", "DYLD_", "PYTHON", "COVERAGE_", "OTEL_")
-"""The locale, the loader, the interpreter and the exporter of traces."""
+"""Prefixes of variables for the locale, the loader, the interpreter and the trace exporter."""
 
 
 _SECRETS = ("COMPANYOS_TRAINER_TOKEN", "COMPANYOS_SERVICE_KEY")
 
 
 def service_environment(inherited: Mapping[str, str] = os.environ, **own: str) -> dict[str, str]:
-    """Return the environment of a service process: the allowed part of what is inherited, and its own settings."""
+    """Return the environment of a service process: the allowed inherited variables and its own settings."""
     allowed = {name: value for name, value in inherited.items() if name in _NAMES or name.startswith(_PREFIXES)}
     return {**allowed, **own}
 

@@ -1,9 +1,9 @@
-"""The parent process of the embedded services: imports what they share once, and forks a process for each.
+"""The parent process of the embedded services: imports shared modules once and forks a process per service.
 
 `python -m companyos_gateway.process.service_host FOLDER NAME=MODULE:APP...` serves each app on `FOLDER/NAME.sock`. A
-service that ends is started again: at once, and with growing delays if it keeps ending. Host and services end with the
-gateway, however that one dies: their standard input is a pipe without a writer, and on Linux the kernel is asked to
-send SIGTERM as well.
+service that ends is restarted at once, and with growing delays if it keeps ending. Host and services exit with the
+gateway, even if it is killed: their standard input is then a pipe without a writer, and on Linux the kernel also sends
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MODULE = "companyos_gateway.process.service_host"
 _NAME = "service-host"
 _SHARED = (
     "companyos_shared.framework",
-    "pydantic.v1",  # which FastAPI imports for the first route
+    "pydantic.v1",  # FastAPI imports it for the first route
     "sqlalchemy.dialects.sqlite",
     "httptools",
     "uvloop",
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 def main(folder: str, *services: str) -> NoReturn:
-    """Run the host; in each forked process, serve the app of its service until the gateway is gone or says so."""
+    """Run the host; in each forked process, serve the app of its service until the gateway exits or stops it."""
     os.environ.pop(_PARENT_SERVICE_NAME, None)
     signal.signal(signal.SIGTERM, _exit)
     _end_with_parent()
@@ -62,14 +62,14 @@ def main(folder: str, *services: str) -> NoReturn:
     configure_logging(_NAME)
     for module in _SHARED:
         import_module(module)
-    gc.freeze()  # the collector of a forked process does not touch, and so copy, what it shares
+    gc.freeze()  # keeps the collectors of forked processes from copying shared pages
     apps = dict(service.split("=", 1) for service in services)
     name = _keep_running(Path(folder), sorted(apps))
     _end_with_parent()
     exit_when_stdin_closes()
     socket = Path(folder) / f"{name}.sock"
     socket.unlink(missing_ok=True)
-    kill_orphan(Path(os.environ["COMPANYOS_DATA_DIR"]) / name, _MODULE)  # the gateway's folder is locked by its own
+    kill_orphan(Path(os.environ["COMPANYOS_DATA_DIR"]) / name, _MODULE)  # the gateway has locked its data folder
     serve(_load_app(Path(folder), name, apps[name]), name=name, uds=str(socket), quiet=True)
 
 
@@ -83,7 +83,7 @@ def _load_app(folder: Path, name: str, location: str) -> Any:
             raise TypeError(f"must be the app that create_app returns; got {type(app).__name__}")
         if service.name != name:
             raise ValueError(f"the service is named {service.name!r}")
-        app.openapi()  # built while the gateway imports, which asks for it first
+        app.openapi()  # built in advance, because the gateway requests it first
     except Exception as error:  # noqa: BLE001 - the module of another package may raise anything
         _log.exception("the service %s cannot be served", name)
         file.write_text(str(error) or type(error).__name__, encoding="utf-8")
@@ -93,7 +93,7 @@ def _load_app(folder: Path, name: str, location: str) -> Any:
 
 
 def _keep_running(folder: Path, names: Iterable[str]) -> str:
-    """Keep one forked process per name running until the gateway is gone. Returns in each of them, with its name."""
+    """Keep one forked process per name running until the gateway exits. In each of them, return its name."""
     host = os.getpid()
     running: dict[int, str] = {}
     backoffs = {name: Backoff() for name in names}
@@ -132,7 +132,7 @@ def _record_end(folder: Path, backoffs: dict[str, Backoff], name: str) -> None:
 
 
 def _settle(folder: Path, backoffs: dict[str, Backoff]) -> None:
-    """Log and report the services that run again without ending."""
+    """Log and report the services that are healthy again."""
     settled = [name for name, backoff in backoffs.items() if backoff.settle()]
     for name in settled:
         _log.info("the service %s is healthy again after %d restarts", name, backoffs[name].restarts)
@@ -154,7 +154,7 @@ def _ended(running: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _stop(running: dict[int, str]) -> None:
-    """Terminate the processes; kill what is left after STOP_DEADLINE_S."""
+    """Terminate the processes; kill those that still run after STOP_DEADLINE_S."""
     for pid in running:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -178,5 +178,5 @@ def _exit(_signal: int, _frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    gc.disable()  # nothing of what is imported can be collected
+    gc.disable()  # imports create no garbage
     main(*sys.argv[1:])

@@ -16,7 +16,7 @@ from companyos_gateway.settings import Settings
 
 
 class StartupError(Exception):
-    """The gateway cannot start as it is set, or with its scenarios; the text says why in one line, and no secret."""
+    """Raised for settings or scenarios that prevent the start. The message is one line and contains no secret."""
 
 
 def load_checked_settings(gateway_folder: Path) -> Settings:
@@ -50,6 +50,6 @@ def _check_scenarios() -> None:
 
 
 def _describe(location: tuple[int | str, ...], reason: str) -> str:
-    """Name a setting as the environment does."""
+    """Return the reason with the environment variable of a setting."""
     name = ".".join(map(str, location)).upper()
     return f"{name if name.startswith('COMPANYOS_') else f'COMPANYOS_{name}'}: {reason}"

@@ -18,13 +18,13 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "ws_ping_interval": 20.0,
     "ws_ping_timeout": 20.0,
     "ws_max_size": 1024 * 1024,
-    "proxy_headers": "FORWARDED_ALLOW_IPS" in os.environ,  # else a client on this machine could name any address
-    "timeout_graceful_shutdown": 1,  # what was taken has been drained before
+    "proxy_headers": "FORWARDED_ALLOW_IPS" in os.environ,  # otherwise a local client could claim any address
+    "timeout_graceful_shutdown": 1,  # accepted requests have been drained before
 }
 
 
 def uvicorn_options(settings: Settings) -> dict[str, Any]:
-    """Return the options with what the settings say of them."""
+    """Return the options with the ping interval and timeout from the settings."""
     return {
         **UVICORN_OPTIONS,
         "ws_ping_interval": settings.ws_ping_interval_s,

@@ -1,7 +1,7 @@
-"""The task set: which instance stands at which position of which split, and what is published of it.
+"""The task set: the instance at each position of each split, and its published description.
 
-`positions` names tasks, `task_set` answers for all of them, `fingerprint` tells whether two instances are the same and
-`collisions` looks for two that are.
+`positions` names tasks, `task_set` finds and describes them, `fingerprint` identifies equal instances and `collisions`
+searches for duplicates.
 """
 
 from companyos_gateway.tasks.fingerprint import fingerprint

@@ -17,7 +17,7 @@ MAX_SHOWN = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the splits and how many instances are the same; return 1 where two are."""
+    """Print the splits and the number of duplicate instances; return 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway.tasks", description=__doc__)
     parser.add_argument("--instances", type=int, default=INSTANCES, help="how many to compare (default: %(default)s)")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at once (default: %(default)s)")

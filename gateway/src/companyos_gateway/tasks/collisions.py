@@ -1,4 +1,4 @@
-"""Looking for two instances that are the same: among tasks of every split and seeds of none, by their fingerprints."""
+"""Search for duplicate instances by fingerprint, among tasks of every split and seeds outside the splits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHUNK_SIZE = 200
 
 @dataclass(frozen=True, order=True)
 class InstanceKey:
-    """One instance by what it is made from."""
+    """Scenario, seed and chaos level, which determine an instance."""
 
     scenario: str
     seed: int
@@ -35,7 +35,7 @@ class CollisionSearch:
     _keys_by_fingerprint: dict[str, InstanceKey] = field(default_factory=dict)
 
     def add(self, key: InstanceKey, fingerprint_: str) -> None:
-        """Count an instance."""
+        """Count an instance, and record a collision if an earlier one has the same fingerprint."""
         self.instances += 1
         known = self._keys_by_fingerprint.setdefault(fingerprint_, key)
         if known != key:
@@ -43,7 +43,7 @@ class CollisionSearch:
 
 
 def sample(scenarios: Sequence[str], count: int) -> Iterator[InstanceKey]:
-    """Name so many instances: scenarios, levels, splits and seeds take turns, none is named twice."""
+    """Yield `count` distinct instances; scenarios alternate first, then splits, then seeds and levels."""
     for number in range(count):
         turn, scenario = divmod(number, len(scenarios))
         turn, start = divmod(turn, len(_STARTS))
@@ -53,9 +53,9 @@ def sample(scenarios: Sequence[str], count: int) -> Iterator[InstanceKey]:
 def find_collisions(
     count: int, *, processes: int = 1, scenarios: Mapping[str, Scenario] | None = None
 ) -> CollisionSearch:
-    """Fingerprint so many instances and look for two that are the same.
+    """Fingerprint `count` instances and collect those with equal fingerprints.
 
-    With more than one process the installed scenarios are used.
+    With more than one process, the installed scenarios plan the instances.
     """
     all_scenarios = catalogue() if scenarios is None else scenarios
     keys = list(sample(sorted(all_scenarios), count))

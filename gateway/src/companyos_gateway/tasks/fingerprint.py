@@ -1,4 +1,4 @@
-"""Fingerprint of an instance: one digest of everything that an agent could observe."""
+"""Fingerprint of an instance: one digest of everything that an agent can observe."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from companyos_gateway.scenarios import Instance
 from companyos_shared.streams import digest
 
 _DRAW_SEED = "draw_seed"
-"""The seed of the services' own draws: it is hidden, and differs where nothing else does."""
+"""The seed of the services' own draws. It is excluded: it is hidden, and differs between otherwise equal instances."""
 
 
 def fingerprint(instance: Instance) -> str:
-    """Return the canonical hash of an instance: of its brief and of every row that its services start with."""
+    """Return the canonical hash of an instance's brief and of the initial rows of its services."""
     documents = {
         service: {name: part for name, part in document.items() if name != _DRAW_SEED}
         for service, document in instance.documents.items()

@@ -1,4 +1,4 @@
-"""Places of tasks: where one stands in its split, what it is called, and where its seeds begin."""
+"""Positions of tasks: the index in a split, the task id, and the range of seeds."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from companyos_gateway.chaos import levels as chaos_levels
 from companyos_gateway.world.splits import SEEDS
 
 COPIES: Mapping[Split, int] = MappingProxyType({Split.TRAIN: 40, Split.VALIDATION: 4, Split.TEST: 8})
-"""Tasks of each scenario at each level."""
+"""Number of tasks of each scenario at each level, by split."""
 
 SEEDS_PER_TASK = 1000
-"""Among so many seeds one is found whose instance has the structure that the place asks for."""
+"""Number of seeds among which one is found whose instance has the required structure."""
 
 _ID = re.compile(r"\A(?P<split>[a-z]+)\.(?P<scenario>[a-z0-9_-]+)\.(?P<chaos>[0-9])\.(?P<copy>[0-9]{2,6})")
 
 
 @dataclass(frozen=True)
 class TaskRef:
-    """A task as an episode of it remembers it: its id, and the version of the task set."""
+    """Reference to a task that an episode stores: the id, and the version of the task set."""
 
     id: str
     version: str
@@ -30,9 +30,9 @@ class TaskRef:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskPosition:
-    """One task's place in a block of scenarios and levels.
+    """Position of a task in a block of scenarios and levels.
 
-    The scenarios take turns, then the levels, then the copies; so every beginning is balanced.
+    The scenario varies fastest, then the level, then the copy, so every prefix of a block is balanced.
     """
 
     split: Split
@@ -42,14 +42,14 @@ class TaskPosition:
 
     @classmethod
     def at(cls, split: Split, index: int, scenarios: Sequence[str], levels: Sequence[int]) -> TaskPosition:
-        """Return the place with that number of a block, which has one."""
+        """Return the position at an index of a block; the index must be in range."""
         turn, number = divmod(index, len(scenarios))
         copy, level = divmod(turn, len(levels))
         return cls(split=split, scenario=scenarios[number], chaos=levels[level], copy=copy)
 
     @classmethod
     def parse_id(cls, task_id: str) -> TaskPosition | None:
-        """Return the place of an id; None for what is none."""
+        """Return the position of a task id, None if the id is invalid."""
         match = _ID.fullmatch(task_id)
         if match is None or match["split"] not in set(Split):
             return None
@@ -78,11 +78,11 @@ class TaskPosition:
 
     @property
     def seeds(self) -> range:
-        """The seeds among which the task's own one is."""
+        """The range of seeds from which the task's own seed is chosen."""
         first = SEEDS[self.split].start + (self.chaos * COPIES[self.split] + self.copy) * SEEDS_PER_TASK
         return range(first, first + SEEDS_PER_TASK)
 
     def index(self, scenarios: Sequence[str], levels: Sequence[int]) -> int:
-        """Return the number of the place in its block."""
+        """Return the index of the position in its block."""
         turn = self.copy * len(levels) + levels.index(self.chaos)
         return turn * len(scenarios) + scenarios.index(self.scenario)

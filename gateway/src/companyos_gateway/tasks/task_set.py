@@ -1,9 +1,8 @@
 """The tasks of all scenarios: listed by split and index, described without hidden facts, seeded.
 
-A split lists the tasks of all scenarios. Shifts and larger companies have tasks in every split as well, which are
-listed by name: the split `test.shift-week` has the weeks of the test split, `test.shift-week.4` those at level 4.
-The tasks of scenarios and levels that other packages add come after all of the published ones, whose indices stay as
-they are.
+A split lists the tasks of all scenarios. Shifts and larger companies also have tasks in every split, which are listed
+by name: the split `test.shift-week` contains the weeks of the test split, `test.shift-week.4` those at level 4. Tasks
+of scenarios and levels from other packages come after all published tasks, whose indices do not change.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
 from companyos_shared.streams import digest
 
 TASK_SET_REVISION = 2
-"""Goes up when the same place is another task than before: a generator, a pool or a policy has changed."""
+"""Incremented when a position gets another task than before, because a generator, a pool or a policy has changed."""
 
 CANARY = "companyos:31e3e0a1-5f23-4f1e-85bf-390078405ece"
-"""Stands in every published task: a corpus that holds it holds tasks of this set, which are not to learn from."""
+"""Included in every published task. A text corpus that contains it contains tasks of this set and must not be used for
+training."""
 
 
 class TaskNotFoundError(LookupError):
-    """Raised for a split, an index or an id that the task set does not have; the text says which."""
+    """Raised for a split, an index or an id that the task set does not have; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class _Block:
 
 
 class TaskSet:
-    """Every task of the given scenarios. A place costs nothing; its seed is found when it is first asked for.
+    """All tasks of the given scenarios. Creating a position is cheap; its seed is found on first use and cached.
 
-    `version` is the one of the published tasks, with those of added scenarios and levels after plus signs.
+    `version` is the version of the published tasks, followed by those of added scenarios and levels after plus signs.
     """
 
     def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
@@ -69,12 +69,12 @@ class TaskSet:
         ]
 
     def size(self, split: str) -> int:
-        """Return how many tasks a split has; raises TaskNotFoundError."""
+        """Return the number of tasks in a split; raises TaskNotFoundError."""
         purpose, blocks = self._parse_split(split)
         return sum(block.size(purpose) for block in blocks)
 
     def position(self, split: str, index: int) -> TaskPosition:
-        """Return the place with that number; raises TaskNotFoundError."""
+        """Return the position at an index of a split; raises TaskNotFoundError."""
         purpose, blocks = self._parse_split(split)
         remaining = index
         for block in blocks if index >= 0 else ():
@@ -84,23 +84,23 @@ class TaskSet:
         raise TaskNotFoundError(f"index: {split} has the tasks 0 to {self.size(split) - 1}, not {index}")
 
     def find(self, task_id: str) -> TaskPosition:
-        """Return the place of a task's id; raises TaskNotFoundError."""
+        """Return the position of a task id; raises TaskNotFoundError."""
         position = TaskPosition.parse_id(task_id)
         if position is None or self._find_scenario(position.scenario) is None:
             raise TaskNotFoundError(f"task_id: no task is called {task_id!r}")
         return position
 
     def ref(self, position: TaskPosition) -> TaskRef:
-        """Return what an episode of the task remembers."""
+        """Return the reference to the task that an episode stores."""
         return TaskRef(position.id, self.version)
 
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
-        """Return the tasks of a slice, as Python slices, without their briefs; raises TaskNotFoundError."""
+        """Return the tasks of a slice, with Python's slice semantics and without briefs; raises TaskNotFoundError."""
         indices = range(self.size(split))[start:stop]
         return [self._info(self.position(split, index)) for index in indices]
 
     def task(self, split: str, index: int) -> TaskInfo:
-        """Return one task with its brief, for which it is planned; raises TaskNotFoundError."""
+        """Return one task with its brief, for which its instance is planned; raises TaskNotFoundError."""
         position = self.position(split, index)
         return self._info(position).model_copy(update={"brief": self.instance(position).brief})
 
@@ -109,14 +109,14 @@ class TaskSet:
         return self._scenario(position.scenario).plan(self.seed(position), position.chaos)
 
     def seed(self, position: TaskPosition) -> int:
-        """Return the seed of a task: the first of its seeds whose instance has the structure that is asked for."""
+        """Return the seed of a task: the first of its seeds whose instance has the required structure."""
         seed = self._seeds.get(position)
         if seed is None:
             seed = self._seeds[position] = self._find_seed(position)
         return seed
 
     def _parse_split(self, name: str) -> tuple[Split, tuple[_Block, ...]]:
-        """Return the split of a name and the tasks that it selects; raises TaskNotFoundError."""
+        """Return the split of a name and the blocks that it selects; raises TaskNotFoundError."""
         split, _, selection = name.partition(".")
         if split not in set(Split):
             raise TaskNotFoundError(f"split: there are {', '.join(Split)}, not {name!r}")
@@ -154,7 +154,7 @@ class TaskSet:
         )
 
     def _index(self, position: TaskPosition) -> int | None:
-        """Return the number of a place in its split, None if the split does not list it."""
+        """Return the index of a position in its split, None if the split does not list it."""
         start = 0
         for block in self._blocks:
             if position.scenario in block.scenarios and position.chaos in block.levels:

@@ -25,9 +25,9 @@ from companyos_gateway.viewer.journal_tail import JournalTail
 
 
 class StepSerializer:
-    """Serializes the steps of an episode in order, with the parts of each reward and the checks that it turned.
+    """Serializes the steps of an episode in order, with the parts of each reward and the checks that changed.
 
-    It lets the journal happen once more, and judges after each step as the rubric judged then.
+    It replays the journal, and evaluates the rubric again after each step that was judged.
     """
 
     def __init__(self, source: EpisodeSource, task: Task) -> None:

@@ -53,7 +53,7 @@ _CODES = {
     NameKind.SESSION: frozenset({"unknown-token"}),
     NameKind.TOKEN: frozenset({"unknown-episode", "unknown-token"}),
 }
-"""Codes of the problems by which a worker says that it does not know a name."""
+"""Error codes with which a worker reports that it does not know a name."""
 
 _CREATING = frozenset({"/reset", "/v1/episodes", CONSOLE_START})
 
@@ -63,7 +63,7 @@ def find_name(
 ) -> Name | None:
     """Return the name that decides which worker serves a request, None if any worker can.
 
-    The trainer token decides nothing, because every worker accepts it.
+    The trainer token is ignored, because every worker accepts it.
     """
     if (in_path := _IN_PATH.match(path)) is not None:
         return Name(_KINDS[in_path[1]], in_path[2])

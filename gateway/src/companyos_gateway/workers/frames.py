@@ -1,4 +1,4 @@
-"""Frames of WebSockets (RFC 6455, section 5.2), as far as the relay looks at them."""
+"""Parser of WebSocket frames (RFC 6455, section 5.2), as far as the relay inspects them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONTINUES = re.compile(rb'"resume"\s*:\s*"|"injected_state"\s*:\s*\{')
 
 
 def header_length(data: bytes | bytearray) -> int | None:
-    """Return the length in bytes of the header of the frame that begins here; None if too few bytes are there."""
+    """Return the length in bytes of the header of the frame at the start of the data; None if it is incomplete."""
     if len(data) < 2:
         return None
     length = 2 + _LENGTH_BYTES.get(data[1] & _LENGTH, 0) + (4 if data[1] & _MASKED else 0)
@@ -28,7 +28,7 @@ def header_length(data: bytes | bytearray) -> int | None:
 
 
 def frame_length(data: bytes | bytearray) -> int | None:
-    """Return the length in bytes of the frame that begins here, with its header; None if the header is incomplete."""
+    """Return the length in bytes of the frame at the start of the data; None if its header is incomplete."""
     header = header_length(data)
     if header is None:
         return None

@@ -15,7 +15,7 @@ _LABEL = "worker"
 
 
 def merge_metrics(pages: Mapping[int, str | None], workers: Iterable[Worker]) -> bytes:
-    """Return one page from the page of each worker by number; None for a worker that did not answer."""
+    """Merge the pages of the workers, given by number; None for a worker that did not respond."""
     registry = CollectorRegistry()
     registry.register(_Collected(_with_label(pages), _own_metrics(pages, workers)))
     return generate_latest(registry)

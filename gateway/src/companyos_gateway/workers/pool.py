@@ -20,10 +20,10 @@ from companyos_gateway.process.data_folder import locked_folder
 from companyos_shared.private_files import make_private_folder
 
 STOP_DEADLINE_S = 8.0
-"""Time in which a worker answers its requests and stops its services, and a little more."""
+"""Slightly more than the time in which a worker completes its requests and stops its services."""
 
 REFUSED = 2
-"""Status of a gateway that refuses to start; its last line says why."""
+"""Exit status of a gateway that refuses to start; its last line of output contains the reason."""
 
 _POLL_S = 0.2
 _STOP_POLL_S = 0.02
@@ -44,11 +44,11 @@ class Worker:
 
     @property
     def is_running(self) -> bool:
-        """True while its process runs."""
+        """Return whether its process is running."""
         return self.process is not None and self.process.poll() is None
 
     def terminate(self) -> None:
-        """Ask the process to answer what it has accepted and to end."""
+        """Send SIGTERM, after which the process completes its accepted requests and exits."""
         if self.process is not None:
             self.process.terminate()
 
@@ -64,8 +64,8 @@ class Worker:
 class WorkerPool:
     """The workers of one address, running for the duration of an `async with` block.
 
-    The first one uses `data_dir` itself, so that one worker alone finds its episodes; the others use
-    `data_dir/worker-N`. All have the same secret, so that evidence of every worker has one key. Sockets and browser
+    The first one uses `data_dir` itself, so that a single gateway finds its episodes; the others use
+    `data_dir/worker-N`. All have the same secret, so that they sign evidence with the same key. Sockets and browser
     sessions are in `private`.
     """
 
@@ -80,16 +80,16 @@ class WorkerPool:
         self._turn = 0
         self._supervisor: asyncio.Task[None] | None = None
         self.has_refused = False
-        """True once a worker has refused its first start: its folder is used by another gateway, or cannot be used."""
+        """True once a worker has refused its first start: its folder is unusable or in use by another gateway."""
 
     def by_load(self) -> list[Worker]:
-        """Return the workers, those with the fewest open WebSockets first, and in turn where they have as many."""
+        """Return the workers with the fewest open WebSockets first; those with equally many take turns."""
         self._turn += 1
         count = len(self.workers)
         return sorted(self.workers, key=lambda worker: (worker.websockets, (worker.number - self._turn) % count))
 
     def prepare(self) -> None:
-        """Create the folders, and give every worker the secret of the first.
+        """Create the folders, and copy the secret of the first worker to the others.
 
         Raises FolderInUseError if another gateway uses one of them, InvalidSecretError and OSError.
         """
@@ -115,7 +115,7 @@ class WorkerPool:
         await self.stop()
 
     async def stop(self) -> None:
-        """Terminate the workers, which answer what they have accepted; kill those that miss the deadline."""
+        """Terminate the workers, which complete their accepted requests; kill those that miss the deadline."""
         if self._supervisor is not None:
             self._supervisor.cancel()
             await asyncio.gather(self._supervisor, return_exceptions=True)
@@ -162,7 +162,7 @@ class WorkerPool:
 
 
 def worker_environment(worker: Worker, count: int, sessions: Path, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a worker. The kept episode is that of the first."""
+    """Return the environment of a worker. Only the first one has the kept episode."""
     own = {
         "COMPANYOS_DATA_DIR": str(worker.data_dir),
         "COMPANYOS_SESSION_DIR": str(sessions),

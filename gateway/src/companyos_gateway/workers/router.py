@@ -1,8 +1,8 @@
 """The router: an ASGI app that passes each HTTP request to a worker.
 
 A request that names an episode, a snapshot or a token goes to one worker after the other until one knows the name. A
-worker that does not know it has done nothing. The router remembers which worker knows what. Requests without a name go
-to the worker with the fewest WebSockets, and requests of the console to the worker that its cookie selects.
+worker that does not know it has done nothing. The router caches the worker of each name. Requests without a name go to
+the worker with the fewest WebSockets, and requests of the console to the worker that its cookie selects.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WORKER_COOKIE = "companyos_worker"
 """Cookie with the number of the worker that a browser has selected in the console."""
 
 MAX_NAMES = 100_000
-"""Limit of the names whose worker is remembered; the least recently used are forgotten."""
+"""Maximum number of names whose worker is cached; the least recently used are evicted."""
 
 _LISTS = frozenset({"/v1/episodes", "/v1/snapshots", "/v1/quarantine"})
 _READINESS = frozenset({"/readyz", "/health"})
@@ -114,8 +114,8 @@ class Router:
     async def _first_that_knows(self, workers: list[Worker], scope: Scope, body: bytes, name: Name | None) -> Response:
         """Return the response of the first worker that knows the name.
 
-        If none does, a response with 404 counts more than one with 401, as with one gateway. If one cannot be reached,
-        the response is 503, because that worker may know the name.
+        If none does, a 404 response takes precedence over a 401, as with a single gateway. If a worker cannot be
+        reached, the response is 503, because that worker may know the name.
         """
         unknown: list[Response] = []
         for worker in workers:
@@ -166,7 +166,7 @@ class Router:
         return sorted(workers, key=lambda worker: worker.number != number)
 
     async def _find_owner(self, episode_id: str, default: Worker, scope: Scope) -> Worker | None:
-        """Return the worker that has an episode of this id, or the default; None if a worker does not answer."""
+        """Return the worker that has an episode with this id, or the default; None if a worker does not respond."""
         path = f"/v1/episodes/{quote(episode_id, safe='')}"
         answers = await self._ask_all({**scope, "method": "GET", "raw_path": path.encode(), "query_string": b""})
         found = [answers[worker.number] for worker in self._pool.workers]
@@ -192,7 +192,7 @@ class Router:
         return [worker], worker.number if query in by_number else None
 
     async def _ask_all(self, scope: Scope) -> dict[int, tuple[int, bytes, aiohttp.ClientResponse] | None]:
-        """Send a reading request to every worker. Return status, body and response by number, None for no answer."""
+        """Send a GET request to every worker. Return status, body and response by number, None without a response."""
 
         async def ask(worker: Worker) -> tuple[int, bytes, aiohttp.ClientResponse] | None:
             with suppress(aiohttp.ClientError, TimeoutError):
@@ -206,7 +206,7 @@ class Router:
         return {worker.number: answer for worker, answer in zip(workers, answers, strict=True)}
 
     async def _list(self, scope: Scope) -> Response:
-        """Return the lists of all workers as one."""
+        """Return the concatenated lists of all workers."""
         answers = await self._ask_all(scope)
         found = list(answers.values())
         for answer in found:
@@ -276,7 +276,7 @@ class Router:
 
 
 class _RelayedStream(StreamingResponse):
-    """A response that is passed on as it comes; the connection to the worker is closed with it."""
+    """A response that is streamed to the client; its end closes the connection to the worker."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         super().__init__(answer.content.iter_any(), answer.status)

@@ -1,7 +1,8 @@
 """Relays WebSockets to workers byte by byte, so that a step costs little more than without the router.
 
-A new connection goes to the worker with the fewest. If that worker does not know the episode that a reset continues, or
-the snapshot that it forks, the same message goes to the other workers, and the connection moves to the one that does.
+A new connection goes to the worker with the fewest WebSockets. If that worker does not know the episode that a reset
+continues, or the snapshot that it forks, the reset is sent to the other workers, and the connection moves to the one
+that does.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ POOL_STATE = "companyos.workers"
 """Key of the pool in the lifespan state of the router."""
 
 MAX_HELD_BYTES = 1024 * 1024
-"""Limit of the bytes that a client sends ahead while the answer to a reset is awaited."""
+"""Maximum number of bytes buffered from a client before its connection is open or during a reset."""
 
 _HEAD_END = b"\r\n\r\n"
 _SWITCHING = b" 101 "
@@ -39,7 +40,7 @@ _FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto")
 
 
 class WebSocketRelay(asyncio.Protocol):
-    """The client's side of a relayed connection; takes the place of uvicorn's WebSocket protocol."""
+    """The client's side of a relayed connection; replaces uvicorn's WebSocket protocol."""
 
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
         self._pool: WorkerPool = app_state[POOL_STATE]
@@ -50,16 +51,16 @@ class WebSocketRelay(asyncio.Protocol):
         self._home: _WorkerSide | None = None
         """The connection to the worker that serves the client."""
         self._trial: _WorkerSide | None = None
-        """The connection to another worker that is to answer a reset."""
+        """The connection to another worker, to which a reset is sent again."""
         self._is_open = False
         self._left_of_frame = 0
-        """Bytes of the client's current frame that have not come yet."""
+        """Number of bytes of the client's current frame that have not been received yet."""
         self._incomplete = b""
-        """The beginning of a short frame whose rest has not come yet."""
+        """The beginning of a short frame whose rest has not been received yet."""
         self._held = bytearray()
-        """What the client sent before the connection was open, or while a reset is answered."""
+        """Data that the client sent before the connection was open or during a reset."""
         self._reset = b""
-        """The reset whose answer is awaited."""
+        """The reset whose response is pending."""
         self._refusal = b""
         self._candidates: list[Worker] = []
         self._is_unreachable = False
@@ -71,7 +72,7 @@ class WebSocketRelay(asyncio.Protocol):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Relay what the client sends; the first piece is the head of the request."""
+        """Relay data of the client; the first piece is the head of the request."""
         if self._connecting is None:
             self._head = data
             self._candidates = self._pool.by_load()
@@ -113,11 +114,11 @@ class WebSocketRelay(asyncio.Protocol):
             self._client.resume_reading()
 
     def shutdown(self) -> None:
-        """Close the connection when the router stops; the workers have closed their sides before."""
+        """Close the connection when the router stops, after the workers have closed their sides."""
         self._client.close()
 
     def opened(self, side: _WorkerSide, head: bytes) -> None:
-        """Continue after a worker's answer to the request for a WebSocket."""
+        """Process a worker's response to the request for a WebSocket."""
         is_accepted = _SWITCHING in head.partition(b"\r\n")[0]
         if side is self._home:
             self._client.write(head)
@@ -129,7 +130,7 @@ class WebSocketRelay(asyncio.Protocol):
             self._try_next(side, is_unreachable=True)
 
     def received(self, side: _WorkerSide, data: bytes) -> None:
-        """Relay what a worker sends; the answer to a reset decides which worker serves the client."""
+        """Relay data of a worker; the response to a reset decides which worker serves the client."""
         if not self._reset:
             if side is self._home:
                 self._client.write(data)
@@ -157,14 +158,14 @@ class WebSocketRelay(asyncio.Protocol):
             self._try_next(side)
 
     def lost(self, side: _WorkerSide) -> None:
-        """Close the client's side with that of its worker."""
+        """Close the client's side if its worker closes; try the next worker if another one closes during a reset."""
         if side is self._home:
             self._client.close()
         elif self._reset and not side.is_finished:
             self._try_next(side, is_unreachable=True)
 
     def _relay(self, data: bytes) -> None:
-        """Pass frames to the worker, up to a reset that another worker may have to answer."""
+        """Pass frames to the worker, up to a reset that another worker may have to serve."""
         assert self._home is not None
         data = self._incomplete + data
         at = min(self._left_of_frame, len(data))
@@ -185,14 +186,14 @@ class WebSocketRelay(asyncio.Protocol):
         self._home.write(data)
 
     def _release(self) -> None:
-        """Relay what was held back."""
+        """End the reset and relay the buffered data."""
         self._reset, held = b"", bytes(self._held)
         self._held.clear()
         if held:
             self._relay(held)
 
     def _settle(self, side: _WorkerSide) -> None:
-        """Go on with the worker that has answered the reset."""
+        """Continue with the worker that knows the episode or the snapshot of the reset."""
         home, self._home = self._home, side
         if home is not None and home is not side:
             home.finish()
@@ -201,14 +202,14 @@ class WebSocketRelay(asyncio.Protocol):
         self._release()
 
     def _try_next(self, side: _WorkerSide | None, *, is_unreachable: bool = False) -> None:
-        """Send the reset to the next worker; without one, the answer of the first counts."""
+        """Send the reset to the next worker; without one, send the client the response of its own worker, or abort."""
         self._is_unreachable |= is_unreachable
         if side is not None:
             side.finish()
         if self._candidates:
             self._connecting = self._loop.create_task(self._connect(self._candidates.pop(0)))
         elif self._is_unreachable or self._home is None:
-            self._client.abort()  # the worker that may know the name is starting: the client has to try again
+            self._client.abort()  # the unreachable worker may know the name: the client has to retry
         else:
             self._client.write(self._refusal)
             self._home.answer.clear()
@@ -244,9 +245,9 @@ class WebSocketRelay(asyncio.Protocol):
         self._client.close()
 
     async def _with_client_headers(self, head: bytes) -> bytes:
-        """Return the head of a request with the client's address and scheme in place of those that it claims.
+        """Return the head of a request with the actual address and scheme of the client instead of the claimed ones.
 
-        What a trusted proxy forwards counts, as for uvicorn's own WebSockets.
+        Values from a trusted proxy are accepted, as for uvicorn's own WebSockets.
         """
         request_line, *lines = head.removesuffix(_HEAD_END).split(b"\r\n")
         headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
@@ -268,7 +269,7 @@ class _WorkerSide(asyncio.Protocol):
     def __init__(self, relay: WebSocketRelay, worker: Worker) -> None:
         self.worker = worker
         self.answer = bytearray()
-        """What the worker has sent since a reset."""
+        """Data that the worker has sent since a reset."""
         self.is_finished = False
         self._relay = relay
         self._transport: asyncio.Transport | None = None
@@ -315,14 +316,14 @@ class _WorkerSide(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def finish(self) -> None:
-        """Close the connection; the relay goes on with another one."""
+        """Close the connection; the relay continues with another one or ends."""
         self.is_finished = True
         if self._transport is not None:
             self._transport.close()
 
 
 async def _do_nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Serve nothing: the middleware has changed the scope."""
+    """Do nothing: the middleware is only used to change the scope."""
 
 
 async def _receive_nothing() -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Score:
     scorecard: Scorecard | None
     checks: tuple[CheckVerdict, ...]
     cases: str | None
-    """How many cases of a shift are solved."""
+    """Solved cases of a shift as text; None if it has no cases."""
     damage: tuple[str, ...]
 
 
