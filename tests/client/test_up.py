@@ -1,4 +1,4 @@
-"""`companyos up` and the embedded enterprise: real processes, all of them gone afterwards."""
+"""`companyos up` and the embedded enterprise: real processes, all of which end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GONE_WITHIN_S = 15.0
 
 @contextmanager
 def signal_enabled(number: signal.Signals) -> Iterator[None]:
-    """Let processes started here heed a signal that a shell told its background jobs to ignore."""
+    """Enable a signal for new processes even if a shell ignores it for its background jobs."""
     before = signal.signal(number, signal.default_int_handler)
     try:
         yield
@@ -114,7 +114,8 @@ def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="the environment of a process is read in /proc")
 def test_the_gateway_does_not_inherit_the_key_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "a key for models")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "a key for models")
     enterprise = Enterprise().start()
     try:
         assert b"a key for models" not in (Path("/proc") / str(enterprise.pid) / "environ").read_bytes()

@@ -24,20 +24,20 @@ STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.02
 _PORTS_TRIED = 20
 _SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
-"""Settings that would connect the server to external ones."""
+"""Settings that would connect the server to external services."""
 
-_POLICY_SECRETS = ("OPENAI_API_KEY",)
+_POLICY_SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 """Variables that only the policies of this process need."""
 
 _SETTINGS = "COMPANYOS_"
 _LOG_DEFAULTS = {"COMPANYOS_LOG_FORMAT": "console"}
-"""Settings that send the server's output to this process."""
+"""Default format of the server's log: text instead of JSON."""
 
 _USAGE_ERROR_STATUS = 2
 """Exit status of a server that refuses to start; its last line gives the reason."""
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Connections to loopback bypass any proxy."""
+"""Opener for connections to loopback, which bypass any proxy."""
 
 
 class EnterpriseError(Exception):
@@ -62,7 +62,7 @@ class ServerOptions(TypedDict, total=False):
 
 
 class ServerProcess:
-    """A server for the duration of a `with` block; subclasses say which.
+    """A server for the duration of a `with` block; subclasses define its module.
 
     Leaving the block stops the server and its own processes within ten seconds, as does the end of this process.
     `settings` are environment variables of the server, which override those of this process; with `alone` it receives
@@ -104,7 +104,7 @@ class ServerProcess:
         return self._process.pid if self._process is not None else None
 
     def arguments(self) -> list[str]:
-        """Return the module that serves, and its arguments. Raises EnterpriseError if it is not installed."""
+        """Return the module to run, and its arguments. Raises EnterpriseError if it is not installed."""
         raise NotImplementedError
 
     def start(self) -> Self:
