@@ -1,4 +1,4 @@
-"""Builders with defaults: a company of six, tickets as rows of a seed and as values for the rules."""
+"""Builders with defaults: a company of six people, and tickets as rows of a seed document or values for rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def a_company() -> Company:
 
 
 def a_row(key: str = "OPS-1", **fields: Any) -> dict[str, Any]:
-    """A ticket as a seed writes it: open, with priority and assignee."""
+    """Return a ticket as a row of a seed document: open, with priority and assignee."""
     return {
         "key": key,
         "type": "task",
@@ -85,7 +85,7 @@ def an_item_row(item_id: str, key: str = "OPS-1", *, done: bool = False) -> dict
 
 
 def a_ticket(**fields: Any) -> Ticket:
-    """A ticket as a value, as rules take it."""
+    """Return a ticket as a value for the rules."""
     defaults: dict[str, Any] = {
         "key": "OPS-1",
         "type": TicketType.TASK,

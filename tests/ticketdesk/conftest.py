@@ -1,4 +1,4 @@
-"""A desk: the service in process, planted with the tickets that a test names."""
+"""Fixtures: an in-process TicketDesk with the tickets that a test defines."""
 
 from __future__ import annotations
 

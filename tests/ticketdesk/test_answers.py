@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_ticketdesk.seed import Seed
-from tests.ticketdesk.builders import AGENT, AWAY, DEPARTED, EVA, a_row, a_seed
+from tests.ticketdesk.builders import AGENT, AWAY, DEPARTED, EVA, a_company, a_row, a_seed
 from tests.ticketdesk.conftest import OpenDesk
 
 KNOWN = {"id": "answer-1", "person_id": EVA, "ticket_key": "OPS-1", "body": "It arrived yesterday."}
@@ -48,6 +49,14 @@ async def test_an_absent_colleague_answers_once_back_in_the_office(open_desk: Op
     assert await _answers(desk) == []
     await desk.advance(minutes=60 * 24 * 2)
     assert [(who, at[:10]) for who, at, _ in await _answers(desk)] == [(AWAY, "2026-03-11")]
+
+
+async def test_a_colleague_who_is_absent_for_years_does_not_answer(open_desk: OpenDesk) -> None:
+    company = a_company()
+    absence = company.absences[0].model_copy(update={"last_day": date(2028, 3, 1)})
+    desk = await open_desk(a_row(), company=company.model_copy(update={"absences": (absence,)}))
+    await _ask(desk, f"@{AWAY} please have a look")
+    assert await _answers(desk) == []
 
 
 @pytest.mark.parametrize("body", [f"@{DEPARTED}?", f"@{AGENT}?", "@p-nobody?", f"{EVA}?", f"mail to eva@{EVA}.example"])

@@ -1,4 +1,4 @@
-"""Listing, searching and showing tickets, through HTTP."""
+"""Listing, searching and showing tickets over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing and reading comments, through HTTP."""
+"""Writing and reading comments over HTTP."""
 
 from __future__ import annotations
 

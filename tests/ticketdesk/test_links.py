@@ -1,4 +1,4 @@
-"""Linking tickets and removing links, through HTTP."""
+"""Linking tickets and removing links over HTTP."""
 
 from __future__ import annotations
 

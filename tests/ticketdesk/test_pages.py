@@ -1,4 +1,4 @@
-"""The pages of TicketDesk on its own: they show what the tools tell, and a form is a tool call."""
+"""Pages of a standalone TicketDesk: they show the results of the tools, and each form is a tool call."""
 
 from __future__ import annotations
 

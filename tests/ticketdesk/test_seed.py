@@ -1,4 +1,4 @@
-"""The seed: what it refuses, and that the demo company tells a story that could have happened."""
+"""The seed document: rejected content, and the plausibility of the demo company."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creating and changing tickets, through HTTP."""
+"""Creating and changing tickets over HTTP."""
 
 from __future__ import annotations
 

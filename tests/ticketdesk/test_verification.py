@@ -1,4 +1,4 @@
-"""Assigning, ticking off, verifying and linking an approval, through HTTP."""
+"""Assigning, completing the checklist, verifying and linking an approval over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving tickets along and their history, through HTTP."""
+"""Status transitions of tickets and their history over HTTP."""
 
 from __future__ import annotations
 

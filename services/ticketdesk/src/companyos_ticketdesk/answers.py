@@ -13,22 +13,25 @@ from companyos_ticketdesk.tables import answers, comments
 KIND = "answer"
 MENTION = re.compile(r"(?<!\w)@([\w-]+)")
 ANSWER_MINUTES = 90
-"""Office time that people take to answer, in minutes; absences of theirs do not count."""
+"""Time until people answer, in office minutes; their absences are skipped."""
 
 NOTHING_KNOWN = "I do not know anything about this, sorry."
 
 
 def schedule_answers(call: Call, ticket_key: str, body: str) -> None:
-    """Schedule the answers of the people whom a comment mentions. Nobody else answers, nor does anyone who has left."""
+    """Schedule the answers of the people whom a comment mentions, except the caller and former employees."""
     for person_id in dict.fromkeys(MENTION.findall(body)):
         person = call.company.person(person_id)
         if person is not None and person_id != call.person and person.is_employed(call.now.date()):
-            due_at = call.company.add_office_minutes(call.now, ANSWER_MINUTES, person_id)
+            try:
+                due_at = call.company.add_office_minutes(call.now, ANSWER_MINUTES, person_id)
+            except ValueError:
+                continue  # absent for at least a year
             call.schedule(due_at, KIND, {"person_id": person_id, "ticket_key": ticket_key})
 
 
 def apply_answer(call: Call, payload: dict[str, Any]) -> None:
-    """Insert the comment with which a person answers: what they know about the ticket, or that they know nothing."""
+    """Insert a person's answer as a comment: the seed's answer for the ticket, or else NOTHING_KNOWN."""
     person_id, ticket_key = payload["person_id"], payload["ticket_key"]
     known = select(answers.c.body).where(answers.c.person_id == person_id, answers.c.ticket_key == ticket_key)
     values = {

@@ -12,21 +12,21 @@ KIND = "once_verified"
 """Kind of events that wait for verification."""
 
 DELAY = timedelta(minutes=20)
-"""Time from the verification to the events that waited for it."""
+"""Time between the verification and the events that wait for it."""
 
 
 def schedule_once_verified(call: Call, due_at: datetime, key: str, kind: str, data: dict[str, Any]) -> None:
-    """Schedule an event at a time, or DELAY after the ticket is verified if the ticket is not verified by then."""
+    """Schedule an event at `due_at`, or DELAY after the verification of the ticket if it is not verified by then."""
     call.schedule(due_at, KIND, {"key": key, "kind": kind, "data": data})
 
 
 def wake_events(call: Call, key: str) -> None:
-    """Schedule the events that have waited for the verification of a ticket."""
+    """Schedule the events that are suspended until the verification of a ticket."""
     call.wake(KIND, key, call.now + DELAY)
 
 
 def once_verified(event_handlers: EventHandlers) -> EventHandler:
-    """Return the handler that runs an event if its ticket is verified, and otherwise suspends it until then.
+    """Return the handler that applies an event if its ticket is verified, and otherwise suspends it until verification.
 
     If the ticket is settled without verification, the event is dropped.
     """

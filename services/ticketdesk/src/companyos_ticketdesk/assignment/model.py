@@ -10,7 +10,7 @@ from companyos_shared.wire.company import Company
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A person with the facts that assignment depends on."""
+    """A person with the data that assignment depends on."""
 
     id: str
     team_id: str

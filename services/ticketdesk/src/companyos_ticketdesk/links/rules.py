@@ -33,9 +33,9 @@ class JustificationTooShortError(ServiceError):
 def check_may_link(
     kind: LinkKind, from_key: str, to_key: str, *, present: Sequence[Link], blocks: Sequence[Link]
 ) -> None:
-    """Raise LinkToItselfError (422), LinkExistsError or CircularLinkError (409) if the link is not possible.
+    """Raise LinkToItselfError (422), LinkExistsError or CircularLinkError (409) if the link is not allowed.
 
-    `present` are the links of the first ticket, `blocks` all blocking links.
+    `present` contains the links of the first ticket, `blocks` all blocking links.
     """
     if from_key == to_key:
         raise LinkToItselfError(f"to_key must differ from the ticket's key; got {to_key}")
@@ -46,7 +46,7 @@ def check_may_link(
 
 
 def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> bool:
-    """Return whether a link already states this; `relates_to` has no direction."""
+    """Return whether a link already expresses this relation; `relates_to` has no direction."""
     if link.kind is not kind:
         return False
     forward = (link.from_key, link.to_key) == (from_key, to_key)
@@ -78,7 +78,7 @@ def check_touches(link: Link | None, key: str, link_id: str) -> Link:
 
 
 def check_justification(justification: str) -> None:
-    """Raise JustificationTooShortError (422) below the minimum length, without surrounding whitespace."""
+    """Raise JustificationTooShortError (422) if the trimmed justification is below the minimum length."""
     chars = len(justification.strip())
     if chars < SHORTEST_JUSTIFICATION_CHARS:
         raise JustificationTooShortError(

@@ -52,7 +52,7 @@ def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: 
 
 
 def locate(call: Call, key: str) -> tuple[str, str] | None:
-    """Return the path of the page of a ticket, as its parts, or None."""
+    """Return the parts of a ticket's page path, or None if there is no such ticket."""
     return None if find_ticket(call.db, key) is None else ("tickets", key)
 
 

@@ -21,7 +21,7 @@ from companyos_ticketdesk.tickets.rules import (
 from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedChange, PlannedTicket, TicketChanges, TicketView
 
 MOST_NAMED_TEAMS = 20
-"""Teams that the error for an unknown team lists at most."""
+"""Maximum number of teams that the error for an unknown team lists."""
 
 
 def load_ticket(call: Call, key: str) -> Ticket:
@@ -33,7 +33,10 @@ def load_ticket(call: Call, key: str) -> Ticket:
 
 
 def load_live_ticket(call: Call, key: str, if_match: int | None) -> Ticket:
-    """Return a ticket that is open for changes; raises a Problem for a stale version, untriaged or final ticket."""
+    """Return a ticket that is open for changes.
+
+    Raises TicketNotFoundError (404), TicketUntriagedError or TicketClosedError (409), or StaleVersionError (412).
+    """
     ticket = load_ticket(call, key)
     check_version(if_match, ticket.version)
     check_is_live(ticket)
@@ -51,7 +54,7 @@ def change_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
 
 
 def touch_ticket(call: Call, ticket: Ticket) -> Ticket:
-    """Increment the version of a ticket of which something changed outside its own row."""
+    """Increment the version of a ticket after a change outside its row."""
     stamp = {"updated_at": call.now, "version": ticket.version + 1}
     call.db.execute(update(tickets).where(tickets.c.key == ticket.key).values(stamp))
     return load_ticket(call, ticket.key)
@@ -93,7 +96,7 @@ def apply_ticket(call: Call, payload: dict[str, Any]) -> None:
 
 
 def apply_change(call: Call, payload: dict[str, Any]) -> None:
-    """Apply a colleague's scheduled change, unless the ticket is settled by then."""
+    """Apply a colleague's scheduled change, unless the ticket is settled."""
     planned = PlannedChange.model_validate(payload)
     ticket = find_ticket(call.db, planned.ticket_key)
     if ticket is not None and ticket.status not in SETTLED:

@@ -12,7 +12,7 @@ from companyos_ticketdesk.tickets.model import Ticket
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Facts besides the ticket's fields that verification depends on."""
+    """Data that verification depends on, besides the ticket's fields."""
 
     assignee: Candidate | None
     open_items: int
@@ -43,7 +43,11 @@ class ApprovalRefBlankError(ServiceError):
 
 
 def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
-    """Raise a Problem (409, or 422 for an unknown assignee) unless the ticket can be verified."""
+    """Raise an error unless the ticket can be verified.
+
+    Raises TicketVerifiedError, PriorityMissingError, AssigneeMissingError, AssigneeNotEmployedError or
+    ChecklistIncompleteError (409), or AssigneeUnknownError (422).
+    """
     if ticket.verified_at is not None:
         raise TicketVerifiedError(f"{ticket.key} was verified by {ticket.verified_by}")
     if ticket.priority is None:

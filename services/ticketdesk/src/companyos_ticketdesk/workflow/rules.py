@@ -66,7 +66,7 @@ def check_may_move(ticket: Ticket, to: Status, *, blockers: Sequence[str]) -> No
 
 
 def is_held_up(status: Status | None, to: Status) -> bool:
-    """Return whether blocking tickets prevent this transition; cancelling is always possible."""
+    """Return whether blocking tickets prevent this transition; they never prevent cancellation."""
     return to in WAITS_FOR_BLOCKERS or (status is Status.BLOCKED and to is not Status.CANCELLED)
 
 
@@ -76,7 +76,7 @@ def allowed_moves(ticket: Ticket, *, blockers: Sequence[str]) -> list[Status]:
 
 
 def check_reason(to: Status, reason: Reason | None, *, is_given: bool) -> None:
-    """Raise ReasonMissingError or ReasonNotTakenError (422). `is_given`: the code or the reference was sent."""
+    """Raise ReasonMissingError or ReasonNotTakenError (422). `is_given` means that code or reference was sent."""
     if to not in TAKES_REASON and is_given:
         raise ReasonNotTakenError(f"a transition to {to} does not accept reason_code and reason_ref")
     if reason is None and (to in NEEDS_REASON or is_given):
