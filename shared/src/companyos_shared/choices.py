@@ -20,7 +20,7 @@ def is_choice(text: str) -> bool:
 
 
 def same_choice(first: str, other: str) -> bool:
-    """Return whether two texts are equal, or equal in stored form when one of them is in stored form."""
+    """Return whether two texts are equal; if one is in stored form, return whether their stored forms are equal."""
     return first == other or (fold_choice(first) == fold_choice(other) and (is_choice(first) or is_choice(other)))
 
 

@@ -1,7 +1,7 @@
 """Failpoints: named places in the code where a test can kill the process.
 
 With `COMPANYOS_FAILPOINT="name"` or `"name:nth"` the process sends itself SIGKILL when it passes the failpoint for the
-n-th time, by default the first. Without the variable a failpoint costs an empty call.
+n-th time, by default the first. Without the variable a failpoint is an empty function call.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _handler: Callable[[str], None] = parse_failpoint(os.environ.get(VARIABLE))
 
 
 def failpoint(place: str) -> None:
-    """Pass a failpoint; kills the process if it is armed."""
+    """Call the failpoint handler, which kills the process if this failpoint is armed."""
     _handler(place)
 
 
 def replace_handler(handler: Callable[[str], None]) -> Callable[[str], None]:
-    """Call `act` at every failpoint and return the previous function. Simulation tests schedule their tasks with it."""
+    """Call `handler` at every failpoint and return the previous handler. Simulation tests use it to schedule tasks."""
     global _handler
     before, _handler = _handler, handler
     return before

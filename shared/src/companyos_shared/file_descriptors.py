@@ -12,7 +12,7 @@ _OPEN = Path("/dev/fd")
 
 
 def raise_limit() -> int:
-    """Raise the soft limit to WANTED, or to a lower hard limit, and return the new limit."""
+    """Raise the soft limit to TARGET_LIMIT, or to a lower hard limit, and return the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     target = TARGET_LIMIT if hard == resource.RLIM_INFINITY else min(TARGET_LIMIT, hard)
     if soft != resource.RLIM_INFINITY and soft < target:
@@ -21,7 +21,7 @@ def raise_limit() -> int:
 
 
 def limit() -> int:
-    """Return the soft limit of file descriptors; WANTED if there is none."""
+    """Return the soft limit of file descriptors, or TARGET_LIMIT if it is unlimited."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return TARGET_LIMIT if soft == resource.RLIM_INFINITY else soft
 

@@ -21,7 +21,7 @@ _START_TIME = 19
 
 
 class FolderInUseError(OSError):
-    """Another process holds the folder."""
+    """Raised if another process holds the lock of a folder."""
 
 
 @dataclass(frozen=True, slots=True)

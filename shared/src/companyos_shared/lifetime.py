@@ -1,4 +1,4 @@
-"""A process that ends with the one that started it, however that one ends."""
+"""Ends this process when its parent process ends, even if the parent is killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 
 
 def exit_when_stdin_closes() -> None:
-    """Send this process SIGTERM once its standard input closes: a pipe that the parent holds and does not write to."""
+    """Send this process SIGTERM when its standard input, a pipe that the parent never writes to, closes."""
     threading.Thread(target=_wait_for_stdin_to_close, name="parent-watch", daemon=True).start()
 
 

@@ -51,8 +51,8 @@ _GC_THRESHOLDS = (5000, 10, 20)
 def serve(app: str | ASGIApp, *, name: str | None = None, quiet: bool = False, **options: Any) -> NoReturn:
     """Serve an app or `package.module:app`, then exit: 0 after SIGTERM or SIGINT, 3 if the server did not start.
 
-    `name` is the name of the process in logs and in lists of processes, by default that of the package. `options`
-    override SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and shutdown.
+    `name` is the process name in logs and process lists, by default the package name. `options` override
+    SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and shutdown.
     """
     signal.signal(signal.SIGTERM, _exit)
     name = name or process_name(str(app))
@@ -97,7 +97,7 @@ class _Server(uvicorn.Server):
 
 
 def _exit(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Exit with status 0: uvicorn raises the signal that stopped it again for the previous handler."""
+    """Exit with status 0 when uvicorn re-raises the signal that stopped it."""
     sys.exit(0)
 
 

@@ -43,7 +43,7 @@ from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware, parse_hos
 from companyos_shared.wire.problem import ProblemBody
 
 DESCRIPTORS_PER_EPISODE = 3
-"""The database, its write-ahead log and its shared memory."""
+"""File descriptors of an open epoch: the database, its write-ahead log and its shared memory."""
 
 SPARE_DESCRIPTORS = 64
 
@@ -76,7 +76,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     )
     app.router.routes.extend(service.router.routes)
     control = control_router(episodes) if standalone is None else standalone_router(episodes, standalone)
-    app.router.routes.extend(control.routes)  # as they are: an included router builds its routes again
+    app.router.routes.extend(control.routes)  # added directly, because include_router would build them again
     _add_health(app, service, episodes.storage)
     app.router.routes.extend(metrics_router(episodes).routes)
     _add_docs(app, service)
@@ -120,7 +120,7 @@ def _lifespan(episodes: Episodes, traces: Traces, *, temporary: Path | None) -> 
 
 @contextmanager
 def _close_at_exit(episodes: Episodes) -> Iterator[None]:
-    """Close the episodes at shutdown, also when the process exits early, so that their files no longer change."""
+    """Close the episodes at shutdown, or at an early exit of the process, so that their files no longer change."""
     atexit.register(episodes.close)
     try:
         yield
@@ -156,7 +156,7 @@ def _add_health(app: FastAPI, service: Service[Any], storage: Storage) -> None:
 
 
 def _episode_limit(limit: int) -> int:
-    """Return how many databases may be open under a limit of file descriptors, with a reserve for connections."""
+    """Return the maximum number of open databases for a file descriptor limit, with a reserve for connections."""
     return max(1, (limit - SPARE_DESCRIPTORS) // DESCRIPTORS_PER_EPISODE)
 
 

@@ -50,7 +50,7 @@ def read_audit_lines(db: Connection) -> list[AuditLine]:
 
 
 def _find_operation(scope: Scope) -> tuple[str | None, dict[str, str]]:
-    """Return the operation id and the path parameters of a call that a fault kept from its route."""
+    """Return the operation id and the path parameters of a call that a fault prevented from reaching its route."""
     for template, operations in scope["app"].openapi()["paths"].items():
         found = compile_path(template)[0].match(scope["path"])
         operation = operations.get(scope["method"].lower())

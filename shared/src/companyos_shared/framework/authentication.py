@@ -41,7 +41,7 @@ def check_signature(
 
 
 MAX_REMEMBERED = 262_144
-"""Number of nonces remembered. They expire by number, not by age, because the wall clock can be set back."""
+"""Number of nonces stored. The oldest nonce is evicted by count, not by age, because the wall clock can be set back."""
 
 _ROUNDING_S = 0.001
 _TOLERANCE_S = 10.0
@@ -49,14 +49,14 @@ _TOLERANCE_S = 10.0
 
 
 class ReplayProtection:
-    """Nonces of received control calls. Calls signed before the process started are rejected."""
+    """Rejects control calls that were already received, have expired or were signed before the process started."""
 
     def __init__(self) -> None:
         self._started_at = wall_clock()
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def check(self, context: CallContext) -> None:
-        """Raise CallExpiredError or CallReplayedError (401)."""
+        """Store the nonce of a control call; raises CallExpiredError or CallReplayedError (401)."""
         now = wall_clock()
         self._started_at = min(self._started_at, now)
         if context.nonce is None or context.expires_at is None:

@@ -35,10 +35,10 @@ class Call:
     actor: Actor = Actor.AGENT
     cause: str | None = None
     has_base: bool = False
-    """Whether the episode has the rows of a base besides its own."""
+    """True if the episode also contains the rows of a base."""
     idempotency: tuple[str, str] | None = field(default=None, repr=False)
     shown: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    """What a page shows, by object."""
+    """The objects that a page shows, with the shown attributes."""
 
     @property
     def person(self) -> str:
@@ -54,7 +54,7 @@ class Call:
         scheduled_events.schedule(self.db, due_at=due_at, kind=kind, payload=payload, cause=self.cause)
 
     def suspend(self, kind: str, payload: dict[str, Any]) -> None:
-        """Keep an event until `wake` is called with its kind and the `key` of its payload."""
+        """Suspend an event until `wake` is called with its kind and the `key` of its payload."""
         self.schedule(scheduled_events.NEVER, kind, payload)
 
     def wake(self, kind: str, key: str, due_at: datetime) -> None:

@@ -1,7 +1,7 @@
 """Change capture with triggers generated from a service's metadata, and digests of its rows.
 
-Each content table has a virtual column `_row` with the row as one JSON object. A trigger records (table, key, before,
-after) from it; the middleware adds actor and time in the same transaction. SQLite parses the schema whenever a file is
+Each content table has a virtual column `_row` with the row as one JSON object. Triggers use it to record (table, key,
+before, after); the middleware adds actor and time in the same transaction. SQLite parses the schema whenever a file is
 opened, so the triggers are short. The column `_in_base` marks the rows of a base until they change.
 """
 
@@ -23,7 +23,7 @@ from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Rows
 
 SEARCHED = "searched"
-"""In the info of a table: the columns whose texts are searched."""
+"""Key in a table's `info` for the names of the searched columns."""
 
 _RecordedRow = tuple[int, str, str, str | None, str | None]
 _BEFORE, _AFTER = 3, 4
@@ -88,7 +88,7 @@ def _index_texts(table: Table) -> list[str]:
 def trigger_sql(metadata: MetaData, *, has_base: bool = False) -> list[str]:
     """Return the SQL of the triggers that record inserts, updates and deletes of every content table.
 
-    With a base, an update also takes the row out of the base. No trigger fires itself.
+    With a base, an update also clears the row's `_in_base`. No trigger fires itself.
     """
     return [statement for table in metadata.sorted_tables for statement in _triggers_of(table, has_base=has_base)]
 
@@ -143,7 +143,7 @@ def read_rows_json(db: Connection, metadata: MetaData) -> str:
 
 @lru_cache
 def _row_queries(metadata: MetaData) -> tuple[tuple[str, str], ...]:
-    """Return for each table the query that returns its rows as one JSON object, by key."""
+    """Return (table name, query) pairs; each query returns the rows of the table by key, as one JSON object."""
     return tuple(
         (table.name, _ALL_ROWS.format(key=_quote(_primary_key(table)), table=_quote(table)))
         for table in metadata.sorted_tables

@@ -1,7 +1,7 @@
 """Control API of a service, which is not part of the public OpenAPI document.
 
-Episode routes: settle, snapshot, export, drop, digest, evidence. Source routes: load, check, forget. Service routes:
-lease, renew, release, inventory, quarantine. A standalone service has only clock, reset and schemas.
+Episode routes: settle, snapshot, export, drop, digest, evidence. Source routes: load, load-base, check, forget. Service
+routes: lease, renew, release, inventory, quarantine. A standalone service has only clock, reset and schemas.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def standalone_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIR
 
 
 def settle(episodes: Episodes, session: Session, context: CallContext, *, after: int | None = None) -> Report:
-    """Apply all events due at `context.now` in one transaction, each at its own time, in (due_at, id) order."""
+    """Apply all events due at `context.now` in one transaction, each at its due time, in (due_at, id) order."""
     if session.next_due_at is not None and session.next_due_at <= context.now:
         episodes.begin(session, context)
         try:

@@ -43,10 +43,10 @@ _PAGE_BYTES = 1024
 
 _COPY_BYTES = 1024 * 1024
 _CACHE_KIB = 256
-"""Page cache of a connection, in KiB. It holds the database of a small company; others rely on the system's cache."""
+"""Page cache of a connection, in KiB. The database of a small company fits; larger ones rely on the system's cache."""
 
 _blanks: WeakKeyDictionary[MetaData, bytes] = WeakKeyDictionary()
-"""Files with the tables of a service and no rows."""
+"""Content of an empty database file by the metadata of its tables."""
 
 
 class Database:
@@ -56,7 +56,7 @@ class Database:
         self.metadata = metadata
         self.schema = schema_version(metadata)
         self._opening = threading.local()
-        """The URI that each thread opens."""
+        """`uri` is the URI that the current thread opens."""
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
@@ -87,7 +87,7 @@ class Database:
         """Close an epoch without changing its file or its log.
 
         The last connection to close would copy the log into the file and delete the log. A read-only connection cannot
-        do so, therefore it is opened before and closed last.
+        do so; therefore, one is opened before `db` is closed, and it is closed last.
         """
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as last:
@@ -97,7 +97,7 @@ class Database:
             db.close()
 
     def read_generation(self, path: Path) -> int:
-        """Return the generation that wrote last to an epoch; 0 if there is none or the file cannot be read."""
+        """Return the last generation that wrote to an epoch; 0 if there is none or the file cannot be read."""
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as raw:
                 row = raw.execute("SELECT value FROM _meta WHERE key = 'generation'").fetchone()
@@ -115,10 +115,10 @@ class Database:
         base: Path | None = None,
         is_base: bool = False,
     ) -> tuple[Path, T]:
-        """Create `<name>-<sha256>.db` with all tables, triggers and planted rows.
+        """Create `<name>-<sha256>.db` atomically, and return its path and the result of `read`.
 
-        The file begins as a copy of the base, if there is one. It is created atomically. Return its path, and what
-        `read` returns of it.
+        The file has all tables, the rows that `load_seed` inserts, and the rows of `base`, if given. A base gets
+        indexes instead of triggers.
         """
         with _temporary_file(folder / name) as temporary:
             if base is None:
@@ -154,7 +154,7 @@ class Database:
         return temporary.read_bytes()
 
     def copy(self, source: Path, target: Path) -> None:
-        """Copy a file that is not being written; raises FileExistsError if the target exists, and keeps the target."""
+        """Copy a file that is not being written; raises FileExistsError, without replacing it, if the target exists."""
         temporary = f"{temporary_name(target)}"
         try:
             os.makedirs(target.parent, exist_ok=True)
@@ -168,7 +168,7 @@ class Database:
         failpoint("service.epoch.after")
 
     def take_snapshot(self, db: Connection, folder: Path, meta: Mapping[str, str]) -> str:
-        """Copy a live database including its log, add notes to its meta table, and return the sha256 of the copy.
+        """Copy a live database including its log, add `meta` to its meta table, and return the sha256 of the copy.
 
         The sha256 is the file name of the copy. The copy is synced to disk before it is renamed.
         """

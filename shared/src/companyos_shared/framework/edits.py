@@ -1,4 +1,4 @@
-"""Edits of an object as its page lists them, from the recorded changes of its row."""
+"""Edits of an object for its page, read from the recorded changes of its row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Edit:
 
     at: datetime
     by: str
-    """Name of the person; a colleague's scheduled change does not tell whose it is."""
+    """Name of the agent's employee, or "A colleague" for a scheduled change."""
 
     field: str
     before: str
@@ -43,9 +43,9 @@ def list_edits(
     fields: Mapping[str, tuple[str, str]],
     members: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Edit]:
-    """Return the edits of a row's fields since the episode began, newest first.
+    """Return the edits of a row's fields since the start of the episode, newest first.
 
-    `fields` maps the columns that are listed to a title and a kind: `text`, `choice`, `person`, `date` or `datetime`.
+    `fields` maps the listed columns to a title and a kind: `text`, `choice`, `person`, `date` or `datetime`.
     `members` maps the members of the JSON column `fields` to their types.
     """
     edits = []
@@ -62,7 +62,7 @@ def list_edits(
 def _texts(
     view: PageView, row: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], members: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the texts of the fields of a row by their titles."""
+    """Return the displayed texts of a row's fields by title."""
     texts = {title: _text(view, name, kind, row[name]) for name, (title, kind) in fields.items()}
     values = row["fields"] if members else {}
     return texts | {field_label(name): _text(view, name, members.get(name, "text"), values[name]) for name in values}

@@ -30,7 +30,7 @@ class EpisodeConstantsCache:
     def __init__(self) -> None:
         self._cache: OrderedDict[str, EpisodeConstants] = OrderedDict()
         self._base_companies: dict[str, Company] = {}
-        """The companies of bases by their source."""
+        """Company of each base by its source id."""
 
     def read(self, db: Connection) -> EpisodeConstants:
         """Return the constants stored in a database; raises LookupError if they are missing."""

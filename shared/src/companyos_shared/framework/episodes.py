@@ -77,7 +77,7 @@ class Episodes:
         remove_temporary_files(folder)
 
     def session(self, context: CallContext) -> Session:
-        """Return the open epoch of a call; raises what `turn` raises."""
+        """Return the open epoch of a call; raises the errors of `locked_session`."""
         session = self._open.get(context.episode)
         if session is not None and session.epoch == context.epoch:
             self._open.move_to_end(context.episode)
@@ -94,6 +94,7 @@ class Episodes:
         for epoch, path in known.items():
             if epoch < context.epoch:
                 remove_database(path)
+                self._verified.pop(path, None)
         self._open[context.episode] = opened
         self._open.move_to_end(context.episode)
         self._evict_idle()
@@ -102,8 +103,8 @@ class Episodes:
     def begin(self, session: Session, context: CallContext) -> None:
         """Begin a write transaction under a call's generation; the first write of an epoch creates its file.
 
-        The cached state of the session is read again, because another process may have written. Raises
-        StaleGenerationError (409) and what `turn` raises.
+        The cached state of the session is reloaded, because another process may have written. Raises
+        StaleGenerationError (409) and the errors of `locked_session`.
         """
         if session.reader is not None:
             self._copy_on_write(session)
@@ -121,8 +122,8 @@ class Episodes:
         """Hold exclusive access to the epoch of a call.
 
         Raises StaleEpochError (409), EpisodeDroppedError, OutdatedEpisodeError or CorruptEpisodeError (410),
-        StorageFullError (507), and what
-        the source raises: UnknownSourceError (404), SourceCorrupt or OutdatedSourceError (410).
+        StorageFullError (507), and the errors of the source: UnknownSourceError (404), CorruptSourceError or
+        OutdatedSourceError (410).
         """
         while True:
             session = self.session(context)
@@ -137,6 +138,8 @@ class Episodes:
         self._dropped[episode] = None
         if len(self._dropped) > _MAX_DROPPED:
             self._dropped.popitem(last=False)
+        for path in epoch_files(self._folder / episode).values():
+            self._verified.pop(path, None)
         self._close_episode(episode)
         shutil.rmtree(self._folder / episode, ignore_errors=True)
 
@@ -240,7 +243,7 @@ class Episodes:
             self._verified.popitem(last=False)
 
     def _copy_on_write(self, session: Session) -> None:
-        """Create the file of an epoch that used a shared reader so far."""
+        """Create the file of an epoch that has used a shared reader until now."""
         path = self._copy_source(session.episode, session.epoch, session.source)
         self._verify(path)
         reader, shared = session.reader, session.db
@@ -261,7 +264,7 @@ class Episodes:
             self.sources.template_pool.release(reader)
 
     def _copy_source(self, episode: str, epoch: int, source: str) -> Path:
-        """Create an epoch's file and return its path; a file created by another process meanwhile is kept."""
+        """Create an epoch's file and return its path; a file that another process has created meanwhile is used."""
         folder = self._folder / episode
         self.sources.ensure_headroom()
         original = self.sources.verified_path(source)

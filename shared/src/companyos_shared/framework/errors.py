@@ -2,12 +2,12 @@
 
 ServiceError             base class; features define subclasses beside their rules
 |- of the input          InvalidArgumentsError, InvalidCursorError, QueryBlankError, StaleVersionError,
-|                       IdempotencyKeyReusedError, BodyTooLargeError
+|                       IdempotencyKeyReusedError, MalformedBodyError, BodyTooLargeError
 |- of the caller         UnsignedCallError, InvalidContextError, CallExpiredError, CallReplayedError
 |- of the gateway        LeaseHeldError, StaleGenerationError
 |- of the quarantine     UnknownEntryError, QuarantineConflictError
-|- of the source         UnknownSourceError, SourceMismatchError, InvalidSeedError, SourceCorruptError,
-|                       OutdatedSourceError
+|- of the source         UnknownSourceError, UnknownBaseError, SourceMismatchError, InvalidSeedError,
+|                       CorruptSourceError, OutdatedSourceError
 |- of the episode        StaleEpochError, OutdatedEpisodeError, CorruptEpisodeError, EpisodeDroppedError,
 |                       StepReusedError, StepSupersededError
 |- of the storage        StorageFullError
@@ -50,7 +50,7 @@ _REQUIREMENTS = {
     "model_attributes_type": "be an object",
     "time_text": "be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z",
 }
-"""What a value must do, by the type of the Pydantic error."""
+"""Requirement on a value, worded to follow "must", by type of the Pydantic error."""
 
 _REQUIREMENTS_BY_PREFIX = {
     "int_": "be an integer",
@@ -76,7 +76,7 @@ class ServiceError(Exception):
 
     @classmethod
     def of_places(cls, places: Iterable[tuple[str, Mapping[str, Any]]]) -> Self:
-        """Return the error for the places of Pydantic errors, of which it names the first ten."""
+        """Return an error that lists the first ten of the (place, Pydantic error) pairs."""
         errors = [{"place": place, "reason": invalid_reason(error)} for place, error in islice(places, _MAX_ERRORS)]
         return cls("; ".join(f"{error['place']} {error['reason']}" for error in errors), errors=errors)
 
@@ -225,7 +225,7 @@ class InternalError(ServiceError):
 
 
 def error_responses(*kinds: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI `responses` of a route that may raise these Problems. Several may share a status.
+    """Return the OpenAPI `responses` of a route that may raise these errors. Several may share a status.
 
     InvalidArgumentsError is always included.
     """
@@ -265,7 +265,7 @@ async def _on_invalid(_request: Request, error: Exception) -> Response:
 
 
 def invalid_reason(error: Mapping[str, Any]) -> str:
-    """Return what a Pydantic error accepts and the value it got, worded to follow the name of the field."""
+    """Return the requirement and the rejected value of a Pydantic error, worded to follow the field name."""
     if error["type"] == "missing":
         return "is required"
     if error["type"] == "extra_forbidden":

@@ -49,7 +49,7 @@ def fault_error(fault: Fault) -> ServiceError:
 
 
 def fault_response(fault: Fault) -> Response:
-    """Return the response that replaces the operation's own."""
+    """Return the response that replaces the operation's response."""
     headers = {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
     return fault_error(fault).response(headers)
 
@@ -65,7 +65,7 @@ _DELETE_CHANGES = "DELETE FROM _changes WHERE seq >= ?"
 
 @contextmanager
 def hide_from_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]:
-    """Revert every change from the agent's step on, and its record, for the duration of the block, then roll back."""
+    """Revert all changes since the agent's step, and their records, inside the block; then roll back."""
     driver = sqlite_connection(db)
     images = driver.execute(_SELECT_FIRST_IMAGES, (step, Actor.AGENT.value)).fetchall()
     begin(db)

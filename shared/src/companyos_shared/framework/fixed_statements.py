@@ -1,4 +1,4 @@
-"""Statements that are compiled once and executed by the driver: around it, SQLAlchemy costs more than SQLite."""
+"""Statements that are compiled once and executed by the driver, because SQLAlchemy takes more time than SQLite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POSITIONAL = sqlite.dialect(paramstyle="qmark", json_serializer=json.JSONEncode
 
 
 class FixedSelect:
-    """A select whose parameters, texts and numbers, are passed by name. It is compiled when it is first executed."""
+    """A select with named text and number parameters, compiled on its first execution."""
 
     def __init__(self, statement: Select[Any]) -> None:
         self._statement = statement
@@ -37,13 +37,13 @@ class FixedSelect:
         ]
 
     def row(self, db: Connection, **parameters: str | int) -> dict[str, Any] | None:
-        """Return the only row, None without one."""
+        """Return the first row, or None if there is none."""
         rows = self.rows(db, **parameters)
         return rows[0] if rows else None
 
     @cached_property
     def _compiled(self) -> tuple[str, dict[str, Any], list[_Column]]:
-        """The SQL, its own parameters, and the columns with the conversions of their values."""
+        """The SQL, its constant parameters, and the columns with the conversions of their values."""
         compiled = self._statement.compile(dialect=_DIALECT)
         constants: dict[str, Any] = {name: value for name, value in compiled.params.items() if value is not None}
         columns: list[_Column] = [
@@ -54,7 +54,7 @@ class FixedSelect:
 
 
 def insert_rows(db: Connection, table: Table, rows: Sequence[BaseModel]) -> None:
-    """Insert rows of one class, whose fields are columns. Raises sqlite3.IntegrityError, and OverflowError."""
+    """Insert rows of one model class, whose fields are columns. Raises sqlite3.IntegrityError or OverflowError."""
     if rows:
         sql, columns = _compile_insert(table, tuple(type(rows[0]).model_fields))
         values = [
@@ -66,7 +66,7 @@ def insert_rows(db: Connection, table: Table, rows: Sequence[BaseModel]) -> None
 
 @lru_cache
 def _compile_insert(table: Table, names: tuple[str, ...]) -> tuple[str, list[_Column]]:
-    """Return the SQL, and the columns in its order with the conversions of their values."""
+    """Return the SQL, and its columns in parameter order with the conversions of their values."""
     compiled = table.insert().values(dict.fromkeys(names)).compile(dialect=_POSITIONAL)
     columns = [table.columns[name] for name in compiled.positiontup or ()]
     conversions = [column.type.dialect_impl(_POSITIONAL).bind_processor(_POSITIONAL) for column in columns]

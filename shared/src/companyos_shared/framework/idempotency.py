@@ -1,4 +1,4 @@
-"""Stored responses for exactly-once execution: of an epoch's latest operation, and by idempotency key."""
+"""Stored responses for exactly-once execution, for the latest operation of an epoch and by idempotency key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INSERT_IDEMPOTENT_RESPONSE = "INSERT INTO _idempotency (key, request, status, m
 
 
 def store_step_response(db: Connection, *, step: int, request: str, response: BufferedResponse) -> None:
-    """Store the operation's response and report in its transaction, in place of the previous operation's."""
+    """Store the operation's response and report in its transaction, replacing those of the previous operation."""
     headers = json.dumps([list(header) for header in response.headers])
     stored_report = (step, request, response.status, headers, response.body.decode(), response.report.decode())
     sqlite_connection(db).execute(_INSERT_STEP_RESPONSE, stored_report)

@@ -1,7 +1,7 @@
 """Lease of a service: the one gateway that it accepts calls from. Each grant has a higher generation than the last.
 
-The lease is one file. It is read again whenever it was replaced, so that a process that was paused notices the grants
-of another one. Its expiry uses this process's monotonic clock and only decides whether another owner needs
+The lease is one file. It is read again after each replacement, so that a process that was paused notices grants by
+another process. Its expiry uses this process's monotonic clock and only decides whether another owner needs
 `take_over`; it never stops the current owner. An unreadable file is renamed to `lease.json.damaged` and counts as lost.
 """
 
@@ -24,13 +24,13 @@ from companyos_shared.wire.control import OWNER_PATTERN, LeaseReply
 
 FORMAT = 1
 LIFETIME_S = 15.0
-"""Time after the current owner's last call after which another owner may take the lease."""
+"""Time since the current owner's last call after which another owner may take the lease."""
 
 GENERATION_GAP = 1_000_000
-"""Generations skipped after the file was lost: more than were granted since the last write to a database."""
+"""Number of generations to skip after the file was lost; exceeds the grants since the last write to a database."""
 
 MAX_REMEMBERED_GRANTS = 64
-"""Number of nonces kept in the file, so that a request is granted once despite restarts and clock changes."""
+"""Number of nonces stored in the file, so that a request is granted once despite restarts and clock changes."""
 
 _FILE = "lease.json"
 _FileState = tuple[int, int, int]
@@ -90,7 +90,7 @@ class Lease:
         """Grant the lease to an owner as the next generation.
 
         Raises LeaseHeldError (409), CallReplayedError (401), or StaleGenerationError (409) for a request that does not
-        expire after the last granted one: an ended gateway process sent it, and it arrived late.
+        expire after the last granted one, such as a late request of a gateway process that has ended.
         """
         current = self._read()
         nonce, signed_until = (request.nonce, request.expires_at) if request else (None, None)
@@ -113,7 +113,7 @@ class Lease:
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def renew(self, owner: str, generation: int) -> LeaseReply:
-        """Renew a lease; write it again if the file was lost."""
+        """Renew a lease; rewrite the file if it was lost."""
         if generation > self._read().generation:
             self._write(generation=generation, owner=owner)
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)

@@ -17,7 +17,7 @@ _COUNTED_FOLDERS = ("episodes", "templates", "snapshots")
 
 
 def metrics_router(episodes: Episodes) -> APIRouter:
-    """Return the metrics route with a registry of its own."""
+    """Return the metrics route with its own registry."""
     router = APIRouter(include_in_schema=False)
     registry = CollectorRegistry()
     registry.register(_EpisodesCollector(episodes))

@@ -49,7 +49,7 @@ def page_params(cursor: str | None) -> PageParams:
 
 
 def parse_choice(choices: Iterable[T], text: str) -> T | None:
-    """Return the choice that equals `text`, None for an empty text; raises InvalidArgumentsError (422) for others."""
+    """Return the choice that equals `text`, or None if it is empty; raises InvalidArgumentsError (422) for others."""
     if not text:
         return None
     accepted = list(choices)
@@ -93,7 +93,7 @@ class PageView:
         return HTMLResponse(text, status_code=problem.status, headers=HEADERS)
 
     def name_of(self, person_id: str | None) -> str:
-        """Return the name of a person, or the id if it is unknown."""
+        """Return the name of a person, the id if it is unknown, or `-` for None."""
         person = None if person_id is None else self.call.company.person(person_id)
         return person.name if person is not None else person_id or "-"
 
@@ -107,7 +107,7 @@ class Pages:
         self._standalone_shell = Shell(app=app, title=title, prefix=PAGES_PREFIX)
 
     def page(self, path: str) -> Callable[[Callable[..., Response]], Callable[..., Any]]:
-        """Register a page. Its first parameter is a Showing; a Problem is rendered as a page."""
+        """Register a page. Its first parameter is a PageView; a ServiceError is rendered as a page."""
 
         def register(render: Callable[..., Response]) -> Callable[..., Any]:
             parameters = list(inspect.signature(render, eval_str=True).parameters.values())
@@ -134,7 +134,7 @@ class Pages:
     def opens(self, locate: Callable[[Call, str], tuple[str, ...] | None]) -> None:
         """Register the page `/open/{object_id}`, which redirects to the page of the object with that id.
 
-        `locate` returns the parts of its path, None if the service has no such object. The path is the body as well.
+        `locate` returns the parts of its path, or None if there is no such object. The body also contains the path.
         """
 
         @self.page("/open/{object_id}")

@@ -58,7 +58,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 UtcTime = Annotated[datetime, IsoTimeText, AfterValidator(_in_utc)]
-"""A moment to the second; one without an offset is taken as UTC."""
+"""A time in UTC with whole seconds; a time without an offset is interpreted as UTC."""
 
 
 class RequestModel(BaseModel):
@@ -240,4 +240,4 @@ async def _idempotency_key(
 
 
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
-"""Parameter of operations that create rows; the response is stored and returned again for the same key."""
+"""Parameter of operations that create rows; a request with the same key receives the stored response."""

@@ -32,7 +32,7 @@ EventHandlers = Mapping[str, EventHandler]
 
 @dataclass(frozen=True, kw_only=True)
 class Service(Generic[SeedT]):
-    """A service: name, tables, seed schema, planting function, routes and event handlers."""
+    """A service: name, tables, seed schema, seed loader, routes and event handlers."""
 
     name: str
     title: str
@@ -48,17 +48,17 @@ class Service(Generic[SeedT]):
 
     @cached_property
     def router(self) -> APIRouter:
-        """All operations and pages. The apps of a process share its routes, each of which FastAPI resolves once."""
+        """All operations and pages. The apps of a process share these routes, so FastAPI builds each route once."""
         responses = error_responses(InvalidArgumentsError, MalformedBodyError, BodyTooLargeError)
         router = APIRouter(responses=responses)
         for one in (*self.routers, *([] if self.pages is None else [self.pages.router])):
             routes = [route for route in one.routes if isinstance(route, APIRoute)]
             if len(routes) < len(one.routes):
-                router.include_router(one)  # it includes others
+                router.include_router(one)  # contains other routers
                 continue
             for route in routes:
                 route.responses = responses | route.responses
-            router.routes.extend(routes)  # as they are: an included router builds its routes again
+            router.routes.extend(routes)  # added directly, because include_router would build them again
         return router
 
     def load_content(self, document: Mapping[str, Any]) -> bytes:

@@ -46,7 +46,7 @@ class Session:
     next_due_at: datetime | None = None
 
     def refresh(self) -> int:
-        """Reload the cached state from the database, and return the generation that wrote last.
+        """Reload the cached state from the database, and return the last generation that wrote.
 
         Raises OutdatedEpisodeError (410).
         """
@@ -59,9 +59,9 @@ class Session:
         return int(generation or 0)
 
     def fence(self, generation: int) -> None:
-        """Inside a write transaction, reload the state and store the generation, which locks out older ones.
+        """Reload the state and store the generation, so that older generations can no longer write.
 
-        Raises StaleGenerationError (409) if a newer generation has written.
+        Requires a write transaction. Raises StaleGenerationError (409) if a newer generation has written.
         """
         last_writer = self.refresh()
         if last_writer > generation:

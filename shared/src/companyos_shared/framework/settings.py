@@ -25,13 +25,13 @@ class ServiceSettings(BaseSettings):
     data_dir: Path | None = Field(None, description="Folder of the episodes. Default: a temporary folder.")
     allowed_hosts: str = Field(
         "",
-        description="The names a standalone service answers to, by commas: `name`, `*.example.org` or `*`. Empty: "
-        "addresses and names that no public DNS hands out.",
+        description="Host names that a standalone service accepts, separated by commas: `name`, `*.example.org` or "
+        "`*`. Empty: IP addresses and names that public DNS does not resolve.",
     )
     max_open_episodes: int = Field(2048, ge=1, description="Maximum number of open connections.")
     max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Maximum size of all templates, in bytes.")
     min_free_bytes: int = Field(
-        8 * 1024 * 1024, ge=0, description="Free disk under which nothing new is opened, so that live episodes go on."
+        8 * 1024 * 1024, ge=0, description="Free bytes on disk that are reserved for live episodes."
     )
 
     def key(self) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Sources of epochs. Templates are built from documents and may be evicted; snapshots are kept until they are deleted.
+"""Sources of epochs. Templates are built from documents and may be evicted; snapshots exist until they are deleted.
 
 The file name of a source ends with the sha256 of its bytes, so that damage is detected before use.
 """
@@ -64,12 +64,12 @@ class Sources:
         self.snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
         self._template_files = self._find_template_files()
-        """Path and size in bytes of each template, the oldest first."""
+        """Path and size in bytes of each template, oldest first."""
 
         self._template_bytes = sum(size for _, size in self._template_files.values())
         self._base_lock = asyncio.Lock()
         self._bases: set[str] = set()
-        """The bases in use. They are few, and take seconds to build again."""
+        """Bases in use, which are never evicted: they are few, and each takes seconds to build."""
 
         self.constants = EpisodeConstantsCache()
         self.template_pool = TemplatePool(database, self.constants)
@@ -77,7 +77,8 @@ class Sources:
     def load(self, source: str, content: bytes) -> bytes:
         """Build the source from the body of a load request if it is missing or damaged, and return a LoadReply as JSON.
 
-        Raises as `verified_path` does, SourceMismatchError or InvalidSeedError (422), or UnknownBaseError (404).
+        Raises UnknownBaseError (404), CorruptSourceError or OutdatedSourceError (410), SourceMismatchError or
+        InvalidSeedError (422), or StorageFullError (507).
         """
         with suppress(UnknownSourceError):
             return self._load_reply(source)
@@ -88,7 +89,7 @@ class Sources:
         return reply
 
     async def load_base(self, source: str, content: bytes) -> bytes:
-        """Build a base in a thread, as that takes seconds, if it is missing. Raises as `load` does."""
+        """Build a missing base in a thread, because it takes seconds; returns and raises like `load`."""
         async with self._base_lock:
             with suppress(UnknownSourceError):
                 return self._load_reply(source)
@@ -101,7 +102,7 @@ class Sources:
     def verified_path(self, source: str) -> Path:
         """Return the verified file of a source.
 
-        Raises UnknownSourceError (404), SourceCorruptError or OutdatedSourceError (410). A damaged template is
+        Raises UnknownSourceError (404), CorruptSourceError or OutdatedSourceError (410). A damaged template is
         deleted, because it can be built again.
         """
         path = self._snapshot(source)
@@ -165,7 +166,10 @@ class Sources:
             remove_database(file[0])
 
     def acquire(self, source: str) -> TemplateReader | None:
-        """Return the reader of a template, to be given back, or None for a snapshot. Raises what `ready` raises."""
+        """Return the reader of a template, or None for a snapshot. The caller must release the reader.
+
+        Raises the errors of `verified_path`.
+        """
         path = self.verified_path(source)
         if path.parent != self._templates:
             return None
@@ -195,7 +199,7 @@ class Sources:
             raise UnknownSourceError from error
 
     def _read_reply(self, db: Connection, source: str) -> bytes:
-        """Return a LoadReply as JSON, with the rows as SQLite writes them."""
+        """Return a LoadReply as JSON, with the rows serialized by SQLite."""
         due_at = scheduled_events.next_due_at(db)
         next_due_at = "null" if due_at is None else f'"{format_time(due_at)}"'
         rows = read_rows_json(db, self._service.metadata)
@@ -245,7 +249,7 @@ class Sources:
             raise InvalidSeedError(f"document has a time or number that is out of range: {cause}") from error
 
     def _parse_content(self, source: str, content: bytes) -> dict[str, Any]:
-        """Return the document of a load request; raises SourceMismatchError for one of another source or service."""
+        """Return the document of a load request; raises SourceMismatchError (422) if its source or service differs."""
         if source_of(content) != source:
             raise SourceMismatchError
         match from_json(content):
@@ -273,7 +277,7 @@ class Sources:
             raise InvalidSeedError("document has an id that the base has as well") from error
 
     def _find_base(self, source: str | None) -> Path | None:
-        """Return the file of a base, which is kept from now on; raises UnknownBaseError (404)."""
+        """Return the file of a base, and exempt the base from eviction; raises UnknownBaseError (404)."""
         if source is None:
             return None
         try:
@@ -302,7 +306,7 @@ class Sources:
         self._service.load_seed(call, seed)
 
     def _evict(self, *, keep: str | None) -> None:
-        """Delete the oldest templates, but no bases, until the size limit and the reserve for live episodes are met."""
+        """Delete the oldest templates, except bases, until the size limit and the reserve for live episodes are met."""
         for source in list(self._template_files):
             if self._template_bytes <= self._max_template_bytes and self._storage.has_headroom():
                 return

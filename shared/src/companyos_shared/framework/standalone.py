@@ -1,6 +1,6 @@
 """Standalone mode: one local episode with demo data, a clock that is advanced through the API, and no signatures.
 
-A reset starts the episode's next epoch from a seed document, with the faults of its next calls.
+A reset starts the episode's next epoch from a seed document, with faults for its next calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLOCK = "standalone_now"
 
 
 class StandaloneEpisode:
-    """The episode of a standalone service; it survives restarts if the data folder does."""
+    """The episode of a standalone service; it survives restarts if the data folder is persistent."""
 
     def __init__(self, episodes: Episodes) -> None:
         service = episodes.service
@@ -60,10 +60,10 @@ class StandaloneEpisode:
     def reset(
         self, document: Mapping[str, Any] | None, now: datetime | None, faults: Iterable[Fault | None]
     ) -> CallContext:
-        """Start again from a document, by default the demo data, and return the context to settle with.
+        """Start the next epoch from a document, by default the demo data, and return the context to settle with.
 
         `now` is the simulated time, by default the document's `started_at`. Raises InvalidSeedError or
-        InvalidArgumentsError (422), or StorageFullError (507); then the episode continues.
+        InvalidArgumentsError (422), after which the current epoch continues, or StorageFullError (507).
         """
         seed = self._demo_seed.model_dump(mode="json") if document is None else dict(document)
         for name in ("base", "is_base"):

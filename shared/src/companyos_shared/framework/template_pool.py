@@ -45,7 +45,7 @@ class TemplatePool:
         return reader
 
     def open(self, source: str, template: Path) -> None:
-        """Open a template, so that the first call of an episode finds its reader."""
+        """Open a template in advance, so that the first call of an episode uses a cached reader."""
         self.release(self.acquire(source, template))
 
     def release(self, reader: TemplateReader) -> None:
@@ -57,7 +57,7 @@ class TemplatePool:
             self._close_idle()
 
     def forget(self, source: str) -> None:
-        """Stop sharing the reader of a deleted template; current users keep it."""
+        """Stop sharing the reader of a deleted template; it is closed after its last user releases it."""
         reader = self._readers.pop(source, None)
         if reader is not None and reader.users == 0:
             reader.db.close()

@@ -102,7 +102,7 @@ class ServiceHarness:
         return LoadReply.model_validate_json(response.raise_for_status().content)
 
     async def load_document(self, document: Mapping[str, Any], *, is_base: bool = False) -> httpx.Response:
-        """Send a request to load a document, of a base if `is_base`."""
+        """Send a load request for a document, or for a base if `is_base`."""
         content = self.service.load_content(document)
         path = "/control/load-base" if is_base else "/control/load"
         context = self._fresh_context().model_copy(update={"source": source_of(content)})
@@ -236,7 +236,7 @@ class ServiceHarness:
         )
 
     def _fresh_context(self) -> CallContext:
-        """Return the context of a control call, which is accepted once."""
+        """Return the context of a control call with a new nonce, which is accepted once."""
         freshness = {"nonce": new_nonce(), "expires_at": wall_clock() + CONTROL_LIFETIME_S}
         return self._context(None, None).model_copy(update=freshness)
 

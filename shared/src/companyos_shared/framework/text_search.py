@@ -1,4 +1,4 @@
-"""Text search over rows in memory: words and their prefixes, ranked. Of a base, an index selects the rows."""
+"""Ranked text search in memory by words and prefixes. For a base, a full-text index preselects the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 SHORTEST_WORD_CHARS = 2
 MOST_CANDIDATES = 500
-"""Rows of a base that are searched at most; the others match fewer or more frequent words."""
+"""Maximum number of searched rows of a base; the others match fewer or more frequent words."""
 
 _WORD = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*|[^\W_]+")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
@@ -36,9 +36,9 @@ class Searchable(NamedTuple):
 
 
 def candidates(call: Call, table: Table, query: str | None) -> ColumnElement[bool] | TextClause:
-    """Return a condition on the rows of a table that are searched: all, but of a base only the likeliest to match.
+    """Return a condition that selects the rows to search: all rows, but at most MOST_CANDIDATES of a base.
 
-    A table with SEARCHED in its info has an index of the base's texts. Raises QueryBlankError (422).
+    The table needs SEARCHED in its `info`, which creates the index of the base's texts. Raises QueryBlankError (422).
     """
     if query is None or not call.has_base:
         return true()
@@ -52,7 +52,7 @@ def candidates(call: Call, table: Table, query: str | None) -> ColumnElement[boo
 def search(rows: Iterable[T], query: str | None, searchable: Callable[[T], Searchable]) -> list[T]:
     """Return the rows that contain a word of the query, best match first; all rows by id if the query is None.
 
-    A word matches a whole word or the start of one, in any case. Rows with more of the words come first, then rows
+    A word matches whole words and prefixes, regardless of case. Rows with more of the words come first, then rows
     with more of them in the title, then rows with more of them as whole words, then by id.
     Raises QueryBlankError (422).
     """
@@ -75,7 +75,7 @@ def _query_words(query: str) -> list[str]:
 
 
 def _rank(words: Sequence[str], parts: Searchable) -> tuple[int, int, int]:
-    """Return the negated numbers of matching words: anywhere, in the title, and as whole words."""
+    """Return the negated counts of matching words: anywhere, in the title, and as whole words."""
     title = f" {_normalize(f'{parts.id} {parts.title}')} "
     everything = f"{title}{_normalize(parts.text)} "
     return (
@@ -86,7 +86,7 @@ def _rank(words: Sequence[str], parts: Searchable) -> tuple[int, int, int]:
 
 
 def _normalize(text: str) -> str:
-    """Return the words of a text without case and accents, separated by blanks: `PO-3311` becomes `po 3311`."""
+    """Return the case-folded words of a text without accents, separated by blanks: `PO-3311` becomes `po 3311`."""
     if not text.isascii():
         text = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     return " ".join(_WORD.findall(_POSSESSIVE.sub("", text.casefold())))

@@ -3,12 +3,12 @@
 A field is named after its argument. A dot separates object and member; a suffix defines the type:
 
     title            text          version:int       whole number        days:number       any number
-    fields.reason    text in an    urgent:flag       true where ticked   tags:list         words between commas
+    fields.reason    text in an    urgent:flag       true if ticked      tags:list         texts between commas
                      object        price:cents       an amount, in cents answers:pairs     lines of name = value
                                    due_on:date       a day               due_at:moment     a time in UTC
 
-Values are read as pages show them, and as the API writes them. Empty fields are omitted, and so is a field `name` that
-still has the text of `_was.name`. Names that begin with `_` belong to the page.
+Values are accepted in the format of pages and in that of the API. Empty fields are omitted, and so is a field `name`
+whose text equals that of `_was.name`. Names that begin with `_` are reserved for the page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_NESTING = 3
 
 PAGE, NEXT, FORM, WAS = "_page", "_next", "_form", "_was."
 DONE = "_done"
-"""Query parameter of the page after a form: the operation that succeeded."""
+"""Query parameter with the operation that succeeded, for the page after a form."""
 
 _NAME = re.compile(r"_?[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(:[a-z]+)?", re.ASCII)
 _PATH = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
@@ -53,7 +53,7 @@ class SubmittedForm:
     """The name of the form on its page."""
 
     typed: tuple[tuple[str, str], ...]
-    """Names and values as typed, without those that were not changed."""
+    """Names and values as typed, without unchanged fields."""
 
     def next_path(self, answer: Any, operation: str) -> str:
         """Return the path to redirect to after an operation, with members of the response percent-encoded."""
@@ -95,7 +95,7 @@ def parse_form(body: bytes) -> SubmittedForm:
 
 
 def _is_unchanged(text: str, original: str) -> bool:
-    """Return whether a field still has its text; fields of one line lose the line breaks of theirs."""
+    """Return whether a field is unchanged; single-line fields drop the line breaks of their original text."""
     return text in (original, original.replace("\n", ""))
 
 
@@ -157,4 +157,4 @@ _KINDS: Mapping[str, Callable[[str], Any]] = {
     "cents": parse_money,
     "pairs": _paired,
 }
-"""Parser by suffix. A value that cannot be parsed stays text, so that the tool's validation rejects it."""
+"""Parser by suffix. A value that cannot be parsed remains text, so that the tool's validation rejects it."""

@@ -62,9 +62,9 @@ class Templates:
         self._environment.globals.update(static=MOUNT, ids_for=ids_for)
 
     def write(self, name: str, shell: Shell, shown: ShownObjects | None = None, **values: Any) -> str:
-        """Render a page, and record in `shown` what of the values it shows.
+        """Render a page, and record in `shown` the attributes that it shows.
 
-        NUL, which HTML does not allow, becomes the replacement character.
+        NUL, which HTML does not allow, is replaced by the replacement character.
         """
         recording = RENDERED.set(shown)
         try:
@@ -90,9 +90,9 @@ def url(prefix: str, *parts: object, **query: object) -> str:
 
 
 def link_ids(home: str | None, value: object) -> Markup:
-    """Return a text in which each id, such as `VEN-104`, is a link that opens its object in whichever app has it.
+    """Return a text in which each id, such as `VEN-104`, links to its object in the app that has it.
 
-    Outside an episode the apps do not know each other, and ids are plain text.
+    Outside an episode there is no link between apps, and ids remain plain text.
     """
     text = escape(value)
     if home is None:
@@ -110,9 +110,9 @@ def label(value: object) -> str:
 
 
 def status_colour(value: object, kind: str = "status") -> str:
-    """Return the badge colour of a state.
+    """Return the badge color of a state.
 
-    A closed ticket is done, but the episode outcome `closed` means that the episode was given up.
+    A closed ticket is done, but the episode outcome `closed` means that the episode was abandoned.
     """
     if kind.endswith("outcome") and value == "closed":
         return "yellow"
@@ -137,7 +137,7 @@ def _typed_lookup(shell: Shell) -> Any:
 
 
 def _error_lookup(shell: Shell) -> Any:
-    """Return a function that says what is wrong with a field of a form; "" if nothing is."""
+    """Return a function that returns the error of a form field, or "" if there is none."""
     result = shell.form_result
     problem = None if result is None else result.problem
     reasons: dict[str, str] = {}
@@ -177,14 +177,14 @@ def field_text(value: object) -> str:
 
 
 def sort_value(value: object) -> str:
-    """Return what a cell is sorted by; of a choice, its position among the choices."""
+    """Return the sort key of a table cell; for a choice, its position among the choices."""
     if value is None:
         return ""
     return str(list(type(value)).index(value) if isinstance(value, Enum) else value)
 
 
 def ids_for(name: str) -> str:
-    """Return which IDs a form field asks for: the path of their pages, `any`, or "" if it asks for something else."""
+    """Return the kind of id that a form field accepts: the path of its pages, `any`, or "" for a field without ids."""
     member = name.rpartition(".")[2]
     if member in _ID_FIELDS:
         return _ID_FIELDS[member]
@@ -200,7 +200,7 @@ _ID_FIELDS = {
     "metric_id": "metrics",
     **dict.fromkeys(_PEOPLE, "people"),
 }
-"""Path of the pages of the objects that a field names, by the last part of its name."""
+"""Path of the pages for the ids in a field, by the last part of the field name."""
 
 _ID = re.compile(r"\b(?:E|[A-Z]{2,6})-\d{1,8}\b", re.ASCII)
 _OF_THE_API = re.compile(r"must be an? (ISO|integer|number)")
@@ -209,7 +209,7 @@ _EXPECTED = {
     "moment": "must be a time in UTC such as 6 Mar 2026, 17:00",
     "cents": "must be an amount such as 1,250.00",
 }
-"""What a field accepts, by its type, where the tool's reason is about the format of the API."""
+"""Accepted format by field type; replaces a reason that describes the API format."""
 
 _INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
 _COLOURS = {

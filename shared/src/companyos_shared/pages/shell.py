@@ -42,7 +42,7 @@ def result_of_query(query: Mapping[str, str]) -> FormResult | None:
 
 
 class Shell(_Part):
-    """Data about the surroundings of a page, from the server that shows it."""
+    """Data for the frame around a page, from the server that shows the page."""
 
     app: str = ""
     """The name of the app that the page belongs to."""

@@ -11,17 +11,17 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id")
-"""Attributes that identify an object; they are reported with whatever else is shown of it."""
+"""Attributes that identify an object; they are reported with its shown attributes."""
 
 
 class ShownObjects:
-    """Response models with an identity, and those of their attributes that were shown."""
+    """Response models with an identity, and their shown attributes."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def add(self, model: BaseModel, *names: str) -> None:
-        """Add attributes of a model. Those that contain other models are left out: these are added themselves."""
+        """Add attributes of a model, except those that contain other models, which are added separately."""
         fields = type(model).model_fields
         identity = {name: getattr(model, name) for name in IDENTITIES if name in fields}
         if identity:
@@ -30,13 +30,13 @@ class ShownObjects:
             row.update((name, to_jsonable_python(value)) for name, value in shown.items() if not _has_models(value))
 
     def add_values(self, models: Iterable[BaseModel], **identity: str) -> None:
-        """Add models without an identity of their own, such as earlier values of a metric."""
+        """Add models without their own identity, such as earlier values of a metric."""
         for model in models:
             row = {**identity, **model.model_dump(mode="json")}
             self._rows[("", *map(str, row.values()))] = row
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object per model of which more than the identity was shown."""
+        """Return one JSON object for each model that has shown attributes besides its identity."""
         return [row for row in self._rows.values() if row.keys() - IDENTITIES]
 
 

@@ -1,7 +1,7 @@
-"""Values as pages show them, and the parsers that read the same texts when they are typed into a form.
+"""Formats values for pages, and parses the same formats from forms.
 
-Each `parse_` function also accepts the value as the API writes it, and returns a text that it does not understand
-unchanged, so that the tool's own validation reports it.
+Each `parse_` function also accepts the API format, and returns a text that it cannot parse unchanged, so that the
+tool's validation reports it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WHOLE_DIGITS = 18
 
 
 def moment(value: datetime | None) -> str:
-    """Format a time in UTC: `1 Jun 2027, 09:22`, with seconds only if there are any."""
+    """Format a time in UTC: `1 Jun 2027, 09:22`, with seconds only if they are not zero."""
     if value is None:
         return "-"
     clock = f"{value:%H:%M:%S}" if value.second else f"{value:%H:%M}"
@@ -35,7 +35,7 @@ def moment(value: datetime | None) -> str:
 
 
 def parse_moment(text: str) -> str:
-    """Return a time as the API writes it: `2027-06-01T09:22:00Z`."""
+    """Return a time in the API format: `2027-06-01T09:22:00Z`."""
     found = _SHOWN_MOMENT.fullmatch(_spaced(text))
     if found is None:
         return text
@@ -50,7 +50,7 @@ def day(value: date | datetime | None) -> str:
 
 
 def parse_day(text: str) -> str:
-    """Return a day as the API writes it: `2027-06-01`."""
+    """Return a day in the API format: `2027-06-01`."""
     if (found := _SHOWN_DAY.fullmatch(_spaced(text))) is None:
         return text
     weekday, number, month, year = found.groups()
@@ -62,7 +62,7 @@ def parse_day(text: str) -> str:
 
 
 def money(cents: float | None) -> str:
-    """Format cents as an amount with two decimals, `83,375.00`, or with as many as a fraction of a cent has."""
+    """Format cents as an amount with two decimals, `83,375.00`, or more for fractions of a cent."""
     if cents is None:
         return "-"
     amount = Decimal(repr(cents)) / 100
@@ -70,7 +70,7 @@ def money(cents: float | None) -> str:
 
 
 def parse_money(text: str) -> float | str:
-    """Return an amount in cents; the code of a currency may stand before or after it: `83,375.00 EUR`."""
+    """Return an amount in cents; a currency code may precede or follow it: `83,375.00 EUR`."""
     if (found := _AMOUNT.fullmatch(_spaced(text))) is None:
         return text
     cents = _decimal(found[1] or found[2]) * 100
@@ -87,7 +87,7 @@ def figure(value: float | None) -> str:
 
 
 def parse_number(text: str) -> float | str:
-    """Return a number; its unit may stand after it: `1,250.5 requests`."""
+    """Return a number; a unit may follow it: `1,250.5 requests`."""
     found = _NUMBER.fullmatch(_spaced(text))
     try:
         number = Decimal(text.strip()) if found is None else _decimal(found[1])
@@ -118,7 +118,7 @@ def duration(minutes: float) -> str:
 
 
 def format_value(name: str, value: object, kind: str = "text") -> str:
-    """Return the value of a field of that type; cents as an amount with two decimals."""
+    """Format the value of a field of that type; cents as an amount with two decimals."""
     if value is None or value == "":
         return "-"
     if isinstance(value, bool):
@@ -144,7 +144,7 @@ _FORMATS: dict[str, Callable[[str], str]] = {
 
 
 def _spaced(text: str) -> str:
-    """Return a text with single spaces: parts of a value can be copied with more."""
+    """Return a text with single spaces, because copied values may contain more."""
     return " ".join(text.split())
 
 

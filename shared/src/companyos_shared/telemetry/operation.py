@@ -1,4 +1,4 @@
-"""The current operation of a process, which log lines and spans carry."""
+"""Current operation of a process, which is added to log lines and spans."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Operation(NamedTuple):
     def trace_id(self) -> str:
         """The trace id of the step, 32 hexadecimal characters.
 
-        It is a digest of the op id, so all processes compute the same trace id, and a repeated step keeps its trace,
-        even after a crash.
+        It is a digest of the op id, so all processes compute the same trace id, and a repeated step has the same
+        trace, even after a crash.
         """
         return hashlib.blake2b(
             f"{self.episode}:{self.epoch}:{self.step}".encode(), digest_size=_TRACE_ID_BYTES

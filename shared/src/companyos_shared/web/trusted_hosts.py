@@ -41,7 +41,7 @@ class TrustedHostsMiddleware:
     machine, in container networks and by probes, and public DNS cannot map them to this machine. With `any_name`, for
     apps that require a token, all names are allowed. `own` is an additional name.
 
-    Browsers send the page that makes a request in `Origin` and `Sec-Fetch-Site`. Pages of other hosts are rejected
+    Browsers report the page that makes a request in `Origin` and `Sec-Fetch-Site`. Pages of other hosts are rejected
     unless their host is in `names`. Other clients send neither header. No response has CORS headers.
     """
 

@@ -131,7 +131,7 @@ class Company(_Document):
         return frozenset(holiday.day for holiday in self.holidays)
 
     def joined(self, base: Company) -> Company:
-        """Return the company with the teams, people and absences of a base besides its own."""
+        """Return the company with the teams, people and absences of a base added to its own."""
         names = ("teams", "people", "absences")
         return self.model_copy(update={name: getattr(self, name) + getattr(base, name) for name in names})
 

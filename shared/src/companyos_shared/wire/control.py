@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, NewType
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,9 +17,6 @@ Row = dict[str, Any]
 
 Rows = dict[str, dict[str, Row]]
 """Rows by table and by primary key (as a string)."""
-
-SourceId = NewType("SourceId", str)
-"""Digest of a document and of the schema that holds it, 64 hexadecimal characters."""
 
 OWNER_PATTERN = r"^[A-Za-z0-9._-]{8,128}$"
 

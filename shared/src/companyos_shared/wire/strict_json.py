@@ -25,7 +25,7 @@ _JSON_TYPES = {
     type(None): "null",
 }
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-"""A string, also unterminated. The expression matches at every quote; otherwise an unterminated string would be retried
+"""A string, terminated or not. The expression matches at every quote; otherwise an unterminated string would be retried
 from each quote inside it, in quadratic time."""
 _BRACKET = re.compile(r"[\[\]{}]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -66,7 +66,7 @@ def _decode(body: bytes | str, max_bytes: int) -> str:
 
 
 def _check_structure(text: str, max_values: int) -> None:
-    """Raise MalformedJsonError for JSON that is nested too deep or holds too many values, before it is parsed."""
+    """Raise MalformedJsonError for JSON that is nested too deeply or has too many values, before it is parsed."""
     opened, commas = text.count("[") + text.count("{"), text.count(",")
     if opened <= MAX_DEPTH and opened + commas <= max_values:
         return
