@@ -1,4 +1,4 @@
-"""A gateway in process over a real service in process: the whole path, no network."""
+"""Fixtures: an in-process gateway over a real in-process service, without a network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verification.in_process import Wrap, in_process_service_client, service_app
 
 
 class NotesGateway:
-    """A client of the gateway's plain HTTP, and what stands behind it."""
+    """HTTP client of the gateway, with its app, its runtime and the service."""
 
     def __init__(self, http: httpx.AsyncClient, app: FastAPI, runtime: GatewayRuntime, service: FastAPI) -> None:
         self.http = http
@@ -81,6 +81,6 @@ def open_gateway(tmp_path: Path) -> OpenGateway:
 
 @pytest.fixture
 async def gateway(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """A gateway over the notes service."""
+    """Provide a gateway over the notes service."""
     async with open_gateway() as opened:
         yield opened

@@ -32,7 +32,7 @@ EPISODE = "kept-over-versions"
 
 
 async def play(folder: Path) -> None:
-    """Play an episode, keep a snapshot in the middle of it, and write down what a later version has to find."""
+    """Play an episode, take a snapshot in the middle, and write a file with the expectations for later versions."""
     service = service_app(SERVICE, folder)
     scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
     runtime = GatewayRuntime(
@@ -57,7 +57,7 @@ async def play(folder: Path) -> None:
 
 
 def main() -> None:
-    """Write the fixture of this version."""
+    """Write the fixture file of this version."""
     FIXTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""FastMCP's client on a gateway in process."""
+"""FastMCP's client for an in-process gateway."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ McpClient = Client[StreamableHttpTransport]
 async def mcp_client(
     app: ASGIApp, path: str = "/v1/mcp", *, episode: str | None = None, token: str | None = None
 ) -> AsyncIterator[McpClient]:
-    """Open an MCP session, with the episode in its header and a token where they are given."""
+    """Open an MCP session; if given, the episode and the token are sent as headers."""
     headers = {EPISODE_HEADER: episode} if episode is not None else {}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"

@@ -1,4 +1,4 @@
-"""A small service on the real framework, and a scenario played on it: the fourth service of these tests."""
+"""A small service on the real framework, and a scenario for it: the fourth service of these tests."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class NewNote(RequestModel):
 
 
 class SeedNote(BaseModel):
-    """A note that is there from the start."""
+    """A note that exists from the start."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -80,7 +80,7 @@ class SeedNote(BaseModel):
 
 
 class Later(BaseModel):
-    """A note that somebody writes later."""
+    """A note that a colleague writes later."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -199,7 +199,7 @@ SERVICE = Service(
 
 @dataclass(frozen=True)
 class PlannedFaults(FaultPlan):
-    """Faults by (operation, n-th call), as a test wants them."""
+    """Faults by (operation, n-th call), as given by a test."""
 
     planned: Mapping[tuple[str, int], Fault] = field(default_factory=dict)
 

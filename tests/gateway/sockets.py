@@ -14,7 +14,7 @@ ANSWER_DEADLINE_S = 30.0
 
 
 class Socket:
-    """One open socket: `ask` sends a message and returns the answer."""
+    """An open socket: `ask` sends a message and returns the response."""
 
     def __init__(self) -> None:
         self.to_app: asyncio.Queue[Message] = asyncio.Queue()
@@ -38,13 +38,13 @@ class Socket:
         return answer
 
     async def closed(self) -> tuple[int, str]:
-        """Return with which code and reason the app closed the socket."""
+        """Return the code and the reason with which the app closed the socket."""
         message = await asyncio.wait_for(self.from_app.get(), ANSWER_DEADLINE_S)
         assert message["type"] == "websocket.close", message
         return message.get("code", 1000), message.get("reason") or ""
 
     async def take(self, message: Message) -> None:
-        """Be told something by the app; what is closed is gone for it, as servers have it."""
+        """Receive a message from the app. If it closes the socket, the app gets a disconnect, as from a server."""
         await self.from_app.put(message)
         if message["type"] == "websocket.close":
             await self.to_app.put({"type": "websocket.disconnect", "code": message.get("code", 1000)})
@@ -95,7 +95,7 @@ async def connected(
 async def handshake(
     app: ASGIApp, path: str, headers: Sequence[tuple[bytes, bytes]], *, denial: bool = False
 ) -> list[Message]:
-    """Ask for a socket and return everything that is said instead of opening it."""
+    """Attempt a handshake and return the messages that the app sends instead of accepting it."""
     spoken: list[Message] = []
     scope = {
         "type": "websocket",

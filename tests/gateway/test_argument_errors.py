@@ -1,4 +1,4 @@
-"""Messages for arguments that do not fit a tool's JSON Schema."""
+"""Error messages for arguments that violate a tool's JSON Schema."""
 
 from __future__ import annotations
 

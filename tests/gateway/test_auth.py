@@ -1,4 +1,4 @@
-"""Two planes: what a trainer's token opens, what an episode's opens, and that nothing else opens anything."""
+"""Authorization: the routes that the trainer's token and an episode's token open, and that nothing else opens any."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMES = {
 
 
 def _named(path: str, episode_id: str) -> str:
-    """Return the path of a route with real names in it."""
+    """Return the path of a route with real ids."""
     return re.sub(r"\{(\w+)[^}]*\}", lambda found: {**NAMES, "episode_id": episode_id}[found[1]], path)
 
 
@@ -62,7 +62,7 @@ STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments":
 
 @pytest.fixture
 async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """A gateway that asks for tokens; its client is the trainer."""
+    """Provide a gateway that requires tokens, with the trainer as its client."""
     async with open_gateway(trainer_token=TRAINER) as gateway:
         gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
         yield gateway
@@ -78,7 +78,7 @@ def _agent(gateway: NotesGateway, token: str) -> httpx.AsyncClient:
 
 
 def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
-    """Yield every route, those of included routers too; a kind that is not known here fails the test."""
+    """Yield every route, including those of included routers; an unknown kind of route fails the test."""
     for route in routes:
         if isinstance(included := getattr(route, "original_router", None), APIRouter):
             yield from _routes(included.routes)
@@ -98,7 +98,7 @@ def _paths(gateway: NotesGateway, episode_id: str) -> Iterator[str]:
 
 
 async def _standing(gateway: NotesGateway, episode_id: str) -> Any:
-    """Return where an episode stands: its state, its evidence, and the digest of what the service holds."""
+    """Return the state of an episode, the digest of the service's rows, and the evidence."""
     episode = gateway.runtime.engine().store.get(episode_id)
     digest = await gateway.runtime.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
     evidence = (await gateway.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
@@ -243,7 +243,7 @@ async def test_an_agent_cannot_tell_whether_another_episode_lives(locked: NotesG
         assert answer.status_code == 404
         assert answer.json() == {
             "type": "about:blank",
-            "title": "There is no such episode",
+            "title": "Episode not found",
             "status": 404,
             "code": "unknown-episode",
         }

@@ -1,4 +1,4 @@
-"""Restarts of processes that keep ending, simulated with a clock that the test moves and drawn lifetimes."""
+"""Restarts of processes that exit repeatedly, simulated with a manual clock and random lifetimes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from companyos_gateway.process.service_host import CHECK_INTERVAL_S
 
 
 class SimulatedProcess:
-    """A process under the supervisor's loop; `lives` are the seconds that its starts live, the last one for ever."""
+    """A supervised process; `lives` are the lifetimes of its starts in seconds, the last of which repeats."""
 
     def __init__(self, lives: list[float]) -> None:
         self.now = 1_000.0

@@ -1,4 +1,4 @@
-"""Arguments before they are checked: choices get the schema's spelling, everything else stays."""
+"""Normalization of arguments before validation: choices get the schema's spelling, all else is unchanged."""
 
 from __future__ import annotations
 

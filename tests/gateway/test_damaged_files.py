@@ -1,4 +1,4 @@
-"""A gateway that starts on files that it cannot read deletes none of them."""
+"""A gateway that starts with unreadable files deletes none of them."""
 
 from __future__ import annotations
 
@@ -221,12 +221,12 @@ async def test_a_service_database_that_is_gone_quarantines_the_episode(
 
 
 def databases(folder: Path) -> int:
-    """Return how many databases a service holds of epochs and snapshots, wherever they are below its folder."""
+    """Return the number of databases of epochs and snapshots in a service's folder."""
     return len([path for path in folder.rglob("*.db") if "templates" not in path.parts])
 
 
 def notes_in_databases(folder: Path, episode: str) -> set[str]:
-    """Return what was written into the databases of an episode, wherever they are below a service's folder."""
+    """Return the notes in the databases of an episode, anywhere in a service's folder."""
     found = set()
     for path in folder.rglob("*.db"):
         if episode in path.parts:

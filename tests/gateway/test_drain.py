@@ -1,4 +1,4 @@
-"""The end of a gateway, in process: who is refused, who is answered, and which sockets close when."""
+"""Shutdown of an in-process gateway: refused requests, answered requests, and the closing of sockets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.gateway.sockets import ANSWER_DEADLINE_S, Socket, connected
 
 
 class Held(httpx.AsyncBaseTransport):
-    """A way to the service on which calls of the agent can be held up."""
+    """Transport to the service that can hold up calls of the agent."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
@@ -32,7 +32,7 @@ class Held(httpx.AsyncBaseTransport):
 
 
 class Closing:
-    """A gateway that can be drained, and its service, which can be held up."""
+    """A gateway that can be drained, and its service, whose calls can be held up."""
 
     def __init__(self, gateway: NotesGateway, held: Held) -> None:
         self.drain = DrainState()

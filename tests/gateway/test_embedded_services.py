@@ -1,4 +1,4 @@
-"""The embedded services: real child processes, started together, started again, gone with their parent."""
+"""The embedded services: real child processes that start together, are restarted, and end with their parent."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def parent() -> Iterator[Path]:
-    """A folder with a short path: that of a Unix socket has little room."""
+    """Provide a folder with a short path, because the path of a Unix socket is limited."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
 
@@ -226,13 +226,13 @@ def _is_replaced(folder: Path, name: str, before: int) -> bool:
 
 
 def _processes(folder: Path) -> dict[str, int]:
-    """Return the process of the host and of each service of the folder, not those of other enterprises of the tests."""
+    """Return the host process and the service processes of the folder, without those of other enterprises."""
     tree = process_tree(os.getpid())
     return {tree[pid]: pid for pid in _pids(folder) if tree.get(pid) in NAMES and _is_running(pid)}
 
 
 def _pids(folder: Path) -> list[int]:
-    """Return the processes whose command line names the folder."""
+    """Return the processes whose command line contains the folder."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

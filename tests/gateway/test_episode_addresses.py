@@ -191,7 +191,7 @@ async def test_an_ended_episode_is_shown_with_how_it_ended(open_gateway: OpenGat
         for form in ("text", "html"):
             shown = (await gateway.http.get(f"{address}/render", params={"format": form})).text
             assert "out_of_steps" in shown
-            assert "There is no such tool." in shown
+            assert "Unknown tool." in shown
 
 
 async def test_an_agent_sees_its_own_episode_without_rewards_and_no_other(open_gateway: OpenGateway) -> None:

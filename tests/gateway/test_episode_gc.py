@@ -1,4 +1,4 @@
-"""Ended episodes are dropped in all services: rate-limited, and retried after failures."""
+"""Finished episodes are dropped in all services: rate-limited, and retried after failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEADLINE_S = 5.0
 
 
 class Drops(httpx.AsyncBaseTransport):
-    """A service that counts how many drops it is told at once, and hears none while it is `deaf`."""
+    """Service that records the maximum number of concurrent drops, and fails all drops while `deaf`."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport

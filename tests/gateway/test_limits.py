@@ -1,7 +1,8 @@
 """Input limits of every route: a clear code, an unchanged episode, a usable session.
 
-One table of messages and expected codes. Each is sent to every route of plain HTTP, to the WebSocket and to `/mcp`
-over both. Where a limit is about the arguments of a call, the answer is a step that costs, and no more.
+One table contains messages and expected codes. Each message is sent to every plain HTTP route, to the WebSocket and to
+`/mcp` over both. If a limit concerns the arguments of a call, the response is a step with its cost, and there are no
+other consequences.
 """
 
 from __future__ import annotations
@@ -254,7 +255,7 @@ def _status(code: str) -> int:
 
 
 async def _post(gateway: NotesGateway, path: str, chunks: list[bytes], *, last: Message | None) -> list[Message]:
-    """Send a body in pieces, then `last`, or nothing any more; return what is answered."""
+    """Send a body in chunks, then `last` if given, and return the messages of the response."""
     coming = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     spoken: list[Message] = []
 

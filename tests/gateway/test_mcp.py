@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: tools of an episode, each call a step, and errors that keep the session open."""
+"""MCP over streamable HTTP: an episode's tools, calls as steps, and errors that keep the session open."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_a_call_after_the_end_is_rejected_and_takes_no_step(gateway: Notes
         assert ended.structured_content["done"] is True
         late = await _call(client, "notes_list_notes")
     assert (late.is_error, late.meta) == (True, None)
-    assert _text(late)["error"]["message"] == "episode-done: The episode is over"  # without the outcome
+    assert _text(late)["error"]["message"] == "episode-done: Episode has ended"  # without the outcome
     assert (await gateway.state("mine"))["step_count"] == 1
 
 
@@ -195,7 +195,7 @@ async def test_an_episode_s_token_names_the_episode_and_opens_no_other(open_gate
             async with mcp_client(gateway.app, path, token=token) as agent:
                 assert not (await _call(agent, "notes_list_notes")).is_error
         for path, episode in (("/v1/mcp", "theirs"), ("/v1/episodes/theirs/mcp", None)):
-            with pytest.raises(McpError, match="unknown-episode: There is no such episode"):
+            with pytest.raises(McpError, match="unknown-episode: Episode not found"):
                 async with mcp_client(gateway.app, path, episode=episode, token=token):
                     pass
         async with mcp_client(gateway.app, episode="theirs", token=TRAINER) as trainer:

@@ -1,4 +1,4 @@
-"""The rubric tree of an environment, which trainers in the same process read."""
+"""The rubric tree of an environment, which in-process trainers read."""
 
 from __future__ import annotations
 

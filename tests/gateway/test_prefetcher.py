@@ -1,4 +1,4 @@
-"""Tasks planned ahead: which, how many, and what a reset then does."""
+"""Prefetched tasks: their selection, their number, and resets that use them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAILING = 13
 
 @dataclass(frozen=True)
 class Recorded(NoteKeeping):
-    """It keeps the seeds that were planned."""
+    """Scenario that records the planned seeds."""
 
     planned: list[int] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""Private files: what an enterprise keeps can be read by its own user alone, its sockets included."""
+"""Private files: only the enterprise's own user can read its files and sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two things that happen to one episode at once: each is done whole or refused, and neither harms the other."""
+"""Concurrent operations on one episode: each one completes or is refused, and neither harms the other."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.gateway.test_snapshots import evidence, restore, snapshot
 
 @pytest.fixture
 def held() -> list[Held]:
-    """The transports that hold answers back."""
+    """Provide the list of transports that hold responses back."""
     return []
 
 
 @pytest.fixture
 def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
-    """Holds back the responses of a service while enabled."""
+    """Provide a function that wraps a transport to hold its responses back."""
 
     def made(inner: httpx.AsyncBaseTransport) -> Held:
         held.append(Held(inner))
@@ -36,7 +36,7 @@ def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
 
 
 async def _while_held(held: list[Held], request: Any, meanwhile: Any) -> Any:
-    """Do something while the services have not answered what was asked, and return what it answered in the end."""
+    """Run `meanwhile` while the services hold back their responses to a request, and return the request's result."""
     held[0].came.clear()
     held[0].goes_on.clear()
     asking = asyncio.ensure_future(request)

@@ -1,4 +1,4 @@
-"""Shares of the event loop: who waits, who does not, and who is refused."""
+"""Fair shares of the event loop: clients that wait, clients that do not, and clients that are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST_SHARE = 0.05
 
 
 class Clock:
-    """A clock that is moved by hand."""
+    """A manual clock."""
 
     now = 100.0
 
@@ -45,7 +45,7 @@ def shares(clock: Clock) -> FairShareScheduler:
 
 
 async def _goes_on(shares: FairShareScheduler, name: str) -> bool:
-    """Say whether a client goes on without waiting."""
+    """Return whether a client is admitted without waiting."""
     try:
         await asyncio.wait_for(shares.admit(name), 0.0001)
     except TimeoutError:

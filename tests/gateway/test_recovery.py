@@ -1,4 +1,4 @@
-"""A gateway that starts again finds its episodes as they were, from manifests and journals alone."""
+"""A restarted gateway restores its episodes from manifests and journals alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 
 
 class Lossy(httpx.AsyncBaseTransport):
-    """Delivers everything, and from when it is told so loses the answers of tool calls."""
+    """Transport that delivers all calls; once `loses` is set, it loses the responses of tool calls."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -35,7 +35,7 @@ class Lossy(httpx.AsyncBaseTransport):
 
 
 class Held(httpx.AsyncBaseTransport):
-    """Delivers everything, and answers nothing while it is told to hold."""
+    """Transport that delivers all calls, and holds back responses while `goes_on` is unset."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -282,7 +282,7 @@ _SOME_STEPS: list[tuple[str, dict[str, Any]]] = [
 
 
 async def _kill(gateway: NotesGateway, waiting: asyncio.Task[Any]) -> None:
-    """End every step where it stands, as a killed process does."""
+    """Cancel all running steps midway, as in a killed process."""
     running = list(gateway.runtime.engine()._step_tasks)
     for task in (*running, waiting):
         task.cancel()

@@ -1,4 +1,4 @@
-"""Security headers: every response of the gateway carries them, a refusal and an internal error as well."""
+"""Security headers: every response of the gateway has them, including errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reward and the end of an episode, as pure functions of where it stands and of its verdict."""
+"""Rewards and the end of an episode, as pure functions of its state and its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start of the runtime: late services, unexpected services, calls from other threads."""
+"""Startup of the runtime: late services, unexpected services, calls from other threads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_gateway_that_cannot_be_opened_after_its_services_came_late_says
 
 
 class LateTransport(httpx.AsyncBaseTransport):
-    """Delivers nothing before it is told to."""
+    """Transport that delivers no request until `comes` is set."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -110,7 +110,7 @@ async def test_outside_its_lifetime_a_gateway_refuses(open_gateway: OpenGateway)
 
 @dataclass(frozen=True)
 class SlowlyPlanned(NoteKeeping):
-    """Its plan takes until another request was answered."""
+    """Scenario whose planning blocks until another request has been answered."""
 
     answered: Event = field(default_factory=Event)
 

@@ -17,7 +17,7 @@ from tests.gateway.notes import STARTED_AT, NoteKeeping
 
 
 class Flaky(httpx.AsyncBaseTransport):
-    """A way to the service that loses what a test wants it to lose."""
+    """Transport to the service that loses the given numbers of requests and responses."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner

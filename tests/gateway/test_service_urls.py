@@ -1,4 +1,4 @@
-"""An episode's services over their own REST: a request is the step that the tool call would be, and needs its URL."""
+"""An episode's services over their own REST API: a request is the same step as the tool call, and needs the URL."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 @pytest.fixture
 async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """A gateway that asks for tokens; its client is the trainer."""
+    """Provide a gateway that requires tokens, with the trainer as its client."""
     async with open_gateway(trainer_token=TRAINER) as gateway:
         gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
         yield gateway

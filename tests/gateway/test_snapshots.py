@@ -1,4 +1,4 @@
-"""Snapshots, restores and forks: an episode as it stood, with everything that goes on from there."""
+"""Snapshots, restores and forks: an episode continues from its state at the snapshot, including pending events."""
 
 from __future__ import annotations
 

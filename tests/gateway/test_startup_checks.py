@@ -1,4 +1,4 @@
-"""A gateway that cannot start says so in one line, names the setting, and gives away no secret."""
+"""A gateway that cannot start prints one line that names the setting and reveals no secret."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, folder: str)
 def test_an_invalid_secret_is_named_and_left_alone(tmp_path: Path) -> None:
     load_checked_settings(tmp_path)
     (tmp_path / "secret").write_text("half")
-    with pytest.raises(StartupError, match="secret holds no secret of 32 bytes"):
+    with pytest.raises(StartupError, match="secret must contain a secret of 32 bytes"):
         load_checked_settings(tmp_path)
     assert (tmp_path / "secret").read_text() == "half"
 
@@ -87,7 +87,7 @@ def test_the_playground_requires_gradio(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def _refused_start(**settings: str) -> tuple[int, str]:
-    """Return the exit status and the one line of a gateway that does not start."""
+    """Return the exit status and the line of a gateway that does not start."""
     command = [sys.executable, "-m", "companyos_gateway", "--port", "0"]
     environment = {**os.environ, **settings}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)

@@ -1,4 +1,4 @@
-"""A crowd of steps at once: a service is given as many as it can answer in time, the others wait before they begin."""
+"""Many concurrent steps: a service gets as many as it can answer in time; the others wait before they begin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUEUE_TIMEOUT_S = 0.05
 
 
 class Crowded(httpx.AsyncBaseTransport):
-    """A service that lets nobody go until it is told to, and counts who is in."""
+    """Service that holds all requests until released, and counts the concurrent ones."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport

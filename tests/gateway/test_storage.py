@@ -1,4 +1,4 @@
-"""A folder of the gateway that takes or gives nothing: a clear refusal, nothing lost, and work goes on afterwards."""
+"""An unusable folder of the gateway leads to a clear error, loses nothing, and work continues afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 @contextmanager
 def _in_the_way_of(folder: Path) -> Iterator[None]:
-    """Let a file lie where a folder should, so that nothing below it can be written, read or deleted."""
+    """Replace a folder by a file, so that nothing below it can be written, read or deleted."""
     away = folder.with_name("away")
     folder.rename(away)
     folder.write_text("")
@@ -32,7 +32,7 @@ def _in_the_way_of(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _no_descriptor_left() -> Iterator[None]:
-    """Take every descriptor that this process may open."""
+    """Use up all file descriptors that this process may open."""
     before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = [os.dup(0)]
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 2, hard))

@@ -1,4 +1,4 @@
-"""Tokens of episodes: derived from a secret that lies in one file."""
+"""Tokens of episodes: derived from a secret in a file."""
 
 from __future__ import annotations
 
@@ -77,6 +77,6 @@ def test_what_a_killed_gateway_left_aside_is_no_obstacle(tmp_path: Path) -> None
 @pytest.mark.parametrize("content", ["", "abc", "z" * 64, "é", "00" * 31])
 def test_a_file_that_holds_no_secret_is_an_error_and_stays(tmp_path: Path, content: str) -> None:
     (tmp_path / "secret").write_text(content, encoding="utf-8")
-    with pytest.raises(InvalidSecretError, match="holds no secret"):
+    with pytest.raises(InvalidSecretError, match="must contain a secret"):
         read_or_create_secret(tmp_path)
     assert (tmp_path / "secret").read_text(encoding="utf-8") == content

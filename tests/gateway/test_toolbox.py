@@ -1,4 +1,4 @@
-"""From a service's OpenAPI document to tools and back to HTTP requests."""
+"""Conversion of a service's OpenAPI document to tools, and of tool calls to HTTP requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COMPONENTS = {
 
 
 def document() -> dict[str, Any]:
-    """A small OpenAPI document with everything that a tool can take."""
+    """Return a small OpenAPI document with every supported kind of parameter."""
     string = {"type": "string", "title": "S"}
     key = {"name": "key", "in": "path", "required": True, "schema": string}
     return {

@@ -1,4 +1,4 @@
-"""Names that the gateway answers to, and pages of other sites, which it does not."""
+"""Host names that the gateway accepts, and requests from pages of other sites, which it rejects."""
 
 from __future__ import annotations
 

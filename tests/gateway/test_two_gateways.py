@@ -1,4 +1,4 @@
-"""Two gateways over the same services: the second one is refused, or takes over and the first one ends cleanly."""
+"""Two gateways over the same services: the second is refused, or takes over and the first ends cleanly."""
 
 from __future__ import annotations
 

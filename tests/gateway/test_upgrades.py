@@ -1,4 +1,4 @@
-"""Data folders that earlier versions wrote are opened, or kept in quarantine whole."""
+"""Data folders of earlier versions are opened, or quarantined completely."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unpack(packed: Path, folder: Path) -> dict[str, Any]:
 
 
 def digests(folder: Path) -> set[str]:
-    """Return the digests of the files that hold an episode or a snapshot, wherever they are."""
+    """Return the digests of the files of episodes and snapshots, anywhere in the folder."""
     found = [path for path in folder.rglob("*") if path.suffix in (".db", ".jsonl") or path.name == "manifest.json"]
     return {hashlib.sha256(path.read_bytes()).hexdigest() for path in found if "templates" not in path.parts}
 

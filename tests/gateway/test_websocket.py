@@ -1,4 +1,4 @@
-"""The OpenEnv WebSocket: sessions that live on whatever they are sent."""
+"""The OpenEnv WebSocket: sessions survive any message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connection slots: how many there are, who has to go, what each is told, and that every one comes back."""
+"""Connection slots: their number, evictions, close messages, and the return of every slot."""
 
 from __future__ import annotations
 

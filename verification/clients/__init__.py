@@ -1,1 +1,1 @@
-"""Third-party clients, each in its own virtual environment, playing an episode of CompanyOS."""
+"""Third-party clients that play an episode of CompanyOS, each in its own virtual environment."""

@@ -12,12 +12,12 @@ SCRIPTS = FOLDER / "scripts"
 REQUIREMENTS = FOLDER / "requirements"
 
 WORKSPACE = "openenv"
-"""The environment with the workspace's lock and client, which `AutoEnv` needs."""
+"""The environment with the workspace's lock file and client, which `AutoEnv` needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThirdPartyClient:
-    """One client. Clients may share an environment; `begins` marks clients that reset the episode themselves."""
+    """One client. Clients may share an environment; `resets_episode` marks those that reset the episode themselves."""
 
     name: str
     environment: str
@@ -26,12 +26,12 @@ class ThirdPartyClient:
 
     @property
     def script(self) -> Path:
-        """The driver script, run by its environment's Python."""
+        """The driver script, which runs in the environment's Python."""
         return SCRIPTS / f"{self.player}.py"
 
 
 def _client_requirements() -> tuple[str, ...]:
-    """Return the requirements of the client and the shared library without the workspace's own packages."""
+    """Return the requirements of the client and the shared library, without the workspace's own packages."""
     projects = [tomllib.loads((ROOT / name / "pyproject.toml").read_text())["project"] for name in ("shared", "client")]
     return tuple(one for project in projects for one in project["dependencies"] if not one.startswith("companyos"))
 

@@ -17,7 +17,7 @@ _LOCKED_ENVIRONMENTS = {
     WORKSPACE: ("--package", "openenv-companyos"),
     "inspect": ("--package", "companyos", "--extra", "inspect"),
 }
-"""Environments pinned by the workspace's lock: the extras to install."""
+"""Environments pinned by the workspace's lock file, with the extras to install."""
 
 _MEMBERS = {
     WORKSPACE: ("shared", "client", "integrations/openenv-companyos"),
@@ -63,7 +63,7 @@ def lock() -> None:
 
 
 def _interpreter(oldest: str | None) -> str:
-    """Return a recent enough Python: this one, uv's or pyenv's. Raises UvError."""
+    """Return a Python that is recent enough: this one, uv's or pyenv's. Raises UvError."""
     minimum = version_of(oldest or _PYTHON_VERSION)
     if sys.version_info[: len(minimum)] >= minimum:
         return sys.executable

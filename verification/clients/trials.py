@@ -27,13 +27,13 @@ class ClientReport(BaseModel):
     steps: int | None
 
     def taken(self, most: int) -> int:
-        """Return the steps taken, given the maximum."""
+        """Return the number of steps taken, given the episode's step limit."""
         return self.steps if self.steps is not None else most - (self.steps_left or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result. `steps` is the client's count; `reason` is empty if it matches the gateway."""
+    """The result of a trial. `steps` is the client's count; `reason` is empty if it matches the gateway's."""
 
     client: str
     version: str = ""
@@ -48,7 +48,7 @@ class Trial:
 
 
 def play(client: ThirdPartyClient, python: Path, url: str) -> Trial:
-    """Run a client that lists the tools and makes three calls in its own episode."""
+    """Run a client that lists the tools and makes three calls in its own episode, and compare its report."""
     episode = client.name.replace(" ", "-")
     with httpx.Client(base_url=url, trust_env=False) as http:
         if not client.resets_episode:

@@ -1,1 +1,1 @@
-"""The gateway: three services made one OpenEnv environment."""
+"""The gateway: exposes the services of CompanyOS as one OpenEnv environment."""

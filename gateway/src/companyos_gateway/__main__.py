@@ -1,5 +1,5 @@
-"""`python -m companyos_gateway [--host HOST] [--port N] [--workers N]`: serve the gateway, and its services where none
-are set.
+"""`python -m companyos_gateway [--host HOST] [--port N] [--workers N]`: serve the gateway, and its services if none
+are configured.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from companyos_shared.private_files import keep_files_private
 DEFAULT_PORT = 8000
 MISUSED = 2
 PROXIED = {"proxy_headers": True, "forwarded_allow_ips": "*"}
-"""Options of a gateway that only a proxy reaches, which says whose requests it passes on."""
+"""Options of a gateway behind a trusted proxy, which forwards the addresses of clients."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Read the command line and serve until told to stop."""
+    """Parse the command line and serve until the process is stopped."""
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
@@ -61,8 +61,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         except EntryPointError as error:
             parser.exit(MISUSED, f"error: {error}\n")
         if embedded is not None:
-            stack.callback(embedded.kill)  # before the folders are removed under services that are still starting
-            embedded.start()  # they start while this process imports the rest, which takes longest
+            stack.callback(embedded.kill)  # runs before the folders of starting services are removed
+            embedded.start()  # in parallel with the imports of `_serve`, which take longest
         address = {"uds": options.uds, **PROXIED} if options.uds else {"host": options.host, "port": options.port}
         _serve(parser, folders, embedded, address)
 
@@ -92,5 +92,5 @@ def _serve(
 
 
 if __name__ == "__main__":
-    gc.disable()  # nothing of what is imported can be collected; the server enables it
+    gc.disable()  # imports create no garbage; the server enables the collector
     main()

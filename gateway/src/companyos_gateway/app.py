@@ -86,9 +86,7 @@ def create_app(runtime: GatewayRuntime) -> FastAPI:
         routers += [trainer_router(runtime), oracle_demo_router(runtime), service_urls_router(runtime)]
         routers += [trainer_episodes_router(runtime), snapshots_router(runtime), quarantine_router(runtime)]
     own_routes = [route for router in routers for route in router.routes]
-    app.router.routes.extend(
-        own_routes
-    )  # as they are: an included router looks at all of its routes twice, and at each call
+    app.router.routes.extend(own_routes)  # without `include_router`, whose routes are matched twice per request
     app.router.routes.extend([*static_mounts(), *mcp_routes(runtime)])
     if mode is ServerMode.SIMULATION and settings.web:
         app.router.routes.extend(playground_routes(runtime, drain))
@@ -106,12 +104,12 @@ def create_app(runtime: GatewayRuntime) -> FastAPI:
 
 
 def _route_keys(route: BaseRoute) -> set[tuple[str, str]]:
-    """Return the paths and methods that a route answers; of the framework's those that ours answer are left out."""
+    """Return the pairs of path and method that a route serves, by which own routes replace those of OpenEnv."""
     return {(route.path, method) for method in route.methods or ()} if isinstance(route, Route) else set()
 
 
 def _add_middleware(app: FastAPI, runtime: GatewayRuntime, sockets: WebSocketSlots, drain: DrainState) -> None:
-    """Put what every connection meets around the app; the one that is added last is met first."""
+    """Add the middleware of every connection; the one that is added last runs first."""
     settings = runtime.settings
     token = settings.trainer()
     app.add_middleware(TaskApiValidationMiddleware)

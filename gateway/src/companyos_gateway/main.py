@@ -1,10 +1,10 @@
-"""The gateway as an app: `uvicorn companyos_gateway.main:app`, or `python -m companyos_gateway`."""
+"""ASGI app for `uvicorn companyos_gateway.main:app`, an alternative to `python -m companyos_gateway`."""
 
 from __future__ import annotations
 
 from companyos.openenv_preload import preload_openenv
 
-preload_openenv()  # a host that starts this app by itself waits for it; /web brings its toolkit when it is opened
+preload_openenv()  # shortens the start: /web imports Gradio at its first request
 
 from companyos_gateway.app import create_app  # noqa: E402
 from companyos_gateway.process.environment import remove_secrets_from_environment  # noqa: E402

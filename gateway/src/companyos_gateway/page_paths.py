@@ -19,18 +19,18 @@ CONSOLE_SCENARIOS = f"{CONSOLE_ROOT}/scenarios"
 CONSOLE_SCENARIO = f"{CONSOLE_SCENARIOS}/{{name}}"
 
 TRAINER_COOKIE = "companyos_trainer"
-"""The cookie of the trainer's session in a browser."""
+"""Cookie of the trainer's browser session."""
 
 CONSOLE_FORMS = frozenset({CONSOLE_START, CONSOLE_END, CONSOLE_SIGN_OUT})
 
 
 def is_console_path(path: str) -> bool:
-    """Say whether a path is one of the console's."""
+    """Return whether a path belongs to the console."""
     return path == CONSOLE_ROOT or path.startswith(f"{CONSOLE_ROOT}/")
 
 
 def viewer_path(episode_id: str) -> str:
-    """Return the path at which the console shows an episode, as long as it is kept."""
+    """Return the path at which the console shows an episode, while it is stored."""
     return CONSOLE_EPISODE.format(episode_id=quote(episode_id, safe=""))
 
 
@@ -52,31 +52,31 @@ DESK_ROUTES = frozenset(
         ("POST", APP_FORM),
     }
 )
-"""What an episode's token opens in a browser."""
+"""Routes of pages that accept an episode token."""
 
 FORM_ROUTES = frozenset({DESK_FORM, APP_FORM})
 """Routes that accept a form; all others accept JSON."""
 
 STEPS_SCOPE_KEY = "companyos.taken"
-"""Key under which a caller inside the process finds the steps that were taken for a page."""
+"""Scope key of a list from an in-process caller, to which the steps of a page request are appended."""
 
 EPISODE_COOKIE = "companyos_episode"
-"""The cookie of a browser's session at the desk of an episode."""
+"""Cookie of a browser session for the apps of an episode."""
 
 _DESK_PATTERNS = tuple(compile_path(path)[0] for _, path in sorted(DESK_ROUTES))
 _FORM_PATTERNS = tuple(compile_path(path)[0] for path in sorted(FORM_ROUTES | CONSOLE_FORMS))
 
 
 def is_desk_path(path: str) -> bool:
-    """Say whether a path leads to a page for a browser."""
+    """Return whether a path belongs to the apps of an episode."""
     return any(pattern.match(path) for pattern in _DESK_PATTERNS)
 
 
 def accepts_form(path: str) -> bool:
-    """Say whether a path takes a form."""
+    """Return whether a path accepts a form."""
     return any(pattern.match(path) for pattern in _FORM_PATTERNS)
 
 
 def desk_root(episode_id: str, root_path: str) -> str:
-    """Return the path in front of everything of an episode's apps."""
+    """Return the path prefix of an episode's apps."""
     return f"{root_path}{DESK_ROOT.format(episode_id=quote(episode_id, safe=''))}"

@@ -55,16 +55,16 @@ from companyos_shared import file_descriptors
 from companyos_shared.telemetry.trace_export import create_traces
 
 RELEASE_TIMEOUT_S = 1.5
-"""So long the end waits for services to drop what they hold; whatever they keep is dropped after the next start."""
+"""Seconds that a shutdown waits for services to drop episodes. Those left over are dropped after the next start."""
 
 _log = logging.getLogger(__name__)
 
 
 class GatewayRuntime:
-    """Everything that one gateway process holds.
+    """The state of one gateway process: services, engine, stores and background tasks.
 
-    `folders` and `embedded` are given where they were opened and started before; otherwise they follow from the
-    settings. `service_clients` and `scenarios` are given by tests.
+    Pass `folders` and `embedded` if they are already open and started; otherwise they are created from the settings.
+    Only tests pass `service_clients` and `scenarios`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class GatewayRuntime:
         self.data_dir: Path | None = None
 
     def engine(self) -> EpisodeEngine:
-        """Return the episode engine; raises ServicesUnavailableError (503) while the services have not been found."""
+        """Return the episode engine; raises ServicesUnavailableError (503) until the runtime has started."""
         if self._engine is None:
             raise ServicesUnavailableError("The services have not answered yet.")
         return self._engine
@@ -103,9 +103,9 @@ class GatewayRuntime:
     async def reset(
         self, options: ResetOptions, previous: Episode | None = None, holder: object | None = None
     ) -> Episode:
-        """Start an episode, fork a snapshot or go on with a live episode, as the options say, for a connection.
+        """Start an episode, fork a snapshot or resume a live episode for the connection `holder`.
 
-        Raises a GatewayError; `previous`, whose place a started or forked one would take, then goes on untouched.
+        A started or forked episode replaces `previous`, which is unchanged after an error. Raises a GatewayError.
         """
         engine = self.engine()
         try:
@@ -138,8 +138,9 @@ class GatewayRuntime:
             raise InternalError from error
 
     async def last_observation(self, episode: Episode) -> Observation:
-        """Return what an episode answered last, in its modality; raises what `WindowManager.last_observation`
-        raises.
+        """Return the last observation of an episode in its modality.
+
+        Raises the errors of `WindowManager.last_observation`.
         """
         if episode.options.modality is Modality.SCREENSHOT:
             return await self.window_manager.last_observation(episode)
@@ -148,9 +149,9 @@ class GatewayRuntime:
     async def step(
         self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
-        """Carry out an action of an agent, in the modality of its episode.
+        """Perform an action of an agent in the modality of its episode.
 
-        Raises what `EpisodeEngine.step` raises, and where there are windows what `WindowManager.step` does.
+        Raises the errors of `EpisodeEngine.step`, or for screenshot episodes those of `WindowManager.step`.
         """
         if episode.options.modality is Modality.SCREENSHOT:
             return await self.window_manager.step(episode, tool, arguments, number=number)
@@ -175,26 +176,26 @@ class GatewayRuntime:
         return task
 
     def detach(self, episode: Episode, holder: object) -> None:
-        """Let an episode outlive its connection for a while."""
+        """Detach an episode from its connection, which it outlives by at most `detached_limit_s`."""
         if self._engine is not None:
             self._engine.store.detach(episode, holder)
 
     def snapshots(self) -> Snapshots:
-        """Return the snapshots; raises ServicesUnavailableError (503) while the services have not been found."""
+        """Return the snapshots; raises ServicesUnavailableError (503) until the runtime has started."""
         if self._snapshots is None:
             raise ServicesUnavailableError("The services have not answered yet.")
         return self._snapshots
 
     def quarantine(self) -> Quarantine:
-        """Return the quarantine; raises ServicesUnavailableError (503) while the services have not been found."""
+        """Return the quarantine; raises ServicesUnavailableError (503) until the runtime has started."""
         if self._quarantine is None:
             raise ServicesUnavailableError("The services have not answered yet.")
         return self._quarantine
 
     def evidence_signer(self) -> EvidenceSigner:
-        """Return the signer of evidence; raises ServicesUnavailableError (503) while the services have not been found.
+        """Return the signer of evidence; raises ServicesUnavailableError (503) until the services have responded.
 
-        Its key is derived from the secret in the gateway's folder, so it is the same after a restart there.
+        Its key is derived from the secret in the gateway's folder, so it is the same after a restart with this folder.
         """
         if self._evidence_signer is None:
             raise ServicesUnavailableError("The services have not answered yet.")
@@ -207,15 +208,15 @@ class GatewayRuntime:
         return self._runs
 
     def is_idle(self) -> bool:
-        """Say whether no step is being taken."""
+        """Return whether no step is in progress."""
         return self._engine is None or (self._engine.is_idle and self.window_manager.is_idle)
 
     async def readiness(self) -> dict[str, bool]:
-        """Return by name whether each service is ready; empty while none is known."""
+        """Return whether each service is ready, by name; empty until the services are known."""
         return {} if self._service_clients is None else await self._service_clients.readiness()
 
     def restarts(self) -> dict[str, Any]:
-        """Return restarts and current delay of the embedded processes that have ended."""
+        """Return the restarts and the current delay of each embedded process that has ended, by name."""
         return {} if self._embedded is None else self._embedded.restarts()
 
     @asynccontextmanager
@@ -250,7 +251,7 @@ class GatewayRuntime:
                 yield ServiceClients.from_addresses(embedded.addresses, embedded.key, self.metrics.traces)
 
     async def _wait_for_start(self, starting: asyncio.Task[None]) -> None:
-        """Wait until the runtime has started, at most for `start_timeout_s`; raises what prevents it from starting."""
+        """Wait until the runtime has started, at most `start_timeout_s`; raises the error of a failed start."""
         awaited: set[asyncio.Task[Any]] = {starting}
         if self._embedded is not None:
             loading = asyncio.create_task(self._embedded.wait_for_load_error())
@@ -265,7 +266,7 @@ class GatewayRuntime:
             task.result()
 
     async def _start(self, service_clients: ServiceClients, folder: Path) -> None:
-        """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
+        """Discover the tools as soon as every service responds, recover the episodes, then start the reaper."""
         service_clients.set_step_timeout(self.settings.step_timeout_s)
         check_services(service_clients.clients)
         documents = await discover(service_clients)
@@ -333,7 +334,7 @@ def _load_scenarios() -> Mapping[str, Scenario]:
 
 
 def _log_start_failure(starting: asyncio.Task[None]) -> None:
-    """Log why the start failed, even if nothing waits for it any more."""
+    """Log the error of a failed start, even if nothing waits for it any more."""
     if not starting.cancelled() and (error := starting.exception()) is not None:
         _log.critical("the gateway cannot start: %s", error)
 
@@ -348,7 +349,7 @@ SLOWEST_RETRY_S = 0.25
 
 
 async def discover(service_clients: ServiceClients) -> dict[str, dict[str, Any]]:
-    """Return the OpenAPI document of every service, as soon as all of them answer."""
+    """Return the OpenAPI document of each service by name, as soon as all of them respond."""
     pause_s = FIRST_RETRY_S
     while True:
         try:

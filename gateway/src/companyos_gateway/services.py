@@ -1,4 +1,4 @@
-"""The services that are installed, and the rules that packages declare for services of their own."""
+"""Discovers the installed services and the rules that other packages declare for their services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RULES_GROUP = "companyos.service_rules"
 BUILTIN_SERVICES = ("ticketdesk", "datahub", "approvalflow")
 
 _NAME = re.compile(r"[a-z][a-z0-9]*")
-"""A tool is named `<service>_<operation>`, so a service's name holds no underscore."""
+"""A tool is named `<service>_<operation>`, so the name of a service contains no underscore."""
 
 
 def _no_rows(_world: Any, _stream: Stream) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class ServiceRules:
 
     is_irreversible: Callable[[str, Row, Row | None], bool] = _never
     """Function of a table and one of its rows before and after (None: deleted) a change that the task does not allow.
-    It says whether the change is damage that cannot be undone."""
+    It returns whether the change is damage that cannot be undone."""
 
 
 def service_entry_points() -> dict[str, EntryPoint]:
@@ -62,7 +62,7 @@ def service_entry_points() -> dict[str, EntryPoint]:
 
 
 def load_error_file(folder: Path, name: str) -> Path:
-    """Return the file in the folder of an embedded service's socket that says why its app cannot be served, if so."""
+    """Return the path, in the folder of sockets, of the file with the reason why a service's app cannot be served."""
     return folder / f"{name}.error"
 
 

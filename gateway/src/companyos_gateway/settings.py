@@ -1,4 +1,4 @@
-"""The settings of the gateway process, read once."""
+"""Settings of the gateway process, read once from environment variables."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ _TOKEN = re.compile(r"[!-~]+")
 
 
 class Settings(BaseSettings):
-    """COMPANYOS_* environment variables. Without service addresses the gateway brings up the services itself."""
+    """COMPANYOS_* environment variables. Without service addresses, the gateway starts the services itself."""
 
     model_config = SettingsConfigDict(env_prefix="COMPANYOS_", frozen=True, populate_by_name=True)
 
     services: str = Field(
         "",
-        description="Where the services answer: `name=http://host:port` or `name=unix:/path.sock`, by commas. "
+        description="Addresses of the services, comma-separated: `name=http://host:port` or `name=unix:/path.sock`. "
         "Empty: every service of the entry-point group `companyos.services` is started as a child process.",
     )
-    service_key: SecretStr | None = Field(None, description="The key that signs calls to the services.")
-    service_key_file: Path | None = Field(None, description="A file that holds the key.")
+    service_key: SecretStr | None = Field(None, description="Key that signs calls to the services.")
+    service_key_file: Path | None = Field(None, description="File that contains the key.")
     data_dir: Path | None = Field(
         None,
-        description="Where the gateway and the embedded services keep episodes and snapshots across restarts; without "
-        "it a folder that ends with the process, on tmpfs if there is one.",
+        description="Folder of the episodes and snapshots of the gateway and the embedded services. Default: a "
+        "temporary folder, on tmpfs if available, that is deleted on exit.",
     )
-    node: str = Field("n1", pattern=r"^[A-Za-z0-9]{1,16}$", description="The name that internal ids begin with.")
-    workers: int = Field(1, ge=1, le=MAX_WORKERS, description="Gateways behind one address; `--workers` sets it.")
-    worker: int | None = Field(None, ge=1, description="Number of this worker; the router sets it.")
+    node: str = Field("n1", pattern=r"^[A-Za-z0-9]{1,16}$", description="Prefix of internal ids.")
+    workers: int = Field(1, ge=1, le=MAX_WORKERS, description="Gateways behind one address; set by `--workers`.")
+    worker: int | None = Field(None, ge=1, description="Number of this worker; set by the router.")
     session_dir: Path | None = Field(
-        None, description="The folder of browser sessions that workers share; the router sets it. Default: in memory."
+        None, description="Folder of the browser sessions that workers share; set by the router. Default: in memory."
     )
     mode: ServerMode = Field(
         ServerMode.SIMULATION,
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),
-        description="`production` leaves out /reset, /step, /state, /render and /v1/episodes.",
+        description="`production` disables /reset, /step, /state, /render and /v1/episodes.",
     )
     web: Annotated[bool, BeforeValidator(lambda given: given or False)] = Field(
         False,
         validation_alias=AliasChoices("COMPANYOS_WEB", "ENABLE_WEB_INTERFACE"),
-        description="Whether /web is a page on which every visitor plays an episode.",
+        description="Serve a page at /web on which every visitor plays an episode.",
     )
-    keep_episodes: bool = Field(False, description="Leave the databases of episodes that are over where they are.")
+    keep_episodes: bool = Field(False, description="Keep the databases of episodes that have ended.")
     trainer_token: SecretStr | None = Field(
         None,
-        description="The trainer's token, of 16 characters at least. Without one nothing asks for a token; with it "
-        "everything does.",
+        description="Token of the trainer, at least 16 characters. If it is set, every request needs a token; by "
+        "default none does.",
     )
-    trainer_token_file: Path | None = Field(None, description="A file that holds the trainer's token.")
+    trainer_token_file: Path | None = Field(None, description="File that contains the trainer's token.")
     allowed_hosts: str = Field(
         "",
-        description="The names the gateway answers to, by commas: `name`, `*.example.org` or `*`. Empty: any name "
-        "where a token is asked for, else addresses and names that no public DNS hands out.",
+        description="Accepted host names, separated by commas: `name`, `*.example.org` or `*`. Empty: any name if a "
+        "token is required, otherwise IP addresses and names that public DNS does not resolve.",
     )
     space_host: str | None = Field(
         None,
         validation_alias="SPACE_HOST",
-        description="The name that a Hugging Face Space tells its container; it is answered to as well.",
+        description="Host name of a Hugging Face Space, set by the Space; also accepted.",
     )
     take_over: bool = Field(
         False,
-        description="Take over services that another gateway holds the lease of; that gateway's episodes end.",
+        description="Take over services whose lease another gateway holds; its episodes end.",
     )
     max_websockets: int | None = Field(
         None, ge=1, description="Maximum number of open WebSockets. Default: the maximum number of episodes."
@@ -80,55 +80,55 @@ class Settings(BaseSettings):
         0.05,
         gt=0,
         le=1,
-        description="The part of the gateway's time that a client has at least while others are active; one that takes "
-        "more waits. With 1 nobody waits.",
+        description="Minimum share of the gateway's time per client while others are active. A client that uses more "
+        "waits. 1 disables the limit.",
     )
-    client_queue: int = Field(64, ge=1, description="Requests of one client that may wait; a further one gets 429.")
+    client_queue: int = Field(64, ge=1, description="Waiting requests per client; further ones get 429.")
     max_mcp_sessions: int = Field(
-        64, ge=1, description="Sessions at most that `/mcp` keeps for callers without a socket."
+        64, ge=1, description="Maximum number of `/mcp` sessions of clients without a WebSocket."
     )
     mcp_idle_limit_s: float = Field(
-        300.0, gt=0, description="Seconds without a call after which a session without a socket is dropped."
+        300.0, gt=0, description="Seconds without a call after which such a session is closed."
     )
     keep_episode: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9._-]{1,128}$",
-        description="An episode that is opened at the start where there is none of this id, and never dropped.",
+        description="Id of an episode that is started with the gateway, unless it exists, and never dropped.",
     )
-    max_episodes: int = Field(1024, ge=1, description="Live episodes at most.")
+    max_episodes: int = Field(1024, ge=1, description="Maximum number of live episodes.")
     chromium: Path | None = Field(
         None,
-        description="The Chromium that takes screenshots; without it Playwright's own is taken, or one on the path.",
+        description="Chromium executable for screenshots. Default: that of Playwright, or one on the PATH.",
     )
-    max_windows: int = Field(16, ge=1, description="Windows of the browser at most, one for each episode that has one.")
+    max_windows: int = Field(16, ge=1, description="Browser windows at most, one per episode.")
     max_finished: int = Field(
-        200, ge=0, description="Episodes that are over and that the console can still show; the oldest leave."
+        200, ge=0, description="Number of ended episodes that the console shows; the oldest are removed first."
     )
     runs: Path | None = Field(
         None,
-        description="The folder below which the console finds runs of `companyos eval`; `runs` where it is there.",
+        description="Folder of runs of `companyos eval` that the console shows. Default: `runs`, if it exists.",
     )
-    max_snapshots: int = Field(4096, ge=1, description="Snapshots at most.")
+    max_snapshots: int = Field(4096, ge=1, description="Maximum number of snapshots.")
     min_free_bytes: int = Field(
-        8 * 1024 * 1024, ge=0, description="Free disk under which the gateway does not call itself ready."
+        8 * 1024 * 1024, ge=0, description="Free bytes on disk below which the gateway is not ready."
     )
-    max_tasks_kept: int = Field(64, ge=1, description="Planned tasks kept in memory, the least recently used leaves.")
+    max_tasks_kept: int = Field(64, ge=1, description="Size of the cache of planned tasks.")
     idle_limit_s: float = Field(3600.0, gt=0, description="Seconds without a call after which an episode is dropped.")
-    lifetime_limit_s: float = Field(86_400.0, gt=0, description="Seconds after which an episode is dropped anyhow.")
-    detached_limit_s: float = Field(60.0, gt=0, description="Seconds an episode outlives its lost connection.")
-    ws_ping_interval_s: float = Field(20.0, gt=0, description="Seconds between two pings of a WebSocket.")
+    lifetime_limit_s: float = Field(86_400.0, gt=0, description="Maximum age of an episode in seconds.")
+    detached_limit_s: float = Field(60.0, gt=0, description="Seconds an episode remains after a lost connection.")
+    ws_ping_interval_s: float = Field(20.0, gt=0, description="Seconds between pings of a WebSocket.")
     ws_ping_timeout_s: float = Field(
-        20.0, gt=0, description="Seconds a ping waits for its answer; then the connection is cut."
+        20.0, gt=0, description="Seconds to wait for the reply to a ping before the connection is closed."
     )
     step_timeout_s: float = Field(
         STEP_TIMEOUT_S,
         gt=0,
-        description="Seconds after which a step that a service has not answered ends its episode as `infra_error`.",
+        description="Seconds after which a step without a response of its service ends the episode as `infra_error`.",
     )
-    start_timeout_s: float = Field(15.0, gt=0, description="Seconds the start waits for the services to answer.")
+    start_timeout_s: float = Field(15.0, gt=0, description="Seconds that the start waits for the services.")
 
     def key(self) -> bytes:
-        """Return the signing key; empty where none is configured."""
+        """Return the signing key, empty if none is configured; raises OSError for a file that cannot be read."""
         if self.service_key is not None:
             return self.service_key.get_secret_value().encode()
         if self.service_key_file is not None:
@@ -136,10 +136,10 @@ class Settings(BaseSettings):
         return b""
 
     def trainer(self) -> str | None:
-        """Return the trainer's token, or None where nothing asks for one.
+        """Return the trainer token, or None if tokens are not required.
 
-        Raises ValueError for one that is shorter than MIN_TOKEN_LENGTH or that no header can carry, and OSError for a
-        file that cannot be read.
+        Raises ValueError for a token that is shorter than MIN_TOKEN_LENGTH or contains characters other than `!` to
+        `~`, and OSError for a file that cannot be read.
         """
         if self.trainer_token is not None:
             token = self.trainer_token.get_secret_value()
@@ -156,11 +156,11 @@ class Settings(BaseSettings):
         return token
 
     def host_names(self) -> tuple[str, ...]:
-        """Return the names that the gateway was told to answer to; empty where it was told none."""
+        """Return the host names that the gateway accepts, as configured; empty if none are configured."""
         return parse_host_names(self.allowed_hosts)
 
     def addresses(self) -> dict[str, str]:
-        """Return the configured address of each service by name; raises ValueError for an entry that is none."""
+        """Return the configured address of each service by name; raises ValueError for an invalid entry."""
         found: dict[str, str] = {}
         for entry in filter(None, (part.strip() for part in self.services.split(","))):
             name, separator, address = entry.partition("=")

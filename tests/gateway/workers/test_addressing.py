@@ -1,4 +1,4 @@
-"""Names in requests, and answers of workers that do not know them."""
+"""Names in requests, and responses of workers to unknown names."""
 
 from __future__ import annotations
 

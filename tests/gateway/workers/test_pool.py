@@ -1,4 +1,4 @@
-"""Workers: their folders, their settings and their turn, and their metrics as one page."""
+"""Workers: their folders, settings and order, and their metrics on one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The router over HTTP, in front of workers that are sockets of this process and answer as given."""
+"""The router over HTTP, in front of workers that are sockets of this process with given responses."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PROBLEM = "X-CompanyOS-Problem"
 
 @dataclass
 class Answering:
-    """A worker: the lines of its answers by request, and the requests that it has seen."""
+    """A worker: the status and header of its responses by request, and the requests that it has received."""
 
     answers: dict[str, str] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request and close; a request without an answer is left unanswered."""
+        """Respond to one request and close; a request without a given response gets none."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         request = " ".join(head.split(" ")[:2])
         self.seen.append(request)
@@ -37,13 +37,13 @@ class Answering:
 
 
 class _Pool(WorkerPool):
-    """Workers that the test serves itself."""
+    """Workers that the test runs itself."""
 
     async def __aenter__(self) -> _Pool:
         return self
 
     async def stop(self) -> None:
-        """Leave the workers running."""
+        """Do nothing; the test ends the workers."""
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The relay of WebSockets, between real sockets: byte by byte, with backpressure, to the right worker."""
+"""The WebSocket relay between real sockets: byte by byte, with backpressure, to the right worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Non
 
 
 def _frame(payload: bytes, key: bytes = b"") -> bytes:
-    """Return a text frame, masked as a client's with a key of four bytes."""
+    """Return a text frame; with a key of four bytes, it is masked like a client's."""
     size, masked = len(payload), 0x80 if key else 0
     length = bytes([masked | size]) if size < 126 else bytes([masked | 126]) + size.to_bytes(2, "big")
     return (
@@ -41,7 +41,7 @@ def _sent(payload: bytes) -> bytes:
 async def _relayed(
     folder: Path, *behaviours: Behaviour | None
 ) -> AsyncIterator[tuple[WorkerPool, asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect a client to a relay in front of workers that behave as given; None is a worker that is down."""
+    """Connect a client to a relay in front of workers with the given behaviors; None is a worker that is down."""
     pool = WorkerPool(len(behaviours), folder / "data", folder)
     servers = [
         await asyncio.start_unix_server(behaviour, str(worker.socket))
@@ -75,7 +75,7 @@ async def _read_head(reader: asyncio.StreamReader) -> bytes:
 
 
 def _answering(answer: bytes, seen: list[tuple[str, bytes]], name: str = "") -> Behaviour:
-    """Return a worker that sends a ping, records every message, and answers it."""
+    """Return a worker that records every message, and responds with a ping and an answer."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append((name, await _read_head(reader)))

@@ -29,7 +29,7 @@ TASKS = ((0, 7), (1, 13))
 
 
 def provide_chromium(folder):
-    """Let Playwright find an installed Chromium where it expects its own, which the chat of BrowserGym starts too."""
+    """Link an installed Chromium to the path of Playwright's own, which BrowserGym's chat also starts."""
     path = os.environ.get("COMPANYOS_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if path is None or not Path(path).is_file():
         print(f"Chromium is required: {path or ', '.join(CHROMIUMS)} was not found", file=sys.stderr)
@@ -86,7 +86,7 @@ class Agent:
         self.page = parse_tree(self.observation)
 
     def act(self, action):
-        """Take an action. BrowserGym gives a click 500 ms; a slow server's page is awaited, or the click repeated."""
+        """Take an action. BrowserGym limits a click to 500 ms, so wait for a slow page or repeat the click."""
         before = self.page.text
         for _ in range(ATTEMPTS):
             self.step(action)
@@ -120,7 +120,7 @@ class Agent:
             self.act(f"click({self.find(link, 'link').bid!r})")
 
     def press(self, button):
-        """Click the button of a form; a form that is rejected, as after a lagging page, is sent again."""
+        """Click the button of a form. If it is rejected, for example because the page was stale, submit it again."""
         for _ in range(ATTEMPTS):
             self.act(f"click({self.find(button, 'button').bid!r})")
             if self.is_over or "/-/" not in self.observation["url"]:
@@ -132,13 +132,13 @@ class Agent:
         self.act(f"fill({self.find(label, 'textbox', 'combobox', 'spinbutton').bid!r}, {text!r})")
 
     def select(self, label, start):
-        """Choose the first option with this beginning."""
+        """Choose the first option that starts with a text."""
         listed = self.find(label, "combobox")
         option = next(node.name for node in listed.all("option") if node.name.startswith(start))
         self.act(f"select_option({listed.bid!r}, {option!r})")
 
     def search(self, words):
-        """Search the list of the page."""
+        """Filter the list of the page."""
         self.fill("Words", words)
         self.press("Filter")
 
@@ -151,7 +151,7 @@ class Agent:
         return [[cell.name or cell.text for cell in row.all("cell", "rowheader")] for row in self.page.all("row")]
 
     def row(self, pattern):
-        """Return the first row whose cells match, joined by bars."""
+        """Return the match of the first row with a pattern; the cells are joined with bars."""
         lines = [" | ".join(cells) for cells in self.rows()]
         found = next(filter(None, (re.search(pattern, line) for line in lines)), None)
         assert found is not None, f"no row {pattern!r} on {self.observation['url']}: {lines}"
@@ -164,7 +164,7 @@ class Agent:
 
 
 def read_ticket(agent):
-    """Open the ticket of the brief; return its key, its facts and the id that its description cites."""
+    """Open the ticket of the brief; return its key, its facts and the id that it cites."""
     key = re.search(r"\b[A-Z]{3}-\d+\b", agent.observation["goal"])[0]
     open_ticket(agent, key)
     cited = re.search(r"\b(?:VEN|CTR)-\d+\b", agent.page.text)
@@ -172,14 +172,14 @@ def read_ticket(agent):
 
 
 def open_ticket(agent, key):
-    """Search a ticket and open it."""
+    """Search for a ticket and open it."""
     agent.open("TicketDesk")
     agent.search(key)
     agent.open(key)
 
 
 def read_vendor(agent, cited):
-    """Return the vendor's id and risk, and the id and the amount of its contract."""
+    """Return the vendor's id and risk, and the id and amount of its contract."""
     agent.open("DataHub", "Vendors" if cited.startswith("VEN") else "Records")
     agent.search(cited)
     agent.open(cited)
@@ -193,7 +193,7 @@ def read_vendor(agent, cited):
 
 
 def read_score(agent, vendor):
-    """Return value and time of the score from the authoritative source, refreshed if it is stale."""
+    """Return value and time of the authoritative score, refreshed if it is stale."""
     agent.open("DataHub", "Vendors")
     agent.search(vendor)
     agent.open(vendor)
@@ -214,7 +214,7 @@ def read_score(agent, vendor):
 
 
 def read_policy(agent, amount, risk):
-    """Return the minimum score, the priority of the ticket, the role that decides, and whether the risk is a field."""
+    """Return the minimum score, the ticket's priority, the role that decides, and whether there is a risk field."""
     agent.open("ApprovalFlow", "Approval types", "Vendor onboarding")
     policy = agent.facts()["policy"]
     limit, below, above = number(agent.row(r"^([\d,.]+) \|")[1]), *roles(agent)
@@ -237,7 +237,7 @@ def roles(agent):
 
 
 def find_approver(agent, role, amount):
-    """Return the name of the holder of the role, or of a person with a delegation that covers the request."""
+    """Return the name of the role's holder, or of a person with a delegation that covers the amount."""
     agent.open("DataHub", "Roles")
     holder, today = agent.row(rf"^{role} \| (.*?) E-\d+ \| ([^|]*)").groups()
     if today.startswith("In office"):
@@ -256,12 +256,12 @@ def find_approver(agent, role, amount):
 
 
 def with_terms(node):
-    """Return the text below a node with the terms of its description lists."""
+    """Return the text below a node, including the terms of its description lists."""
     return " ".join(one.name for one in node.all("term", "StaticText"))
 
 
 def prepare_ticket(agent, key, priority):
-    """Triage the ticket, set its priority, assign it if nobody is, complete its checklist and verify it."""
+    """Triage the ticket, set its priority, assign it if it has no assignee, complete its checklist and verify it."""
     open_ticket(agent, key)
     if agent.has("button", "Triage (open)"):
         agent.press("Triage (open)")
@@ -293,14 +293,14 @@ def request_approval(agent, fields, approver):
 
 
 def wait(agent, minutes):
-    """Let simulated time pass."""
+    """Wait for some simulated time."""
     agent.open("Desk")
     agent.fill("Minutes", str(minutes))
     agent.press("Wait")
 
 
 def number(text):
-    """Return a number from its page format."""
+    """Parse a number in the format of the pages."""
     return float(text.replace(",", ""))
 
 
@@ -355,7 +355,7 @@ def play(chaos, seed):
 
 
 def run_documented_example():
-    """Run the example of docs/integrations.md on this server; it ends an episode with a message."""
+    """Run the example of docs/integrations.md on this server, which ends an episode with a chat message."""
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     (example,) = (block for block in blocks if "register_scenarios()" in block)
     printed = io.StringIO()

@@ -20,7 +20,7 @@ TASKS = 6
 
 
 def fields_not_read(written, read, place=""):
-    """Return the paths of written fields that the models do not know."""
+    """Return the paths of written fields that Harbor's models lack."""
     if isinstance(written, dict):
         missing = [f"{place}.{name}" for name in written if name not in read]
         return missing + [

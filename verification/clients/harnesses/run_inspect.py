@@ -1,4 +1,4 @@
-"""Evaluates a model stub with Inspect AI by entry point: samples that list the tickets and give up, or are cut off."""
+"""Evaluates a model stub with Inspect AI by entry point: samples list the tickets and give up, or are cut off."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model
 URL = sys.argv[1]
 SAMPLES = 10
 MESSAGES = 3
-"""Message limit of the second evaluation: it cuts episodes off after their first call."""
+"""Message limit of the second evaluation, which cuts episodes off after their first call."""
 
 RETURN = -5.2
-"""Return of a read and a `finish` that gives up; an episode that is cut off after the read is abandoned in this way."""
+"""Return of an episode with one read and a `finish` that gives up. A cut-off episode is ended with the same return."""
 
 GIVES_UP = {"outcome": "impossible", "summary": "Nothing more to see."}
 

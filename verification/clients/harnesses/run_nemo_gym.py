@@ -74,7 +74,7 @@ def play(row, resources, calls):
         results = [client.post(f"/{tool}", json=arguments).raise_for_status().json() for tool, arguments in calls]
         if results[-1]["done"]:
             late = client.post("/ticketdesk_list_tickets", json={}).raise_for_status().json()
-            assert late == {"error": {"error_type": "episode-done", "message": "The episode is over"}}, late
+            assert late == {"error": {"error_type": "episode-done", "message": "Episode has ended"}}, late
         verdict = client.post("/verify", json=row | {"response": ANSWER}).raise_for_status().json()
         assert client.post("/verify", json=row | {"response": ANSWER}).status_code == 502
     global_aiohttp_client_exit()

@@ -49,7 +49,7 @@ class Stub(BaseHTTPRequestHandler):
 
 
 def prepare_folder(folder):
-    """Prepare the servers' folder as its README describes; reuse this environment for every server."""
+    """Prepare the servers' folder as its README describes, with this environment for every server."""
     shutil.copytree(INTEGRATION / "resources_servers", folder / "resources_servers")
     settings = folder / "resources_servers" / "companyos" / "configs" / "companyos.yaml"
     settings.write_text(settings.read_text().replace("http://127.0.0.1:8000", URL))
@@ -62,7 +62,7 @@ def prepare_folder(folder):
 
 
 def start(folder, model):
-    """Start Gym's servers and return their process once all are ready; exit with their last output otherwise."""
+    """Start Gym's servers and return their process once all are ready; otherwise exit with their last output."""
     model_options = ["--model", "stub", "--model-url", model, "--model-api-key", "none"]
     model_options += ["+skip_venv_if_present=true", f"+uv_venv_dir={folder / 'environments'}"]
     log = folder / "servers.log"

@@ -31,13 +31,13 @@ skyrl_gym.register(id="companyos", entry_point="skyrl_environment:CompanyOSText"
 
 
 def live_episodes(task_id):
-    """Return the live episodes of a task; earlier players may have left one that can be resumed."""
+    """Return the live episodes of a task, which may include resumable ones of earlier players."""
     listed = requests.get(f"{URL}/v1/episodes", timeout=60).json()
     return {item["episode_id"] for item in listed if item["task_id"] == task_id}
 
 
 def play_row(row, turns, max_turns):
-    """Play the turns of a row; return the reward of each, the metrics, and the gateway's return."""
+    """Play the turns of a row; return the reward of each turn, the metrics, and the gateway's return."""
     extras = {name: value for name, value in row.items() if name not in ("prompt", "env_class")}
     env = skyrl_gym.make(row["env_class"], env_config={"url": URL}, extras=extras | {"max_turns": max_turns})
     before = live_episodes(row["task_id"])

@@ -1,4 +1,4 @@
-"""Runs `vf-eval` on the tasks of a split with a model stub that lists the tickets and gives up, or is cut off."""
+"""Runs `vf-eval` on the tasks of a split, with a model stub that lists the tickets and gives up, or is cut off."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 URL = sys.argv[1]
 TASKS = 3
 RETURN = -5.2
-"""Return of a read and a `finish` that gives up; an episode that is cut off after the read is abandoned in this way."""
+"""Return of an episode with one read and a `finish` that gives up. A cut-off episode is ended with the same return."""
 
 LOOK = {"type": "call_tool", "tool_name": "ticketdesk_list_tickets", "arguments": {"limit": 1}}
 GIVES_UP = {"outcome": "impossible", "summary": "Nothing more to see."}

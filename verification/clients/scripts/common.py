@@ -1,4 +1,4 @@
-"""Helpers of the driver scripts; standard library only. A script makes three calls and prints one line."""
+"""Helpers for the driver scripts; standard library only. A script makes three calls and prints one line."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def steps_left(text: str) -> int:
 
 
 def print_report(distribution: str, tools: int, left: int | None = None, *, steps: int | None = None) -> None:
-    """Print the report: the steps left in the last response, or the steps that the client counted."""
+    """Print the report, with the steps left in the last response or the steps that the client counted."""
     print(json.dumps({"version": version(distribution), "tools": tools, "steps_left": left, "steps": steps}))

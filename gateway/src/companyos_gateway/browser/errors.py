@@ -38,7 +38,7 @@ class ActionRejectedError(Exception):
 
 BROWSER_RESTARTED: Final = ProblemBody(
     type="about:blank",
-    title="The browser failed and was restarted",
+    title="Browser restarted after a failure",
     status=503,
     code="browser-restarted",
     detail="The window is open again at the same address without unsubmitted text. The action was not a look.",

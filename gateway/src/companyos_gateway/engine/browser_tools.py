@@ -44,10 +44,10 @@ KEYS = (
 
 NO_FREE_ACTIONS_LEFT = ProblemBody(
     type="about:blank",
-    title="No look is left",
+    title="No free browser actions left",
     status=429,
     code="no-looks-left",
-    detail="Every action of the browser is a step of the episode from here on, and none is carried out.",
+    detail="Each further browser action counts as a step of the episode and is not executed.",
     errors=None,
 )
 """Result of browser actions after the free ones are used up; each of them is a step."""
@@ -65,28 +65,25 @@ _POINT_PROPERTIES = {"x": _PIXEL_SCHEMA, "y": _PIXEL_SCHEMA}
 _TOOL_SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
     CLICK: (
         (
-            "Click in the window: at `x` and `y`, in pixels of the picture, or on the element of a `testid`. A click "
-            "that sends a form is the step of that form. A list takes the focus and stays shut: type what to choose."
+            "Click at `x` and `y`, in pixels of the screenshot, or on the element with a `testid`. A click that "
+            "submits a form takes the form's step. A list is focused but not opened: type the option to choose."
         ),
         _object_schema(**_POINT_PROPERTIES, testid={"type": "string", "minLength": 1, "maxLength": 200}),
     ),
     TYPE: (
-        (
-            "Type into what has the focus; with `replace` in place of what it holds. On a list, choose the option "
-            "of that name."
-        ),
+        ("Type into the focused field; `replace` replaces its content. In a list, choose the option with this text."),
         _object_schema(("text",), text={"type": "string", "maxLength": MAX_TEXT_LENGTH}, replace={"type": "boolean"}),
     ),
     PRESS: (
-        "Press a key. Enter in a field sends its form.",
+        "Press a key. Enter in a field submits its form.",
         _object_schema(("key",), key={"type": "string", "enum": list(KEYS)}),
     ),
     SCROLL: (
-        "Scroll down by `dy` pixels, or up where it is negative; what lies under `x` and `y`, or the page.",
+        "Scroll the element at `x` and `y`, or the page, by `dy` pixels; a negative value scrolls up.",
         _object_schema(("dy",), dy=_SCROLL_DELTA_SCHEMA, dx=_SCROLL_DELTA_SCHEMA, **_POINT_PROPERTIES),
     ),
     GOTO: (
-        "Open an address of the apps, such as `/` for the desk or `/ticketdesk/`.",
+        "Open a page of the apps by its address, such as `/` for the desk or `/ticketdesk/`.",
         _object_schema(("address",), address={"type": "string", "minLength": 1, "maxLength": MAX_ADDRESS_LENGTH}),
     ),
 }

@@ -94,7 +94,7 @@ class EpisodeEngine:
             task = await self.task_cache.task(reset_request.key)
         except InfrastructureError as fault:
             _log.error("%s: %s", reset_request.key, fault)
-            raise ServicesUnavailableError("A service did not take the task.") from fault
+            raise ServicesUnavailableError("A service failed to load the task.") from fault
         episode = self.store.open(reset_request, task, find_replaceable(previous, holder))
         if options.prefetch:
             self.prefetcher.plan_after(options)
@@ -192,7 +192,7 @@ class EpisodeEngine:
             return
         tool = self._find_tool(episode, pending.tool)
         if tool is None:
-            pending.reject(ToolErrorType.TOOL_NOT_FOUND, "There is no such tool.")
+            pending.reject(ToolErrorType.TOOL_NOT_FOUND, "Unknown tool.")
             return
         arguments = tool.normalize_choices(pending.arguments)
         try:
@@ -299,12 +299,12 @@ class EpisodeEngine:
         context = episode.context(service, Actor.TRAINER)
         reply = await self.service_clients.digest(service, context, episode.load_content(service))
         if episode.evidence.fold_digest(service) != reply.digest:
-            raise InfrastructureError(f"The evidence of {service} does not fold to what it holds.")
+            raise InfrastructureError(f"The evidence of {service} does not match its database.")
 
 
 def _error_message(fault: Exception) -> str:
     if isinstance(fault, TimeoutError):
-        return "infra-error: The step was not done in time, which is not your fault."
+        return "infra-error: The step timed out in the environment; the agent did not cause it."
     if isinstance(fault, ServiceRefusalError) and fault.code == STALE_GENERATION:
-        return "infra-error: another gateway has taken over the services, which is not your fault."
+        return "infra-error: another gateway has taken over the services; the agent did not cause it."
     return "infra-error: Internal error of the environment; the step was not counted."

@@ -154,7 +154,7 @@ class Episode:
     async def call_lock(self) -> AsyncIterator[None]:
         """Hold the lock of the episode for one call; raises EpisodeQueueFullError (429)."""
         if self.queued_calls >= MAX_QUEUED_CALLS:
-            raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} calls wait for this episode.")
+            raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} calls of this episode are waiting.")
         self.queued_calls += 1
         try:
             await self.lock.acquire()
@@ -167,7 +167,7 @@ class Episode:
     async def inspection_lock(self) -> AsyncIterator[None]:
         """Hold the lock for an inspection, which has a queue of its own; raises EpisodeQueueFullError (429)."""
         if self.queued_inspections >= MAX_QUEUED_INSPECTIONS:
-            raise EpisodeQueueFullError(f"{MAX_QUEUED_INSPECTIONS} looks wait for this episode.")
+            raise EpisodeQueueFullError(f"{MAX_QUEUED_INSPECTIONS} inspections of this episode are waiting.")
         self.queued_inspections += 1
         try:
             await self.lock.acquire()
@@ -220,7 +220,7 @@ class Episode:
         if last is None or number != self.step:
             raise StepConflictError(f"The next step is {self.step + 1}.")
         if not last.is_same(tool_name, arguments):
-            raise StepConflictError(f"Step {number} was another action.")
+            raise StepConflictError(f"Step {number} had a different action.")
         return last.observation
 
     def context(self, service: str, actor: Actor, fault: Fault | None = None) -> CallContext:

@@ -167,7 +167,7 @@ class EpisodeFiles:
     def _classify(self, path: Path, unfinished: set[str], result: EpisodeScan) -> None:
         name = path.name
         if name.startswith(TEMPORARY_PREFIX) and is_internal_id(name.removeprefix(TEMPORARY_PREFIX)):
-            _log.info("the folder %s of an episode that never began is removed", name)
+            _log.info("removing the folder %s of an episode that was not committed", name)
             shutil.rmtree(path, ignore_errors=True)
         elif name.startswith(ENDED_PREFIX) and is_internal_id(name.removeprefix(ENDED_PREFIX)):
             result.ended[name.removeprefix(ENDED_PREFIX)] = _read_or_none(path)
@@ -178,7 +178,7 @@ class EpisodeFiles:
                 manifest, checksum = _read(path)
                 if manifest.internal_id != name:
                     raise UnusableFilesError(
-                        QuarantineReason.DAMAGED, f"the manifest is that of {manifest.internal_id}"
+                        QuarantineReason.DAMAGED, f"the manifest belongs to {manifest.internal_id}"
                     )
             except UnusableFilesError as error:
                 result.unusable[name] = error
@@ -217,7 +217,7 @@ def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
 def storage_full_error(error: OSError) -> StorageFullError:
     """Return the StorageFullError for a failed write."""
-    return StorageFullError(f"The gateway's folder cannot be written: {error.strerror}.")
+    return StorageFullError(f"Failed to write to the gateway's folder: {error.strerror}.")
 
 
 def _is_gateway_file(path: Path) -> bool:

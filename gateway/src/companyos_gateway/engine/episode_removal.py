@@ -39,7 +39,7 @@ class EpisodeRemover:
         try:
             self._files.mark_ended(episode.internal_id)
         except OSError as error:
-            _log.error("the episode %s cannot be marked as over and stays: %s", episode.internal_id, error)
+            _log.error("failed to mark the episode %s as ended; it is kept: %s", episode.internal_id, error)
             return
 
         def contexts() -> Contexts:

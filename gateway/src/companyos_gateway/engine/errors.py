@@ -57,7 +57,7 @@ class GatewayError(Exception):
 
     status: ClassVar[int] = 400
     code: ClassVar[str] = "bad-request"
-    title: ClassVar[str] = "The request was refused"
+    title: ClassVar[str] = "Request refused"
 
     def __init__(self, detail: str | None = None, *, errors: list[dict[str, Any]] | None = None) -> None:
         super().__init__(f"{self.code}: {detail or self.title}")
@@ -77,59 +77,59 @@ class GatewayError(Exception):
 
 
 class UnknownTaskError(GatewayError):
-    status, code, title = 400, "unknown-task", "The task set has no such task"
+    status, code, title = 400, "unknown-task", "Task not found"
 
 
 class InvalidResetError(GatewayError):
-    status, code, title = 422, "invalid-reset", "The reset options do not fit"
+    status, code, title = 422, "invalid-reset", "Invalid reset options"
 
 
 class UnknownScenarioError(GatewayError):
-    status, code, title = 422, "unknown-scenario", "There is no such scenario"
+    status, code, title = 422, "unknown-scenario", "Scenario not found"
 
 
 class InvalidActionError(GatewayError):
-    status, code, title = 422, "invalid-action", "The action does not fit"
+    status, code, title = 422, "invalid-action", "Invalid action"
 
 
 class InvalidStepError(GatewayError):
-    status, code, title = 422, "invalid-step", "The episode has not taken that step"
+    status, code, title = 422, "invalid-step", "Step not found"
 
 
 class UnknownServiceError(GatewayError):
-    status, code, title = 404, "unknown-service", "There is no such service"
+    status, code, title = 404, "unknown-service", "Service not found"
 
 
 class UnknownEpisodeError(GatewayError):
-    status, code, title = 404, "unknown-episode", "There is no such episode"
+    status, code, title = 404, "unknown-episode", "Episode not found"
 
 
 class EpisodeExistsError(GatewayError):
-    status, code, title = 409, "episode-exists", "An episode of that id is live"
+    status, code, title = 409, "episode-exists", "Episode already exists"
 
 
 class NotResetError(GatewayError):
-    status, code, title = 409, "not-reset", "No episode was started here"
+    status, code, title = 409, "not-reset", "No episode started"
 
 
 class EpisodeDoneError(GatewayError):
-    status, code, title = 409, "episode-done", "The episode is over"
+    status, code, title = 409, "episode-done", "Episode has ended"
 
 
 class EpisodeClosedError(GatewayError):
-    status, code, title = 409, "episode-closed", "The episode was closed"
+    status, code, title = 409, "episode-closed", "Episode was closed"
 
 
 class StepConflictError(GatewayError):
-    status, code, title = 409, "step-conflict", "The step number belongs to another step"
+    status, code, title = 409, "step-conflict", "Step number already used"
 
 
 class NoPageViewsLeftError(GatewayError):
-    status, code, title = 409, "no-page-views-left", "No page views are left"
+    status, code, title = 409, "no-page-views-left", "No page views left"
 
 
 class EpisodeQueueFullError(GatewayError):
-    status, code, title = 429, "too-many-waiting", "Too many calls wait for this episode"
+    status, code, title = 429, "too-many-waiting", "Too many calls of this episode are waiting"
 
 
 class RateLimitedError(GatewayError):
@@ -137,79 +137,79 @@ class RateLimitedError(GatewayError):
 
 
 class EpisodeTakenOverError(GatewayError):
-    status, code, title = 409, "episode-taken", "The episode goes on over another connection"
+    status, code, title = 409, "episode-taken", "Episode taken over by another connection"
 
 
 class UnknownSnapshotError(GatewayError):
-    status, code, title = 404, "unknown-snapshot", "There is no such snapshot"
+    status, code, title = 404, "unknown-snapshot", "Snapshot not found"
 
 
 class ForeignSnapshotError(GatewayError):
-    status, code, title = 409, "foreign-snapshot", "The snapshot is of another episode"
+    status, code, title = 409, "foreign-snapshot", "Snapshot of another episode"
 
 
 class LostSnapshotError(GatewayError):
-    status, code, title = 410, "snapshot-lost", "What the snapshot names is gone"
+    status, code, title = 410, "snapshot-lost", "Snapshot data missing"
 
 
 class CorruptSnapshotError(GatewayError):
-    status, code, title = 410, "snapshot-corrupt", "The snapshot is not what it was"
+    status, code, title = 410, "snapshot-corrupt", "Snapshot cannot be used"
 
 
 class EpisodeQuarantinedError(GatewayError):
-    status, code, title = 410, "episode-quarantined", "The episode is in quarantine"
+    status, code, title = 410, "episode-quarantined", "Episode is in quarantine"
 
 
 class UnknownQuarantineItemError(GatewayError):
-    status, code, title = 404, "unknown-quarantine-item", "Nothing in quarantine has that id"
+    status, code, title = 404, "unknown-quarantine-item", "Quarantine item not found"
 
 
 class QuarantineConflictError(GatewayError):
-    status, code, title = 409, "quarantine-conflict", "The files cannot be moved back"
+    status, code, title = 409, "quarantine-conflict", "Quarantine item cannot be restored"
 
 
 class SnapshotLimitError(GatewayError):
-    status, code, title = 409, "snapshots-full", "No more snapshots are kept; delete one"
+    status, code, title = 409, "snapshots-full", "Snapshot limit reached"
 
 
 class StorageFullError(GatewayError):
-    status, code, title = 507, "storage-full", "There is no room on the disk"
+    status, code, title = 507, "storage-full", "Storage is full"
 
 
 class AtCapacityError(GatewayError):
-    status, code, title = 503, "at-capacity", "There is no room for another episode"
+    status, code, title = 503, "at-capacity", "Episode limit reached"
 
 
 class OracleDemoLimitError(GatewayError):
-    status, code, title = 429, "demonstrations-full", "Enough demonstrations are running"
+    status, code, title = 429, "demonstrations-full", "Demonstration limit reached"
 
 
 class OracleNotInstalledError(GatewayError):
-    status, code, title = 501, "oracle-not-installed", "The policy `oracle` is not installed"
+    status, code, title = 501, "oracle-not-installed", "Policy `oracle` not installed"
 
 
 class BrowserMissingError(GatewayError):
-    status, code, title = 409, "browser-missing", "The gateway has no browser"
+    status, code, title = 409, "browser-missing", "Browser not available"
 
 
 class WindowLimitError(GatewayError):
-    status, code, title = 429, "windows-full", "There is no room for another window"
+    status, code, title = 429, "windows-full", "Window limit reached"
 
 
 class BrowserUnavailableError(GatewayError):
-    status, code, title = 503, "browser-unavailable", "The browser does not answer"
+    status, code, title = 503, "browser-unavailable", "Browser does not respond"
 
 
 class ServicesUnavailableError(GatewayError):
-    status, code, title = 503, "services-unavailable", "A service does not answer"
+    status, code, title = 503, "services-unavailable", "Service unavailable"
 
 
 class ShuttingDownError(GatewayError):
-    status, code, title = 503, "shutting-down", "The gateway is shutting down"
+    status, code, title = 503, "shutting-down", "Gateway is shutting down"
 
 
 class UnansweredError(GatewayError):
-    status, code, title = 504, "unanswered", "The gateway shut down before the answer"
+    status, code, title = 504, "unanswered", "Gateway shut down before responding"
 
 
 class InternalError(GatewayError):

@@ -59,9 +59,7 @@ async def fetch_page(
     async with _between_steps(episode, service), service_clients.step_slot(service):
         is_counted = access is PageAccess.AGENT and not episode.done
         if is_counted and not episode.page_views_left:
-            raise NoPageViewsLeftError(
-                f"An agent may open {FREE_PAGE_VIEWS} pages per episode, and one more for each step that it takes."
-            )
+            raise NoPageViewsLeftError(f"An agent may open {FREE_PAGE_VIEWS} pages per episode, and one more per step.")
         is_recorded = access is not PageAccess.TRAINER and not episode.done
         lag = episode.progress.stale_read_fault(service) if is_recorded else None
         context = episode.context(service, Actor.AGENT, lag)
@@ -82,7 +80,7 @@ async def _between_steps(episode: Episode, service: str) -> AsyncIterator[None]:
         try:
             yield
         except InfrastructureError as fault:
-            raise ServicesUnavailableError(f"The service {service} did not answer.") from fault
+            raise ServicesUnavailableError(f"The service {service} did not respond.") from fault
 
 
 def compute_diff(episode: Episode, first: int, last: int | None) -> EpisodeDiff:

@@ -106,7 +106,7 @@ class Journal:
             if os.write(self._file, content) < len(content):
                 raise OSError(ENOSPC, os.strerror(ENOSPC))
         except OSError as error:
-            raise StorageFullError(f"The journal cannot be written: {error.strerror}.") from error
+            raise StorageFullError(f"Failed to write the journal: {error.strerror}.") from error
         self._chain, self._count, self._size_bytes = chain, len(payloads), len(content)
 
     def recover(self) -> list[bytes]:
@@ -172,7 +172,7 @@ class Journal:
             if self._file is not None:
                 with suppress(OSError):
                     os.ftruncate(self._file, self._size_bytes)
-            raise StorageFullError(f"The journal cannot be written: {error.strerror}.") from error
+            raise StorageFullError(f"Failed to write the journal: {error.strerror}.") from error
         self._chain, self._count, self._size_bytes = chain, count, self._size_bytes + len(lines)
 
 

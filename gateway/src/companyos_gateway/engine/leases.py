@@ -73,11 +73,11 @@ class Leases:
                 if refusal.code != _LEASE_HELD:
                     raise
                 raise LeaseHeldError(
-                    f"The service {client.name} belongs to another gateway. {refusal.detail} "
+                    f"The service {client.name} is leased to another gateway. {refusal.detail} "
                     "COMPANYOS_TAKE_OVER=1 takes it over and ends that gateway's episodes."
                 ) from refusal
             except InfrastructureError as fault:
-                _log.warning("the lease of %s is asked for again: %s", client.name, fault)
+                _log.warning("requesting the lease of %s again: %s", client.name, fault)
                 await asyncio.sleep(RETRY_DELAY_S)
                 continue
             client.signer.generation, client.is_superseded = granted.generation, False

@@ -51,13 +51,13 @@ class Manifest(BaseModel):
     planned: dict[str, _Source]
     sources: dict[str, _Source]
     published: TaskRef | None = Field(None, description="The task of the task set that was asked for, if one was.")
-    batch: str | None = Field(None, description="The fork that made the episode with others, all of them or none.")
+    batch: str | None = Field(None, description="Fork that created the episode together with others, all or none.")
     state: ManifestState = ManifestState.LIVE
 
     @model_validator(mode="after")
     def _check_same_services(self) -> Self:
         if self.planned.keys() != self.sources.keys():
-            raise ValueError("what was planned and what is begun from are of different services")
+            raise ValueError("planned and initial sources must be of the same services")
         return self
 
     def snapshot_sources(self) -> list[tuple[str, str]]:

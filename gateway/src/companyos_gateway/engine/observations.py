@@ -22,7 +22,7 @@ class StepObservation(CompanyOSObservation):
     """
 
     step: int = Field(exclude=True, description="The number of the step, from 1.")
-    is_carried_out: bool = Field(exclude=True, description="Whether the tool did what it was asked.")
+    is_carried_out: bool = Field(exclude=True, description="Whether the tool call succeeded.")
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """Return the fields as JSON values; `data` equals `result` and is included if nothing is excluded."""

@@ -80,7 +80,7 @@ class Quarantine:
     def get(self, item_id: str) -> QuarantineItem:
         """Return the item of that id; raises UnknownQuarantineItemError (404)."""
         if item_id not in self._items:
-            raise UnknownQuarantineItemError(f"No item of the quarantine has the id {item_id!r}.")
+            raise UnknownQuarantineItemError(f"No item in quarantine has the id {item_id!r}.")
         return self._items[item_id]
 
     def find_episode(self, label: str) -> QuarantineItem | None:
@@ -111,7 +111,7 @@ class Quarantine:
     def report_unknown(self, path: Path) -> None:
         """Report an unknown file, which is not modified."""
         self.unknown_files.append(path)
-        _log.warning("%s is not a file of this gateway and is left alone", path)
+        _log.warning("%s is not a file of this gateway; ignoring it", path)
 
     def add_episode(self, internal_id: str, error: UnusableFilesError) -> QuarantineItem:
         """Move an episode's folder into quarantine; its databases follow with `add_databases`."""
@@ -179,7 +179,7 @@ class Quarantine:
             raise QuarantineConflictError(f"The files cannot be moved back: {error.strerror}.") from error
         shutil.rmtree(folder)
         del self._items[item_id]
-        _log.warning("%s was restored from quarantine; the next start picks it up", item_id)
+        _log.warning("%s was restored from quarantine; the next start loads it", item_id)
         return item
 
     def _episodes(self) -> list[QuarantineItem]:
@@ -190,7 +190,7 @@ class Quarantine:
             try:
                 await action(service, entries)
             except (InfrastructureError, KeyError) as error:
-                raise ServicesUnavailableError(f"{service} did not move the databases of {item.id}: {error}") from error
+                raise ServicesUnavailableError(f"{service} failed to move databases of {item.id}: {error}") from error
 
     def _new(self, name: str, kind: QuarantineKind, error: UnusableFilesError, **fields: Any) -> QuarantineItem:
         item = QuarantineItem(
@@ -204,7 +204,7 @@ class Quarantine:
         )
         (self.folder / item.id).mkdir(FOLDER_MODE, exist_ok=True)
         self._write(item)
-        _log.error("%s %s is moved to %s: %s", kind, item.episode_id or name, self.folder / item.id, error)
+        _log.error("moving %s %s to %s: %s", kind, item.episode_id or name, self.folder / item.id, error)
         return item
 
     def _free_name(self, name: str) -> str:

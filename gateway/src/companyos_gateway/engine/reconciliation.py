@@ -144,7 +144,7 @@ class Reconciliation:
         try:
             moved = await self.engine.service_clients.quarantine(service, request)
         except InfrastructureError as fault:
-            _log.error("%s did not move the databases of %s to quarantine: %s", service, item_id, fault)
+            _log.error("%s failed to move the databases of %s to quarantine: %s", service, item_id, fault)
         else:
             self.quarantine.add_databases(item_id, service, [entry.entry for entry in moved.entries])
 
@@ -169,5 +169,5 @@ async def _read(service_clients: ServiceClients, service: str) -> InventoryReply
         except InfrastructureError as fault:
             _log.warning("the inventory of %s cannot be read: %s", service, fault)
             await asyncio.sleep(_RETRY_DELAY_S)
-    _log.error("%s gives no inventory: nothing of it is deleted or moved", service)
+    _log.error("%s returned no inventory; nothing in it is deleted or moved", service)
     return None

@@ -146,7 +146,7 @@ class Recovery:
             if manifest.planned.get(service) != task.sources.get(service)
         )
         if changed:
-            detail = f"{manifest.task.scenario} plans other documents for {', '.join(changed)} than when it began"
+            detail = f"{manifest.task.scenario} plans other documents for {', '.join(changed)} than at the start"
             raise UnusableFilesError(QuarantineReason.TASK_CHANGED, detail)
         return task
 
@@ -180,7 +180,7 @@ class Recovery:
                 if compare_digests and reply.digest != episode.evidence.fold_digest(service):
                     raise UnusableFilesError(
                         QuarantineReason.DATABASE_MISMATCH,
-                        f"the database of {service} is not what the journal folds to",
+                        f"the database of {service} does not match the journal",
                     )
             elif content is None:
                 await self._retry_until_answered(episode.manifest, lambda: service_clients.check(service, context))
@@ -203,5 +203,5 @@ class Recovery:
                     fault.code in _DATABASE_ERROR_CODES or refusals == _MAX_REFUSALS
                 ):
                     raise
-                _log.warning("the episode %s waits: %s", manifest.internal_id, fault)
+                _log.warning("waiting to restore the episode %s: %s", manifest.internal_id, fault)
                 await asyncio.sleep(_RETRY_DELAY_S)

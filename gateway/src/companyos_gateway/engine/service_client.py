@@ -153,7 +153,7 @@ class ServiceClient:
             async with asyncio.timeout(LOAD_DEADLINE_S):
                 response = await self._connections.exchange("GET", "/openapi.json", {}, b"")
         except TRANSPORT_ERRORS as error:
-            raise ServicesUnavailableError(f"The service {self.name} does not answer.") from error
+            raise ServicesUnavailableError(f"The service {self.name} does not respond.") from error
         if not response.is_success:
             raise ServicesUnavailableError(f"The service {self.name} publishes no OpenAPI document.")
         document: dict[str, Any] = orjson.loads(response.content)

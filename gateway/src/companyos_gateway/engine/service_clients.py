@@ -159,9 +159,9 @@ class ServiceClients:
         try:
             await self.clients[service].control_call("check", CheckReply, context, request)
         except CorruptSourceError as corrupt:
-            raise CorruptSnapshotError(f"The database of {service} is not what it was.") from corrupt
+            raise CorruptSnapshotError(f"The database of {service} fails its checksum.") from corrupt
         except UnknownSourceError as unknown:
-            raise LostSnapshotError(f"The database of {service} is gone.") from unknown
+            raise LostSnapshotError(f"The database of {service} is missing.") from unknown
 
     async def forget(self, service: str, context: CallContext) -> bool:
         """Request a service to delete a snapshot and return whether it confirmed."""
@@ -236,7 +236,7 @@ class ServiceClients:
             return await send()
         except UnknownSourceError as unknown:
             if content is None:
-                raise InfrastructureError(f"{service}: the snapshot of the episode is gone.") from unknown
+                raise InfrastructureError(f"{service}: the snapshot of the episode is missing.") from unknown
             await self.load(service, context, content())
             return await send()
 

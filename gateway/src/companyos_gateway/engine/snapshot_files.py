@@ -214,9 +214,7 @@ def encode_snapshot(header: SnapshotHeader, payloads: Iterable[bytes]) -> bytes:
 def decode_snapshot(snapshot_id: str, content: bytes) -> Snapshot:
     """Return the snapshot of that id; raises UnusableFilesError."""
     if compute_snapshot_id(content) != snapshot_id:
-        raise UnusableFilesError(
-            QuarantineReason.DAMAGED, f"The bytes of {snapshot_id} are not those that were written."
-        )
+        raise UnusableFilesError(QuarantineReason.DAMAGED, f"The file of {snapshot_id} fails its checksum.")
     first, *payloads = content.splitlines()
     try:
         header = SnapshotHeader.model_validate_json(first)

@@ -265,7 +265,7 @@ class Snapshots:
         failures = [failure for failure in results if isinstance(failure, BaseException)]
         for failure in sorted(failures, key=lambda failure: isinstance(failure, ServiceRefusalError)):
             if isinstance(failure, InfrastructureError):
-                raise ServicesUnavailableError(f"The snapshot was not taken: {failure}") from failure
+                raise ServicesUnavailableError(f"Failed to take the snapshot: {failure}") from failure
             raise failure
         unchanged_sources.update(
             {service: source for service, source in zip(written, results, strict=True) if isinstance(source, str)}

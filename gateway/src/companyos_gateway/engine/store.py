@@ -101,7 +101,7 @@ class EpisodeStore:
         """Return the live episode of that token; raises UnknownEpisodeError (404)."""
         internal_id = self._tokens.find(token, self._by_internal_id)
         if internal_id is None:
-            raise UnknownEpisodeError("The token fits no live episode.")
+            raise UnknownEpisodeError("No live episode has this token.")
         return self._by_internal_id[internal_id]
 
     def open(self, reset_request: ResetRequest, task: Task, previous: Episode | None = None) -> Episode:

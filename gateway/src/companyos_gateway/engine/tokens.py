@@ -25,7 +25,7 @@ class EpisodeTokens:
 
     def __init__(self, secret: bytes) -> None:
         if len(secret) < SECRET_BYTES:
-            raise ValueError(f"the secret of tokens has at least {SECRET_BYTES} bytes")
+            raise ValueError(f"the secret of tokens must have at least {SECRET_BYTES} bytes")
         self._secret = secret
         self._owners: dict[bytes, str] = {}
         self._digests: dict[str, bytes] = {}
@@ -92,7 +92,7 @@ def read_or_create_secret(folder: Path) -> bytes:
     except ValueError:
         secret = b""
     if len(secret) != SECRET_BYTES:
-        raise InvalidSecretError(f"{path} holds no secret of {SECRET_BYTES} bytes in hexadecimal")
+        raise InvalidSecretError(f"{path} must contain a secret of {SECRET_BYTES} bytes in hexadecimal")
     return secret
 
 

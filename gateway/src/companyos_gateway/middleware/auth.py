@@ -1,7 +1,8 @@
 """Bearer token authentication: the trainer token gives access to all routes, an episode token to that episode's tools.
 
-Configuration alone decides: without a trainer token no route requires one, with it every route does, and no address of
-a peer makes a difference. What is not listed here is the trainer's: a route that somebody adds is closed to agents.
+Authentication depends only on the configuration, not on the address of the client: without a trainer token no route
+requires a token, with it all routes except the public ones do. Routes that are not listed here require the trainer
+token, so new routes are closed to agents.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from companyos_shared.pages import MOUNT
 from companyos_shared.web.route_path import route_path
 
 PUBLIC_ROUTES = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
-"""What probes ask, which carry no token."""
+"""Routes of health probes, which send no token."""
 PUBLIC_PREFIX = f"{MOUNT}/"
-"""What pages load: a browser brings a token for a page, and none for these, which everybody has."""
+"""Prefix of the public static files of pages: a browser sends the token for a page, but not for these files."""
 AGENT_ROUTES = frozenset(
     {
         ("POST", "/step"),
@@ -41,16 +42,16 @@ AGENT_ROUTES = frozenset(
         *(("POST", path) for path in MCP_PATHS),
     }
 )
-"""What an episode's token opens, for that episode."""
+"""Routes that accept an episode token, for that episode."""
 
 SERVICE_ROUTE = "/v1/episodes/{episode_id}/services/{service}/{signature}/{path:path}"
-"""What the signature in the path opens."""
+"""Route that is authorized by the signature in its path."""
 
 SERVICE_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 AGENT_SCOPE_KEY = "companyos.agent"
 TRAINER_SCOPE_KEY = "companyos.trainer"
-"""Present where the trainer's token was asked for and given."""
+"""Present if tokens are required and the trainer sends the request."""
 
 _FORBIDDEN = 403
 
@@ -61,15 +62,15 @@ _AGENT_PATTERNS = tuple((method, compile_path(path)[0]) for method, path in sort
 
 
 class TokenRequiredError(GatewayError):
-    status, code, title = 401, "token-required", "A token is required"
+    status, code, title = 401, "token-required", "Token required"
 
 
 class UnknownTokenError(GatewayError):
-    status, code, title = 401, "unknown-token", "The token fits nothing here"
+    status, code, title = 401, "unknown-token", "Unknown or expired token"
 
 
 class AgentForbiddenError(GatewayError):
-    status, code, title = 403, "agent-plane", "An episode's token does not open this"
+    status, code, title = 403, "agent-plane", "Not allowed with an episode token"
 
 
 class TokenAuthMiddleware:
@@ -105,7 +106,7 @@ class TokenAuthMiddleware:
         await self._app(scope, receive, send)
 
     def _authenticate(self, scope: Scope, trainer: bytes) -> None:
-        """Leave in the scope whether the trainer asks, or the agent's episode.
+        """Mark the request in the scope as the trainer's, or store the episode of the agent.
 
         Raises TokenRequiredError or UnknownTokenError (401) or AgentForbiddenError (403).
         """
@@ -137,7 +138,7 @@ class TokenAuthMiddleware:
         return signed_episode(self._store(), match["episode_id"], match["service"], match["signature"])
 
     def _episode_of_token(self, token: bytes, trainer: bytes) -> Episode | None:
-        """Return the live episode of a token, None for the trainer's; raises UnknownTokenError (401)."""
+        """Return the live episode of a token, None for the trainer token; raises UnknownTokenError (401)."""
         if hmac.compare_digest(sha256(token).digest(), trainer):
             return None
         try:
@@ -146,7 +147,7 @@ class TokenAuthMiddleware:
             raise UnknownTokenError from None
 
     def _episode_of_session(self, session_id: str) -> Episode | None:
-        """Return the live episode of a browser's session, None for the trainer's; raises UnknownTokenError (401)."""
+        """Return the live episode of a browser session, None for the trainer; raises UnknownTokenError (401)."""
         session = self._sessions.find(session_id)
         if session is None:
             raise UnknownTokenError
@@ -171,7 +172,7 @@ def signed_episode(store: EpisodeStore, episode_id: str, service: str, signature
 def requested_episode(request: HTTPConnection, store: EpisodeStore, episode_id: str) -> Episode:
     """Return the live episode that a request names; raises UnknownEpisodeError (404).
 
-    To an agent every episode but its own is unknown, whether it lives or not.
+    For an agent every other episode is unknown, even if it is live.
     """
     agent: Episode | None = request.scope.get(AGENT_SCOPE_KEY)
     if agent is None:
@@ -182,19 +183,19 @@ def requested_episode(request: HTTPConnection, store: EpisodeStore, episode_id: 
 
 
 def check_is_trainer(request: HTTPConnection) -> None:
-    """Raise AgentForbiddenError (403) where an agent asks for what only its trainer may see."""
+    """Raise AgentForbiddenError (403) if an agent requests data that only the trainer may see."""
     if not is_trainer(request):
         raise AgentForbiddenError
 
 
 def is_trainer(request: HTTPConnection) -> bool:
-    """Say whether it is the trainer who asks: everybody is, where no token is asked for."""
+    """Return whether the trainer sends a request. If tokens are not required, every client counts as the trainer."""
     return AGENT_SCOPE_KEY not in request.scope
 
 
 @contextmanager
 def hide_outcome(request: HTTPConnection) -> Iterator[None]:
-    """Let a step after the end be refused to an agent without a word on how its episode ended."""
+    """Remove the outcome of the episode from an EpisodeDoneError inside the context, unless it is for the trainer."""
     try:
         yield
     except EpisodeDoneError:
@@ -215,7 +216,7 @@ def _session_cookie_name(path: str) -> str | None:
 
 
 def _bearer_token(scope: Scope) -> bytes:
-    """Return the one token that a connection brings; raises TokenRequiredError or UnknownTokenError (401)."""
+    """Return the bearer token of a connection; raises TokenRequiredError or UnknownTokenError (401)."""
     headers: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
     if not headers:
         raise TokenRequiredError

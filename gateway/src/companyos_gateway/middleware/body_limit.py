@@ -25,22 +25,22 @@ from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJsonError
 
 JSON_SCOPE_KEY = "companyos.json"
 BODY_SCOPE_KEY = "companyos.body"
-"""A body that is a form, as it came."""
+"""Key of the raw body of a form."""
 
 MCP_PATH = "/mcp"
-"""OpenEnv's own, which knows the calls of MCP for tools and not its handshake."""
+"""OpenEnv's own MCP route, which supports the requests for tools but not the handshake."""
 
 BODY_DEADLINE_S = 10.0
 
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _STATUS = {"body-too-large": 413, "body-too-slow": 408, "malformed-json": 400}
 _UNREAD = frozenset({"body-too-large", "body-too-slow"})
-"""Where the rest of the body is not waited for, the connection ends with the answer."""
+"""Errors after which the rest of the body is not read, so the response closes the connection."""
 _OK, _UNPROCESSABLE = 200, 422
 
 
 class BodyLimitMiddleware:
-    """ASGI middleware around the whole app; a parsed HTTP body waits in the scope under JSON_SCOPE_KEY."""
+    """ASGI middleware around the whole app; it stores a parsed HTTP body in the scope under JSON_SCOPE_KEY."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -82,7 +82,7 @@ class BodyLimitMiddleware:
 
 
 class _ValidatedSocket:
-    """The receiving side of a socket; messages that do not fit are answered here and never passed on."""
+    """The receiving side of a socket, which responds to invalid messages itself and passes on only valid ones."""
 
     def __init__(self, path: str, receive: Receive, send: Send) -> None:
         self._path = path
@@ -90,7 +90,7 @@ class _ValidatedSocket:
         self._send = send
 
     async def receive(self) -> Message:
-        """Return the next message that fits."""
+        """Return the next valid message."""
         while True:
             message = await self._receive()
             if message["type"] != "websocket.receive":
@@ -118,11 +118,11 @@ def _check_action_type(body: dict[str, Any]) -> None:
     """Raise MalformedJsonError for an action whose type is not a string: the framework does not check it."""
     data = body.get("data") if body.get("type") == "step" else None
     if isinstance(data, dict) and not isinstance(data.get("type", ""), str):
-        raise MalformedJsonError("invalid-action", "The type of an action is text.")
+        raise MalformedJsonError("invalid-action", "The type of an action must be a string.")
 
 
 def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON-RPC request inside a message of the framework's own socket, or nothing."""
+    """Return the JSON-RPC request inside a message of OpenEnv's own WebSocket, or an empty object."""
     data = body.get("data") if body.get("type") == "mcp" else None
     return data if isinstance(data, dict) else {}
 
@@ -139,7 +139,7 @@ def _rpc_error(text: str) -> dict[str, Any]:
 
 
 def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Response:
-    """Return the answer to a body that does not fit, in the protocol of the path."""
+    """Return the response to an invalid body, in the protocol of the path."""
     headers = {"Connection": "close"} if error.code in _UNREAD else None
     text, status = f"{error.code}: {error}", _STATUS.get(error.code, _UNPROCESSABLE)
     if path == MCP_PATH:
@@ -149,7 +149,7 @@ def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Re
         return JSONResponse(reply, status if reply["id"] is None else _OK, headers)
     problem = ProblemBody(
         type="about:blank",
-        title="The body does not fit",
+        title="Invalid request body",
         status=status,
         code=error.code,
         detail=str(error),
@@ -161,7 +161,7 @@ def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Re
 
 
 async def read_body(receive: Receive) -> bytes | None:
-    """Return the body, None where the client left before its end; raises MalformedJsonError."""
+    """Return the body, None if the client disconnects. Raises MalformedJsonError if it is too large or too slow."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_DEADLINE_S):

@@ -1,4 +1,4 @@
-"""Sessions of browsers: a cookie holds a random id and never a token."""
+"""Browser sessions: their cookies contain a random id, never a token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 SESSION_LIFETIME_S = 12 * 3600
 MAX_SESSIONS = 1024
-"""Beyond it the oldest session ends."""
+"""Maximum number of sessions. One more ends the oldest."""
 
 _ID_BYTES = 32
 
@@ -23,14 +23,14 @@ class BrowserSession:
     """A signed-in browser."""
 
     episode: str | None
-    """The internal id of the episode whose pages it opens; None for the trainer, who sees everything."""
+    """Internal id of the episode whose pages the session may open; None for the trainer, who may open all pages."""
 
     expires_at: float
-    """On the monotonic clock."""
+    """Seconds on the monotonic clock."""
 
 
 class BrowserSessions:
-    """Sessions by the hash of their id, in memory or in `kept`. Ids have 256 random bits and are not kept."""
+    """Sessions by the hash of their id, in memory or in `kept`. Ids have 256 random bits and are not stored."""
 
     def __init__(
         self, kept: MutableMapping[str, BrowserSession] | None = None, clock: Callable[[], float] = time.monotonic
@@ -51,7 +51,7 @@ class BrowserSessions:
         return session_id
 
     def find(self, session_id: str) -> BrowserSession | None:
-        """Return the session of an id, None where there is none or it has expired."""
+        """Return the session of an id, None if it does not exist or has expired."""
         found = self._sessions.get(_digest(session_id))
         return found if found is not None and found.expires_at > self._clock() else None
 
@@ -61,9 +61,9 @@ class BrowserSessions:
 
 
 class SessionFolder(MutableMapping[str, BrowserSession]):
-    """Sessions as files that the workers of one address share; the oldest comes first.
+    """Sessions as files that the workers of one address share, oldest first.
 
-    Their times are on the monotonic clock, which the processes of a machine share until it restarts.
+    Times are on the monotonic clock, which the processes of a machine share until it restarts.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,10 +1,10 @@
-"""Protocols of uvicorn with limits on a connection: an idle client, an endless request head, a client that never reads.
+"""Protocols of uvicorn with limits for idle clients, endless request heads and clients that never read.
 
 Input is parsed in pieces, and only up to the next request or message for the app, so that no connection blocks the
 event loop for long.
 
-uvicorn waits for a request without a deadline, keeps a head of any length, and waits for a socket that accepts no more
-data to close by itself. Each of these keeps a file descriptor, and the last one a slot.
+uvicorn waits for requests without a deadline, stores heads of any length, and waits until the client closes a socket
+that accepts no more data. Each of these occupies a file descriptor, and the last one also a slot.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from companyos_gateway.middleware.fair_share import ClientAccount
 from companyos_gateway.middleware.rate_limit import ACCOUNT_SCOPE_KEY
 
 REQUEST_DEADLINE_S = 15.0
-"""For a whole request to come, body and all; a slow body is refused politely before that."""
+"""Seconds in which a request must arrive with its body. A slow body gets an error response before (BODY_DEADLINE_S)."""
 MAX_HEAD_BYTES = 64 * 1024
 UNACKNOWLEDGED_LIMIT_S = 30.0
-"""How long the kernel keeps what a client does not take."""
+"""Seconds after which the kernel closes a connection if the client does not acknowledge the sent data."""
 CLOSE_FRAME_TIMEOUT_S = 1.0
-"""For the close frame to leave before a client that does not answer is cut off."""
+"""Seconds for sending the close frame before the connection to an unresponsive client is aborted."""
 PIECE_BYTES = 1024
-"""What is parsed before the next look at the time and at what waits for the app."""
+"""Number of bytes parsed between two checks of the time and of the queue for the app."""
 PARSE_SLICE_S = 0.002
-"""How long one connection is parsed before the others have their turn."""
+"""Seconds of parsing for one connection before the event loop serves the others."""
 MAX_HEADERS = 128
 MAX_BODY_PIECES = 8 * 1024
-"""Calls for the body of one request: a body in chunks of a byte takes longer to read than to send."""
+"""Maximum number of pieces of a body: one in chunks of a byte takes longer to parse than to send."""
 
 
 class _SlicedFlowControl(FlowControl):
-    """Flow control that reads on only when what was read before has been parsed."""
+    """Flow control that resumes reading only after the received data has been parsed."""
 
     def __init__(self, transport: Transport, parse_soon: Callable[[], bool]) -> None:
         super().__init__(transport)
         self._parse_soon = parse_soon
 
     def resume_reading(self) -> None:
-        """Go on with what came before, or else read on."""
+        """Continue to parse the received data, or resume reading if there is none."""
         was_paused, self.read_paused = self.read_paused, False
         if was_paused and not self._parse_soon():
             self._transport.resume_reading()
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """HTTP that waits for a request as long as a client may take, and no longer."""
+    """HTTP protocol with a deadline for each request and limits on its head and its body pieces."""
 
     _deadline: TimerHandle | None = None
     _is_in_head = True
@@ -63,21 +63,21 @@ class HttpProtocol(HttpToolsProtocol):
     _parsing: Handle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Start the deadline of the first request."""
         super().connection_made(transport)
         self.flow = _SlicedFlowControl(transport, self._parse_soon)
         _limit_unacknowledged_data(transport)
         self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Cancel the deadline and discard unparsed data."""
         self._cancel_deadline()
         self._unparsed = b""
         self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, while it is on its way to being a request in time."""
+        """Parse received data, in slices if it is long; starts a deadline if none is running."""
         if self._deadline is None:
             self._start_deadline()
         if not self._unparsed and len(data) <= PIECE_BYTES:
@@ -87,7 +87,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._parse_slice()
 
     def _parse_slice(self) -> None:
-        """Parse until a request waits behind another one, a body has to be taken or the time is up."""
+        """Parse until a request waits behind another one, a body must be consumed or PARSE_SLICE_S is over."""
         self._parsing = None
         until, data, at = time.perf_counter() + PARSE_SLICE_S, self._unparsed, 0
         while at < len(data) and self._is_http() and not self._is_full() and time.perf_counter() < until:
@@ -101,7 +101,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.resume_reading()
 
     def _parse_soon(self) -> bool:
-        """Go on with what came, once the others had their turn; say whether there is anything."""
+        """Schedule the parsing of received data behind other callbacks; return whether there is any."""
         if self._unparsed and self._parsing is None and not self._is_full():
             self._parsing = self.loop.call_soon(self._parse_slice)
         return bool(self._unparsed)
@@ -122,25 +122,25 @@ class HttpProtocol(HttpToolsProtocol):
                 self.send_400_response("The head of the request is too large.")
 
     def on_response_complete(self) -> None:
-        """Go on with what came behind the request."""
+        """Continue to parse the data behind the request."""
         super().on_response_complete()
         self._parse_soon()
 
     def on_message_begin(self) -> None:
-        """Begin to count the head, and to wait for the rest."""
+        """Reset the counters, and start a deadline if none is running."""
         self._is_in_head, self._head_bytes, self._body_pieces = True, 0, 0
         if self._deadline is None:
             self._start_deadline()
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count the headers."""
+        """Reject a request with more than MAX_HEADERS headers."""
         super().on_header(name, value)
         if len(self.headers) == MAX_HEADERS + 1:
             self.send_400_response("The request has too many headers.")
 
     def on_body(self, body: bytes) -> None:
-        """Count the pieces that a body comes in."""
+        """Abort the connection if a body has more than MAX_BODY_PIECES pieces."""
         self._body_pieces += 1
         if self._body_pieces > MAX_BODY_PIECES:
             self.transport.abort()
@@ -148,17 +148,17 @@ class HttpProtocol(HttpToolsProtocol):
             super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """Count no more."""
+        """Stop counting the bytes of the head."""
         self._is_in_head = False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Wait no more: the request is there."""
+        """Cancel the deadline, as the request is complete."""
         self._cancel_deadline()
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Leave the connection to the socket that it becomes."""
+        """Cancel the deadline and hand the connection over to the WebSocket protocol."""
         self._cancel_deadline()
         super().handle_websocket_upgrade()
 
@@ -172,7 +172,7 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """A WebSocket that is gone when it is closed, whether or not the client takes what was sent to it before."""
+    """WebSocket protocol that aborts the connection after the close, even if the client has not read all data."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -180,12 +180,12 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._parsing: Handle | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; it is parsed as far as to the next message."""
+        """Parse received data up to the next message."""
         self._unparsed += data
         self._parse_slice()
 
     def _parse_slice(self) -> None:
-        """Parse until a message waits for the app, or the time is up; a client without budget waits for its share."""
+        """Parse until a message waits for the app or PARSE_SLICE_S is over; without budget, the rest is delayed."""
         if self._parsing is not None or self.transport.is_closing():
             return
         began = time.perf_counter()
@@ -204,7 +204,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._parse_slice()
 
     def _charge(self, seconds: float) -> float:
-        """Charge the client of the socket; return how long it has to wait."""
+        """Charge the client of the socket; return the seconds that it has to wait."""
         scope: dict[str, Any] = getattr(self, "scope", {})
         account: ClientAccount | None = scope.get(ACCOUNT_SCOPE_KEY)
         return 0.0 if account is None else account.charge(seconds)
@@ -214,7 +214,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         return not self.queue.empty() and not self.close_sent
 
     def _update_reading(self) -> None:
-        """Read on only when everything that came has been parsed and taken."""
+        """Pause reading until all received data has been parsed and consumed."""
         if self.transport.is_closing():
             return
         is_paused = bool(self._unparsed) or self._is_full()
@@ -223,20 +223,20 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             (self.transport.pause_reading if is_paused else self.transport.resume_reading)()
 
     async def receive(self) -> Any:
-        """Return the next message, and go on with what came behind it."""
-        await asyncio.sleep(0)  # a message that is there already would be taken without a turn of the others
+        """Return the next message, and continue to parse the data behind it."""
+        await asyncio.sleep(0)  # lets other tasks run even if a message is already queued
         message = await self.queue.get()
         if self.queue.empty():
             self._parse_slice()
         return message
 
     def keepalive_timeout(self) -> None:
-        """Say goodbye to a client that answers no ping, and cut it off."""
+        """Close the connection to a client that answers no ping, and abort it after CLOSE_FRAME_TIMEOUT_S."""
         super().keepalive_timeout()
         self._abort_later(CLOSE_FRAME_TIMEOUT_S)
 
     async def run_asgi(self) -> None:
-        """Serve the socket; what the client has not taken a while after its end is dropped."""
+        """Serve the socket; a while after its end, abort the connection even if the client has not read all data."""
         await super().run_asgi()
         self._abort_later(self.close_timeout + CLOSE_FRAME_TIMEOUT_S)
 
@@ -245,7 +245,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
 
 def _limit_unacknowledged_data(transport: Transport) -> None:
-    """Let the kernel drop a connection whose peer takes nothing; where it cannot, connections end as they did."""
+    """Let the kernel drop a TCP connection whose peer acknowledges no data, if the platform supports it."""
     connection: Any = transport.get_extra_info("socket")
     if connection is None or connection.family not in (socket.AF_INET, socket.AF_INET6):
         return

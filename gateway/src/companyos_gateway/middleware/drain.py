@@ -1,4 +1,4 @@
-"""The end of a gateway: nothing new is taken, what was taken is answered, then the connections close."""
+"""Graceful shutdown: reject new requests, complete accepted ones, then close the connections."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from companyos_gateway.engine.errors import ShuttingDownError, UnansweredError
 from companyos_gateway.middleware.error_responses import problem_response
 
 DRAIN_DEADLINE_S = 5.0
-"""A step can take longer if a service hangs. Its request is answered with 504; the next start completes the step."""
+"""A step can take longer if a service hangs. Its request gets status 504, and the next start completes the step."""
 
 SERVICE_RESTART: Final = 1012
 
 MIN_DRAIN_S = 0.2
-"""How long clients that are connected already get this answer before their connections close."""
+"""Minimum number of seconds in which connected clients still get 503 responses before their connections close."""
 
 _POLL_S = 0.02
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -38,14 +38,14 @@ class DrainState:
 
     @property
     def in_flight(self) -> int:
-        """Requests and messages that were taken and are not answered yet."""
+        """Number of accepted requests and messages without a response so far."""
         return self.requests + sum(socket.busy for socket in self.sockets)
 
     async def drain(self, is_idle: Callable[[], bool] = lambda: True) -> None:
-        """Reject new requests, and return once all accepted requests are answered or after five seconds.
+        """Reject new requests, and return once all accepted ones are complete or after DRAIN_DEADLINE_S.
 
-        Idle sockets close at once, busy ones behind their answer, both with 1012. `is_idle` says whether what nobody
-        waits for any more is done too.
+        Idle sockets close at once, busy ones after their response, both with code 1012. `is_idle` returns whether the
+        steps of disconnected clients are complete as well.
         """
         self.is_draining = True
         self.started.set()
@@ -86,8 +86,8 @@ class DrainMiddleware:
         drain.requests += 1
         try:
             await self._app(scope, receive, send)
-        except asyncio.CancelledError:  # the server cancels what is left after the drain
-            with suppress(RuntimeError):  # the answer has begun
+        except asyncio.CancelledError:  # the server cancels the remaining requests after the drain
+            with suppress(RuntimeError):  # the response has started
                 await problem_response(UnansweredError())(scope, receive, send)
             raise
         finally:
@@ -103,7 +103,7 @@ class DrainMiddleware:
 
 
 class DrainingSocket:
-    """One socket: busy from a message until the app asks for the next one."""
+    """One socket: busy from a message until the app waits for the next one."""
 
     __slots__ = ("_drain", "_is_open", "_receive", "_send", "busy")
 
@@ -115,7 +115,7 @@ class DrainingSocket:
         self.busy = False
 
     async def receive(self) -> Message:
-        """Return the next message; while draining only the disconnect."""
+        """Return the next message, or while draining only the disconnect."""
         self.busy = False
         if self._drain.is_draining:
             await self.close()
@@ -129,7 +129,7 @@ class DrainingSocket:
                 return message
 
     async def close(self) -> None:
-        """Tell the client that the server goes away; its receiving side then ends."""
+        """Close the socket with code 1012 if it is open; its receiving side then ends."""
         if self._is_open:
             self._is_open = False
             with suppress(OSError, RuntimeError):

@@ -1,6 +1,6 @@
-"""Errors over HTTP: application/problem+json with a stable code, whatever part raises them.
+"""Error responses: application/problem+json with a stable code, for errors of the gateway and of the framework.
 
-A browser that opens an unknown address gets a page.
+A browser that opens an unknown address gets an HTML page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from companyos_shared.wire.problem import ProblemBody
 RETRY_AFTER_S = 5
 
 PROBLEM_HEADER = "X-CompanyOS-Problem"
-"""Header with the code of an error of the gateway, which pages have nowhere else. Errors of services do not have it."""
+"""Header with the code of a gateway error, also for HTML pages. Errors of services do not have it."""
 
 _CODES = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 422: "invalid-request", 501: "not-supported"}
 _BUSY = frozenset({429, 503})
@@ -31,12 +31,12 @@ _UNAUTHORIZED = 401
 
 
 def problem_response(problem: GatewayError) -> Response:
-    """Return the refusal as an HTTP answer."""
+    """Return an error as an HTTP response."""
     return problem_response_of(problem.body(), _headers(problem))
 
 
 async def send_error(problem: GatewayError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
+    """Reject a connection with an error before the app serves it; a socket is rejected before it opens."""
     await web.send_problem(problem.body(), scope, receive, send, headers=_headers(problem))
 
 
@@ -50,12 +50,12 @@ def _headers(problem: GatewayError) -> dict[str, str]:
 
 
 def problem_response_of(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
-    """Return a problem body as an HTTP answer; absent members are left out."""
+    """Return a problem body as an HTTP response without absent members."""
     return web.problem_response(body, headers)
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Make every refusal of the app, the framework's own too, a problem+json answer."""
+    """Install handlers that turn errors of the app and of the framework into error responses."""
     app.add_exception_handler(GatewayError, _on_gateway_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -76,14 +76,14 @@ async def _on_validation_error(request: Request, error: Exception) -> Response:
     detail = "; ".join(
         [*(f"{item['place']}: {item['reason']}" for item in errors), *_content_type_hint(request, error)]
     )
-    title = "The request does not fit"
+    title = "Invalid request"
     return problem_response_of(
         ProblemBody(type="about:blank", title=title, status=422, code="invalid-request", detail=detail, errors=errors)
     )
 
 
 def _content_type_hint(request: Request, error: RequestValidationError) -> list[str]:
-    """Return what is wrong with a body that was read as no JSON because it does not say that it is."""
+    """Return a hint if a body was not parsed as JSON because of its Content-Type."""
     content_type = request.headers.get("content-type", "")
     if any(found["loc"] == ("body",) for found in error.errors()) and "json" not in content_type:
         return [f"the Content-Type is {content_type or 'missing'}, not application/json"]
@@ -125,7 +125,7 @@ _TEMPLATES = Templates("companyos_shared.pages")
 
 
 def problem_page(problem: GatewayError, status: int | None = None) -> Response:
-    """Return an error as a page; a person without access gets 403."""
+    """Return an error as a page; `status` replaces its status."""
     return problem_body_page(problem.body(), _headers(problem), status=status)
 
 

@@ -1,8 +1,8 @@
 """Fair shares of the event loop: no client delays the others, and a client alone never waits.
 
-All requests run on one event loop, so what one request costs the others is the time that it holds the loop. Each client
-has a budget of that time, which fills at its share and is charged with what its requests took. A client without budget
-waits, one request after the other, as long as other clients are active; a client alone never waits.
+All requests run on one event loop, so a request delays the others by the time for which it occupies the loop. Each
+client has a budget of that time, which fills at its share and is charged with the time of its requests. The requests of
+a client without budget wait and run one after the other while other clients are active.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any
 from companyos_gateway.engine.errors import RateLimitedError
 
 ACTIVE_S = 1.0
-"""How long a client counts as active after its last request."""
+"""Seconds for which a client counts as active after its last request."""
 BURST_S = 0.01
-"""The most that a budget holds."""
+"""Maximum budget in seconds."""
 MAX_SHARE = 0.5
-"""The share of a client where few are active."""
+"""Maximum share of a client, which it has if few are active."""
 HEADROOM = 2.0
-"""How many times an even share a client may take: clients that play at full speed do not do so evenly."""
+"""Share of a client as a multiple of an even share, because the load of clients at full speed is uneven."""
 REQUEST_S = 0.0002
-"""What a request takes beside its own task: the server reads it and writes the answer."""
+"""Seconds of the loop per request outside its own task, for reading it and writing the response."""
 SHORTEST_WAIT_S = 0.001
 _EPISODE = "episode "
 
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """The budget of one client, in seconds of the event loop, and its requests that wait."""
+    """The budget of one client, in seconds of the event loop, and its waiting requests."""
 
     budget_s: float = BURST_S
     filled_at: float = 0.0
@@ -44,29 +44,29 @@ class Client:
 
 
 class FairShareScheduler:
-    """The budgets of all clients. `min_share` is what a client has however many others are active."""
+    """The budgets of all clients. `min_share` is the share of a client regardless of the number of active ones."""
 
     def __init__(self, *, min_share: float, max_waiting: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._min_share = min_share
         self._max_waiting = max_waiting
         self._clock = clock
         self._clients: OrderedDict[str, Client] = OrderedDict()
-        """By name, the one that was used last at the end."""
+        """Clients by name, the most recently active one last."""
 
     def __len__(self) -> int:
         return len(self._clients)
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for budget."""
+        """Number of requests that wait for budget."""
         return sum(len(client.waiting) for client in self._clients.values())
 
     def share(self) -> float:
-        """Return the share of the loop that each client has now."""
+        """Return the current share of each client, as a fraction of the loop's time."""
         return max(self._min_share, min(MAX_SHARE, HEADROOM / max(len(self._clients), 1)))
 
     async def admit(self, name: str, *, bounded: bool = True) -> None:
-        """Return when a client may go on; raises RateLimitedError (429) where too many of its requests wait."""
+        """Wait until a client has budget; raises RateLimitedError (429) if too many of its requests wait."""
         client = self._touch(name)
         if not client.waiting and self._has_budget(client):
             return
@@ -83,7 +83,7 @@ class FairShareScheduler:
             raise
 
     def charge(self, name: str, seconds: float) -> float:
-        """Take time from the budget of a client, or give it back; return how long it has to wait for more budget."""
+        """Deduct seconds from the budget of a client, or add them if negative; return its waiting time in seconds."""
         client = self._touch(name)
         client.budget_s = min(client.budget_s - seconds, BURST_S)
         if len(self._clients) == 1:
@@ -104,7 +104,7 @@ class FairShareScheduler:
         return client
 
     def _forget_inactive(self, now: float) -> None:
-        """Forget the clients that have not been active; one that owes time is remembered until it has it back."""
+        """Remove inactive clients, except those with waiting requests or a negative budget."""
         while self._clients:
             name, client = next(iter(self._clients.items()))
             if client.used_at > now - ACTIVE_S:
@@ -130,7 +130,7 @@ class FairShareScheduler:
             client.timer = asyncio.get_running_loop().call_later(delay_s, self._release, client)
 
     def _release(self, client: Client) -> None:
-        """Let the first that waits go on, and look again once it has been charged with its first piece of work."""
+        """Admit the first waiting request, and check again once its first slice of work has been charged."""
         client.timer = None
         self._forget_inactive(self._clock())
         self._fill(client)
@@ -152,23 +152,23 @@ class ClientAccount:
         self.name = name
 
     async def admit(self, *, bounded: bool = True) -> None:
-        """Return when the client may go on; raises RateLimitedError (429) where too many of its requests wait."""
+        """Wait until the client has budget; raises RateLimitedError (429) if too many of its requests wait."""
         self._charged_s = 0.0
         await self._shares.admit(self.name, bounded=bounded)
         self.charge(REQUEST_S)
 
     def charge(self, seconds: float) -> float:
-        """Charge the client with time of the loop; return how long it has to wait for more budget."""
+        """Charge the client with seconds of the loop; return its waiting time in seconds."""
         self._charged_s += seconds
         return self._shares.charge(self.name, seconds)
 
     @property
     def is_of_episode(self) -> bool:
-        """Return whether the account is an episode's."""
+        """Return whether the account belongs to an episode."""
         return self.name.startswith(_EPISODE)
 
     def move_to(self, name: str) -> None:
-        """Charge another client from now on, and with what was charged since the last admission."""
+        """Charge another client from now on, and transfer to it the charges since the last admission."""
         if name != self.name:
             self._shares.charge(self.name, -self._charged_s)
             self.name = name
@@ -185,14 +185,14 @@ def client_of_episode(episode_id: str) -> str:
 
 
 def charge_episode(episode_id: str) -> None:
-    """Charge what is being served to an episode: the one that it has started or goes on with."""
+    """Charge the current request or socket to the episode that it has started or resumed."""
     account = CURRENT_ACCOUNT.get()
     if account is not None:
         account.move_to(client_of_episode(episode_id))
 
 
 class ChargedAwaitable:
-    """An awaitable that runs another one and charges an account with the time that it holds the event loop."""
+    """An awaitable that runs another one and charges an account with the time for which it occupies the loop."""
 
     __slots__ = ("_account", "_work")
 
@@ -214,5 +214,5 @@ class ChargedAwaitable:
                 self._account.charge(time.perf_counter() - began)
             try:
                 value, error = (yield awaited), None
-            except BaseException as caught:  # noqa: BLE001 - handed to the coroutine, cancellation too
+            except BaseException as caught:  # noqa: BLE001 - passed to the coroutine, including cancellation
                 value, error = None, caught

@@ -16,15 +16,15 @@ MCP_PATHS = (
     "/v1/episodes/{episode_id}/mcp",
     "/v1/episodes/{episode_id}/mcp/{service}",
 )
-"""Where MCP itself is spoken."""
+"""Paths that serve the complete MCP protocol, unlike OpenEnv's `/mcp`."""
 
 _PATTERNS = tuple(compile_path(path)[0] for path in MCP_PATHS)
-_PARAM_TYPES = (("session_id", str, "text"), ("name", str, "text"), ("arguments", dict, "object"))
+_PARAM_TYPES = (("session_id", str, "a string"), ("name", str, "a string"), ("arguments", dict, "an object"))
 _SERVER_ERRORS = 500
 
 
 class JsonRpcRequestError(Exception):
-    """A JSON-RPC request that is answered here; `answer` is its JSON-RPC error."""
+    """Raised for a JSON-RPC request that is rejected; `reply` is the error response."""
 
     def __init__(self, request: dict[str, Any], code: JsonRpcErrorCode, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class JsonRpcRequestError(Exception):
 
     @classmethod
     def from_problem(cls, problem: GatewayError, request: dict[str, Any]) -> JsonRpcRequestError:
-        """Return the refusal of a request by a problem, whose body is the error's data."""
+        """Return the error for a request that failed with a GatewayError; the problem body is its data."""
         code = JsonRpcErrorCode.INVALID_PARAMS
         if problem.status >= _SERVER_ERRORS:
             code = JsonRpcErrorCode.INTERNAL_ERROR
@@ -46,24 +46,24 @@ class JsonRpcRequestError(Exception):
 
 
 def is_mcp_path(path: str) -> bool:
-    """Say whether MCP itself is spoken at a path; OpenEnv's own is none of these."""
+    """Return whether a path serves the complete MCP protocol; OpenEnv's `/mcp` does not."""
     return any(pattern.match(path) for pattern in _PATTERNS)
 
 
 def check_params(request: dict[str, Any]) -> None:
-    """Raise JsonRpcRequestError for a request on whose parameters a server behind would break."""
+    """Raise JsonRpcRequestError for parameters of a wrong type, which the servers do not handle."""
     params = request.get("params")
     if not isinstance(params, dict):
         return
     for name, kind, type_name in _PARAM_TYPES:
         given = params.get(name)
         if given is not None and not isinstance(given, kind):
-            text = f"invalid-params: The {name} is no {type_name}."
+            text = f"invalid-params: {name} must be {type_name}."
             raise JsonRpcRequestError(request, JsonRpcErrorCode.INVALID_PARAMS, text)
 
 
 def parse_leniently(body: bytes) -> dict[str, Any]:
-    """Return the request in a body that this house does not take, as far as it can be read: its id is wanted."""
+    """Return the JSON object in a rejected body, whose id the error response needs; empty if it is not valid."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

@@ -35,14 +35,14 @@ _PROBES = frozenset({"/livez", "/readyz", "/health"})
 _IN_PATH = re.compile(r"/v1/episodes/([A-Za-z0-9._-]{1,128})(?:/|\Z)")
 _IN_BODY = re.compile(rb'"episode_id"\s*+:\s*+"([A-Za-z0-9._-]{1,128})"')
 _QUERY_BYTES = 4096
-"""How much of a query is searched for the id of an episode."""
+"""Number of bytes of a query that are searched for an episode id."""
 
 
 class RateLimitMiddleware:
-    """ASGI middleware that lets requests and messages go on as the shares of their clients allow.
+    """ASGI middleware that admits requests and messages according to the shares of their clients.
 
-    The client is the live episode that a request names, otherwise its address. Where tokens are asked for, it is the
-    episode whose token the request brings; the trainer's requests belong to the episode that they name, or to the
+    The client is the live episode that a request names, otherwise its address. If tokens are required, it is the
+    episode of the token. Requests with the trainer token count for the live episode that they name, otherwise for the
     trainer.
     """
 
@@ -99,7 +99,7 @@ class RateLimitMiddleware:
 
 
 class DeferredAdmission:
-    """The admission of a request with a body, which waits until the body is there: it may name the episode."""
+    """The admission of a request after its body has been read, because the body may name the episode."""
 
     def __init__(self, account: ClientAccount, name: Callable[[ClientAccount, bytes], None]) -> None:
         self._account = account
@@ -107,13 +107,13 @@ class DeferredAdmission:
         self._is_admitted = False
 
     async def admit(self, body: bytes) -> None:
-        """Return when the request may go on; raises RateLimitedError (429)."""
+        """Wait until the client has budget; raises RateLimitedError (429)."""
         self._is_admitted = True
         self._name(self._account, body)
         await self._account.admit()
 
     def sender(self, send: Send) -> Send:
-        """Return a channel for the answer: one that comes before the body was read waits as well."""
+        """Return a `send` that also waits for admission if the response starts before the body has been read."""
 
         async def deferred_send(message: Message) -> None:
             if not self._is_admitted:
@@ -125,7 +125,7 @@ class DeferredAdmission:
 
 
 async def refuse_and_close(problem: RateLimitedError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a request and end its connection."""
+    """Reject a request and close its connection."""
     response = problem_response(problem)
     response.headers["Connection"] = "close"
     await response(scope, receive, send)
@@ -148,7 +148,7 @@ def _address(scope: Scope) -> str:
 
 
 def _episode_ids(scope: Scope) -> Iterator[str]:
-    """Yield what may be the id of an episode in a request's head."""
+    """Yield the possible episode ids in the path, headers and query of a request."""
     episode_id = _IN_PATH.match(route_path(scope))
     if episode_id is not None:
         yield episode_id[1]

@@ -16,7 +16,7 @@ _NUMBERS = ("index", "start", "stop")
 
 
 class TaskApiValidationMiddleware:
-    """ASGI middleware inside the guard; the framework would take `false` for 0 and `"1"` for 1."""
+    """ASGI middleware inside BodyLimitMiddleware; OpenEnv would accept `false` as 0 and `"1"` as 1."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -38,7 +38,7 @@ def _error_response(names: list[str]) -> ASGIApp:
     return problem_response_of(
         ProblemBody(
             type="about:blank",
-            title="The request does not fit",
+            title="Invalid request",
             status=422,
             code="invalid-request",
             detail="; ".join(f"{name}: must be an integer" for name in names),

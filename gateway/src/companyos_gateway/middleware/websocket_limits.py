@@ -1,7 +1,7 @@
-"""Connection slots: how many sockets may be open, who has to go when there are too many, and what each is told.
+"""Connection slots: limits the number of open WebSockets, evicts idle ones and rejects further ones.
 
-A slot is taken and given back around the whole life of a socket, whatever happens inside it. Every limit is on the
-monotonic clock: a wall clock that jumps neither ends a session nor keeps one.
+A slot is acquired before a socket is served and always released after it. All times are on the monotonic clock, so a
+jump of the wall clock neither ends nor extends a session.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ IDLE_BEFORE_EVICTION_S = 60.0
 CLOSE_DEADLINE_S = 1.0
 
 ON_SOCKET: ContextVar[bool] = ContextVar("ON_SOCKET", default=False)
-"""Whether what runs serves a socket."""
+"""True in tasks that serve a socket."""
 
 NORMAL, POLICY, TRY_AGAIN_LATER = 1000, 1008, 1013
-"""Close codes of RFC 6455 and its registry."""
+"""Close codes of RFC 6455 and its IANA registry."""
 
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """One open socket. It is idle from the moment it waits for a message until one comes."""
+    """One open socket. It is idle while it waits for a message."""
 
     receive_: Receive
     send_: Send
@@ -44,7 +44,7 @@ class Slot:
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def receive(self) -> Message:
-        """Return the client's next message, or that the client is gone."""
+        """Return the client's next message, or a disconnect if the socket is being closed."""
         self.used_at, self.idle = time.monotonic(), True
         message = await self.receive_()
         if self.is_closing:
@@ -54,7 +54,7 @@ class Slot:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message; a socket that is refused before it sends anything is closed with 1008, policy violation."""
+        """Send a message; a normal close before the client has sent anything gets code 1008, policy violation."""
         if self.is_closing:
             return
         if message["type"] == "websocket.close" and message.get("code", NORMAL) == NORMAL and not self.has_received:
@@ -90,7 +90,7 @@ class WebSocketSlots:
         return len(self._open)
 
     async def acquire(self, receive: Receive, send: Send) -> Slot | None:
-        """Return a slot, or None where there is none; the longest idle socket has to go where they are all taken."""
+        """Return a slot, or None if none is free. If all are used, the longest idle socket may be evicted."""
         if len(self._open) >= self.limit:
             longest = min(
                 (slot for slot in self._open if slot.idle and not slot.is_closing), key=_used_at, default=None
@@ -149,7 +149,7 @@ class WebSocketLimitMiddleware:
 
 
 def _capacity_error(path: str, active: int, limit: int) -> dict[str, Any]:
-    """Return what OpenEnv says when every session is taken, in the words of the path's own protocol."""
+    """Return OpenEnv's error for a reached session limit, in the protocol of the path."""
     capacity = {"active_sessions": active, "max_sessions": limit}
     text = f"at-capacity: {limit} connections are open."
     if path == MCP_PATH:
