@@ -1,4 +1,4 @@
-"""For all tests: what is imported is not looked through again and again; who shares an enterprise stays together."""
+"""Configuration of all tests: garbage collection, order of files, and sharing of enterprises between files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import requests
 
 from companyos.openenv_preload import preload_openenv
 
-preload_openenv()  # before any test imports the whole of it: its web page's toolkit takes longer than all the rest
+preload_openenv()  # before any test imports it completely: Gradio takes longer than everything else
 
 SHARING = {
     "tests/integration/": "integration",
@@ -22,7 +22,7 @@ SHARING = {
     "tests/client/test_snapshots.py": "guarded",
     "tests/client/test_live_commands.py": "guarded",
 }
-"""Files that share an enterprise, by how their names begin: each further worker would start one more."""
+"""Groups of files that share an enterprise, by path prefix: each additional worker would start another enterprise."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _mark_samples(items: Sequence[pytest.Item]) -> None:
-    """Keep that many cases of a test with the marker `sample`, evenly spaced, and mark its others as `matrix`."""
+    """Select that many evenly spaced cases of each test marked `sample`; mark the other cases as `matrix`."""
     cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if (marker := item.get_closest_marker("sample")) is not None:
@@ -58,7 +58,7 @@ def _mark_samples(items: Sequence[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Set what collecting has loaded apart: a tenth of the time of most tests went into looking through it."""
+    """Exclude the objects loaded during collection from garbage collection, which took a tenth of most tests' time."""
     gc.collect()
     gc.freeze()
 
@@ -68,7 +68,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keep files whole, together where they share an enterprise, and in order; None where another way was asked for."""
     if config.getoption("dist") != "loadfile":
         return None
-    config.option.loadscopereorder = False  # its order, by the number of tests, starts the few long ones last
+    config.option.loadscopereorder = False  # its order by number of tests would start the few long files last
     scheduler = import_module("xdist.scheduler").LoadFileScheduling(config, log)
     file_of = scheduler._split_scope
 

@@ -1,4 +1,4 @@
-"""Text that means harm where it is taken for something else than text; every place that shows text is tried with it."""
+"""Texts that are harmful if interpreted as anything but text; every place that shows text is tested with them."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ PAYLOADS = {
     "json": '{"__proto__": {"x": 1}}',
     "odd blanks": "\u3000\u00a0tabs\tand\u2003spaces",
 }
-"""By what they try."""
+"""Payloads by the kind of attack."""
 
 CONTROL_SIGNS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)])) - {"\n"}
-"""What a terminal obeys."""
+"""Characters that control a terminal."""
 
 
 EXECUTED = frozenset({"img", "iframe", "math", "mglyph", "mtext", "base", "style", "object", "embed"})
-"""Elements of payloads that no page of ours has."""
+"""Elements of payloads that no page of the product has."""
 
 STARTED = frozenset({"srcdoc", "autofocus", "style", "formaction", "http-equiv"})
-"""Attributes of payloads that no page of ours has."""
+"""Attributes of payloads that no page of the product has."""
 
 MARK_CHARS = 9
 
 
 def marked(number: int, payload: str) -> str:
-    """Return a payload that is found again: its mark stands in front."""
+    """Return a payload that starts with a mark, by which a page can be searched for it."""
     return f"mark{number:04}. {payload}"

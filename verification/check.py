@@ -1,4 +1,4 @@
-"""`companyos check`: the proof's everyday rows for one scenario."""
+"""`companyos check`: the everyday rows of the proof for one scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from verification.proof.rows import Line, Scope
 
 ROWS = "ABCFI"
-"""Rows of the proof that one scenario alone can pass in a minute."""
+"""Rows of the proof that a single scenario can pass within a minute."""
 
 SEEDS = 3
 

@@ -1,4 +1,4 @@
-"""Finds the scenarios that `companyos check` is about."""
+"""Finds the scenarios that `companyos check` checks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MANIFEST = "pyproject.toml"
 
 
 class TargetError(ValueError):
-    """Raised for a scenario that cannot be checked; the text says why."""
+    """Raised for a scenario that cannot be checked; the message states the reason."""
 
 
 def find_scenarios(target: str) -> tuple[str, ...]:
-    """Return the scenarios of a package's folder, or the scenario of that name.
+    """Return the scenarios of a package's folder, or the scenario with that name.
 
-    Raises TargetError if there are none, and for one that is not installed, not valid or without players.
+    Raises TargetError if there are none, or if one is not installed, not valid or without players.
     """
     try:
         check_catalogue()
@@ -40,7 +40,7 @@ def find_scenarios(target: str) -> tuple[str, ...]:
 
 
 def _scenarios_in(folder: Path) -> tuple[str, ...]:
-    """Return the scenarios of a package, which has to be installed from its folder."""
+    """Return the scenarios of a package, which must be installed from its folder."""
     project = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("project", {})
     names = tuple(project.get("entry-points", {}).get(ENTRY_POINTS, {}))
     if not names:

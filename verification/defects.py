@@ -1,6 +1,6 @@
 """Seeded defects: each breaks one guarantee of the product while a test patches it in.
 
-`pytest tests/promises/test_state_machine.py --defect NAME` plants one; the state machine must find it.
+`pytest tests/promises/test_state_machine.py --defect NAME` installs one; the state machine must find it.
 """
 
 from __future__ import annotations

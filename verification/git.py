@@ -1,4 +1,4 @@
-"""The commit that results belong to."""
+"""The commit to which results belong."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ from companyos_shared.framework import Service, ServiceSettings, create_app
 KEY = "a key of one process"
 
 Wrap = Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]
-"""Lays something over the way to a service."""
+"""Wraps the transport to a service, for example to inject faults."""
 
 _documents: dict[int, tuple[Service[Any], dict[str, Any]]] = {}
-"""What every service offers, with the service itself, so that no other one gets its number."""
+"""OpenAPI documents by `id()` of the service. The service is stored too, so that its id is not reused."""
 
 
 def service_app(service: Service[Any], folder: Path) -> FastAPI:
-    """Return a new app of a service that keeps its files in a folder; its OpenAPI document is made once for all."""
+    """Return a new app of a service with files in a folder; its OpenAPI document is generated once per service."""
     app = create_app(service, ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=folder))
     if id(service) not in _documents:
         _documents[id(service)] = service, app.openapi()
@@ -39,7 +39,7 @@ def service_app(service: Service[Any], folder: Path) -> FastAPI:
 
 
 def in_process_service_client(name: str, app: FastAPI, wrap: Wrap = lambda way: way) -> ServiceClient:
-    """Return the gateway's link to a service's app."""
+    """Return the gateway's client for a service's app."""
     return ServiceClient(name, f"http://{name}", KEY.encode(), wrap(httpx.ASGITransport(app)))
 
 
@@ -51,7 +51,7 @@ def _installed_services() -> dict[str, Service[Any]]:
 
 @contextmanager
 def in_process_service_clients(folder: Path) -> Iterator[ServiceClients]:
-    """Give the installed services, each with its files below a folder."""
+    """Yield clients for the installed services, which store their files below a folder."""
     apps = {name: service_app(service, folder / name) for name, service in _installed_services().items()}
     try:
         yield ServiceClients({name: in_process_service_client(name, app) for name, app in apps.items()})
@@ -62,7 +62,7 @@ def in_process_service_clients(folder: Path) -> Iterator[ServiceClients]:
 
 @asynccontextmanager
 async def in_process_runtime(folder: Path) -> AsyncIterator[GatewayRuntime]:
-    """Run a gateway and the installed services in this process; the services keep their files in a folder."""
+    """Run a gateway and the installed services in this process; the services store their files below a folder."""
     with in_process_service_clients(folder) as service_clients:
         runtime = GatewayRuntime(Settings(), service_clients=service_clients)
         async with runtime.running():

@@ -13,7 +13,7 @@ _USER_FIELD, _SYSTEM_FIELD = 11, 12
 
 
 def process_tree(root: int) -> dict[int, str]:
-    """Return the process and its descendants with the name of each; empty without /proc."""
+    """Return the name of a process and each of its descendants, by process id; empty without /proc."""
     parents: dict[int, int] = {}
     for entry in _PROC.glob("[0-9]*"):
         try:
@@ -27,7 +27,7 @@ def process_tree(root: int) -> dict[int, str]:
 
 
 def resident_bytes(process: int) -> int:
-    """Return the resident set of a process."""
+    """Return the resident set size of a process in bytes."""
     return int((_PROC / str(process) / "statm").read_text().split()[_MEMORY_FIELD]) * _PAGE_BYTES
 
 
@@ -38,17 +38,17 @@ def cpu_seconds(process: int) -> float:
 
 
 def tree_cpu_seconds(root: int | None) -> float:
-    """Return the user and system time of a process and its descendants in seconds; 0 without a process."""
+    """Return the user and system time of a process and its descendants in seconds; 0 if `root` is None."""
     return 0.0 if root is None else sum(cpu_seconds(member) for member in process_tree(root))
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the disk usage of a folder's files."""
+    """Return the disk usage of a folder's files in bytes."""
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
 def _name(process: int) -> str:
-    """Return the name of a process: `gateway`, `service-host` or its service; empty if it has just ended."""
+    """Return the name of a process: `gateway`, `service-host` or its service; empty if it has just exited."""
     try:
         return (_PROC / str(process) / "comm").read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Builders with defaults: a company of seven, an approval type with every kind of field, a seed."""
+"""Builders with defaults: a company of seven people, an approval type with every kind of field, and a seed document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_approvalflow.seed import Seed
 from companyos_shared.wire.company import Company, Role
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-"""A Monday, as the office opens."""
+"""A Monday, at the start of office hours."""
 
 AGENT, CFO, CONTROLLER, CEO, LEAD, GONE, CLERK = "E-1", "E-2", "E-3", "E-4", "E-5", "E-6", "E-7"
 _ROLES = {CFO: "cfo", CONTROLLER: "finance_controller", CEO: "ceo", LEAD: "team_lead"}
@@ -59,7 +59,7 @@ def a_company(*, absences: list[tuple[str, str, str]] | None = None, **changed: 
 
 
 def a_type(**changed: Any) -> ApprovalType:
-    """Return a type: controllers up to 5,000.00, the CFO above, the CEO as second approver above 100,000.00."""
+    """Return a type: controllers up to 5,000.00, the CFO above, and the CEO as second approver above 100,000.00."""
     plain = ApprovalType(
         key="onboarding",
         title="Onboarding",
@@ -128,7 +128,7 @@ def a_request(**changed: Any) -> Request:
 
 
 def type_row(**changed: Any) -> dict[str, Any]:
-    """Return the approval type as a seed says it."""
+    """Return the approval type as a row of a seed document."""
     known = a_type()
     return {
         "key": known.key,
@@ -154,7 +154,7 @@ def type_row(**changed: Any) -> dict[str, Any]:
 
 
 def request_row(**changed: Any) -> dict[str, Any]:
-    """Return a colleague's pending request as a seed says it."""
+    """Return a colleague's pending request as a row of a seed document."""
     return {
         "id": "APR-40",
         "type_key": "onboarding",
@@ -171,7 +171,7 @@ def request_row(**changed: Any) -> dict[str, Any]:
 
 
 def delegation_row(**changed: Any) -> dict[str, Any]:
-    """Return the CFO's delegation to the controller as a seed says it."""
+    """Return the CFO's delegation to the controller as a row of a seed document."""
     return {
         "id": "DEL-1",
         "from_id": CFO,
@@ -189,7 +189,7 @@ def reaction_row(**changed: Any) -> dict[str, Any]:
 
 
 def a_seed(company: Company | None = None, **lists: Any) -> Seed:
-    """Return a seed in which everybody decides within an hour."""
+    """Return a seed document in which everybody decides within an hour."""
     document: dict[str, Any] = {
         "company": company or a_company(),
         "draw_seed": "s",
@@ -202,7 +202,7 @@ def a_seed(company: Company | None = None, **lists: Any) -> Seed:
 
 
 def submission(**changed: Any) -> dict[str, Any]:
-    """Return the body of a submission to the CFO."""
+    """Return the request body of a submission to the CFO."""
     return {
         "type_key": "onboarding",
         "subject": "V-1",

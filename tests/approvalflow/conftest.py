@@ -1,4 +1,4 @@
-"""An ApprovalFlow in process, on a seed of the test's choice."""
+"""Fixtures: an in-process ApprovalFlow with a seed document that the test chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers contain an accepted value in one of its usual spellings, or they do not."""
+"""Answers either contain an accepted value in one of its usual spellings or do not."""
 
 from __future__ import annotations
 

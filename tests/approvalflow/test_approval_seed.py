@@ -1,4 +1,4 @@
-"""Validation and insertion of the seed, and scheduled events."""
+"""Validation and insertion of the seed document, and its scheduled events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The approver engine at work: delays, verdicts, second approvers, expiry."""
+"""The approver engine: delays, verdicts, second approvers and expiry."""
 
 from __future__ import annotations
 

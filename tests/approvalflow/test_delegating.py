@@ -15,7 +15,7 @@ ENDS = "2026-03-13T17:00:00Z"
 
 @pytest.fixture
 async def as_cfo(start: Start) -> ServiceHarness:
-    """A flow in which the caller acts as the CFO."""
+    """Provide an ApprovalFlow in which the caller acts as the CFO."""
     types = [
         type_row(),
         type_row(key="access", thresholds=[{"role": "security_lead"}], second_role=None, second_above_cents=None),

@@ -1,4 +1,4 @@
-"""Lists and details, and what they never show."""
+"""Lists and details, and the values that they never show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of ApprovalFlow on its own: they show what the tools tell, and a form is a tool call."""
+"""Pages of a standalone ApprovalFlow: they show the results of the tools, and each form is a tool call."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ONBOARDING = {
 
 
 def _document() -> dict[str, Any]:
-    """The demo seed, with more requests of the agent than a page shows."""
+    """Return the demo seed document with more requests of the agent than a page shows."""
     document = demo_seed().model_dump(mode="json")
     ended = next(row for row in document["requests"] if row["id"] == "APR-1001")
     more = [{**ended, "id": f"APR-{100 + number}", "subject": f"V-{number}"} for number in range(22)]
@@ -294,7 +294,7 @@ def _steps(text: str) -> list[str]:
 
 
 def _hostile(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with hostile text wherever people write: names, titles, words, reasons and fields."""
+    """Return the document with hostile text in every free-text column: names, titles, reasons and fields."""
     bent = {
         "approval_types": ("title", "description", "policy_ref"),
         "requests": ("subject", "justification", "ticket_ref"),

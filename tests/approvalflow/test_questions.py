@@ -1,4 +1,4 @@
-"""Questions of approvers: answers that contain the fact, that do not, and the thread that keeps them."""
+"""Questions of approvers: answers with and without the required fact, and the thread that stores them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILLER = "Everything has been checked and is in order."
 
 
 async def _asked(start: Start, *reactions: dict[str, Any], **changed: Any) -> ServiceHarness:
-    """Return a flow in which the approver has asked about APR-1."""
+    """Return an ApprovalFlow in which the approver has asked about APR-1."""
     flow = await start(a_seed(reactions=list(reactions or [ASKS]), **changed))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)

@@ -1,4 +1,4 @@
-"""Information and escalation: what draws a decision again, and what does not."""
+"""Information and escalation: events that restart a decision, and events that do not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASKS = reaction_row(kind="request_info", reason_code="contract", reason="Which c
 
 
 async def _asked(start: Start, **changed: Any) -> ServiceHarness:
-    """Return a flow in which the approver has asked for information on APR-1."""
+    """Return an ApprovalFlow in which the approver has asked for information on APR-1."""
     flow = await start(a_seed(reactions=[ASKS], **changed))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)

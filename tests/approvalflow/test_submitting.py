@@ -1,4 +1,4 @@
-"""Submitting a request, over HTTP."""
+"""Submission of a request over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts: objections in their order, planned reactions, approval."""
+"""Verdicts: objections in order, planned reactions, approval."""
 
 from __future__ import annotations
 

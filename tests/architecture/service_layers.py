@@ -8,17 +8,17 @@ import grimp
 from importlinter import Contract, ContractCheck, fields, output
 
 _LayerGroup = list[frozenset[str]]
-"""The rooms beside each other on one floor, each with the modules in it."""
+"""The sibling modules of one layer, each with the modules that it matches."""
 
 
 class ServiceLayersContract(Contract):
-    """Hold that a module imports only from the floors below its own.
+    """Check that a module imports only from the layers below its own.
 
     Configuration options:
 
         - services: The services, each by the name of its package.
-        - layers:   File names from top to bottom. `routes` stands for `<service>.routes` and for
-                    `<service>.<feature>.routes` of every feature; names joined by `|` may not import each other.
+        - layers:   File names from top to bottom. `routes` matches `<service>.routes` and, for every feature,
+                    `<service>.<feature>.routes`. Names joined by `|` may not import each other.
     """
 
     type_name = "service_layers"
@@ -27,7 +27,7 @@ class ServiceLayersContract(Contract):
     layers = fields.ListField(subfield=fields.StringField())
 
     def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
-        """Look for chains of imports that climb or cross."""
+        """Find import chains from a lower layer to a higher one or between siblings."""
         names: list[str] = self.services  # type: ignore[assignment]
         chains = sorted({chain for service in names for chain in self._illegal_chains(graph, service)})
         return ContractCheck(kept=not chains, metadata={"chains": chains})

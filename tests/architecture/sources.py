@@ -29,7 +29,7 @@ SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (
 
 @dataclass(frozen=True)
 class Source:
-    """One module: where it lies, and its tree, which is parsed when it is first asked for."""
+    """One module: its path, and its tree, which is parsed on first access."""
 
     path: Path
 
@@ -47,7 +47,7 @@ class Source:
 
 @cache
 def sources(*folders: str) -> tuple[Source, ...]:
-    """Return every module below the folders."""
+    """Return every module in the folders."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return tuple(map(_source, paths))
 
@@ -62,6 +62,6 @@ def service_folder(service: str) -> Path:
 
 
 def features(service: str) -> list[Path]:
-    """Return the feature folders of a service: those that hold one of the files of a feature."""
+    """Return the feature folders of a service: those with at least one of the files of a feature."""
     folders = (path for path in service_folder(service).iterdir() if path.is_dir())
     return sorted(folder for folder in folders if FEATURE_FILES & {path.stem for path in folder.glob("*.py")})

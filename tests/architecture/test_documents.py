@@ -1,4 +1,4 @@
-"""Claims of the documentation: targets and links exist, and the two commands need neither Docker nor an account."""
+"""Claims of the documentation: targets and links exist, and the two commands require neither Docker nor an account."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _name(path: Path) -> str:
 
 
 def _make_words(text: str) -> set[str]:
-    """Return the targets that a text names: in code spans and at the start of lines in code blocks."""
+    """Return the make targets that a text mentions: in code spans and at the start of lines in code blocks."""
     return set(re.findall(r"(?:`|^|[;&]\s*)make ([a-z][a-z0-9-]*)", text, re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""A fourth service: one folder in an empty workspace and one line of configuration, and no gateway code is touched."""
+"""A fourth service needs one folder in an empty workspace, one line of configuration, and no change of the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The import contracts of pyproject.toml: a violation of each one is planted in a copy of the code, and caught."""
+"""The import contracts of pyproject.toml: each one detects a violation that is planted in a copy of the code."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def planted(copy: Path, request: pytest.FixtureRequest) -> Iterator[PlantedViolation]:
-    """Add the line to its module, and take it away again."""
+    """Append the line to its module, and remove it after the test."""
     violation: PlantedViolation = request.param
     path = _path(copy, violation.module)
     before = path.read_text()

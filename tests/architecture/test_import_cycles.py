@@ -21,7 +21,7 @@ PACKAGES = (
 
 
 def check_acyclic(imports: Mapping[str, set[str]]) -> None:
-    """Raise CycleError, which names the modules of a cycle."""
+    """Raise CycleError with the modules of a cycle, if there is one."""
     TopologicalSorter(imports).prepare()
 
 

@@ -1,4 +1,4 @@
-"""The manifests of deploy/k8s: what they name is there, and a pod has no rights that it does not need."""
+"""The manifests of deploy/k8s: all references exist, and a pod has only the rights that it needs."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def _documentation(tree: ast.Module) -> Iterator[list[str]]:
 
 
 def _words_of_code(tree: ast.Module) -> set[str]:
-    """Return the constants in names and in strings that document nothing, such as names of settings."""
+    """Return the constants in names and in strings other than documentation, such as names of settings."""
     skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     words: set[str] = set()
     for node in ast.walk(tree):

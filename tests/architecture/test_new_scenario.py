@@ -1,4 +1,4 @@
-"""A scenario is one new folder and a level of chaos one new file: Task API, proof and documents find both."""
+"""A scenario is one new folder and a chaos level one new file: the Task API, the proof and the documents find both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool is a schema, a function and a route in one feature folder: the contract suite and the references find it."""
+"""A tool is a schema, a function and a route in one feature folder; the contract suite and the references find it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WRITE = "call.db.execute(comments.update().where(comments.c.ticket_key == key).v
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of TicketDesk, in which nothing has changed yet."""
+    """Provide an unchanged copy of TicketDesk."""
     package = service_folder("ticketdesk")
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path

@@ -1,4 +1,4 @@
-"""The images, the compose file and the Makefile agree with the code and with each other."""
+"""The images, the compose file and the Makefile are consistent with the code and with each other."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def test_every_variable_that_is_read_is_explained_to_whoever_operates_the_house(
 
 
 def _of_the_client() -> set[str]:
-    """Return the variables that options of the command line are read from."""
+    """Return the environment variables that command-line options read."""
     texts = [source.path.read_text() for source in sources("client/src")]
     return {name for text in texts for name in re.findall(r'envvar="(\w+)"', text)}
 
 
 def _variables(model: type[BaseSettings]) -> set[str]:
-    """Return the names that a model of settings reads from the environment."""
+    """Return the environment variables that a settings model reads."""
     names: set[str] = set()
     for name, found in model.model_fields.items():
         match found.validation_alias:
@@ -138,7 +138,7 @@ def test_address_and_ports_come_from_the_environment() -> None:
 
 
 def _ports(environment: dict[str, str]) -> dict[str, list[str]]:
-    """Return the published ports by container, with the variables of an environment as Compose replaces them."""
+    """Return the published ports by container, with environment variables interpolated as in Compose."""
     return {
         name: [
             _INTERPOLATION.sub(lambda found: environment.get(found[1], found[2]), port) for port in container["ports"]
@@ -149,7 +149,7 @@ def _ports(environment: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _of_compose() -> set[str]:
-    """Return the variables that Compose replaces."""
+    """Return the variables that Compose interpolates."""
     return {name for name, _default in _INTERPOLATION.findall((ROOT / "docker-compose.yml").read_text())}
 
 

@@ -22,7 +22,7 @@ PATIENCE_MS = 30_000
 
 
 def expect(locator: Any) -> Any:
-    """Return Playwright's assertions about an element, which wait until they hold: pages are drawn by scripts."""
+    """Return Playwright's assertions about an element. They wait until they hold, because scripts render the pages."""
     from playwright.sync_api import expect as assertions
 
     assertions.set_options(timeout=PATIENCE_MS)

@@ -24,7 +24,7 @@ READ_PATHS = {
     "ticketdesk_get_ticket": "/ticketdesk/tickets/{key}",
     "approvalflow_get_approval_type": "/approvalflow/types/{type_key}",
 }
-"""Pages that show what a tool returns; other reads are not repeated."""
+"""Pages that show the result of a tool; other reads are not repeated."""
 
 READS = ("get", "list", "search", "query")
 TICKET_TOOLS = ("wait", "finish")
@@ -32,7 +32,7 @@ TICKET_TOOLS = ("wait", "finish")
 
 @dataclass(frozen=True)
 class RecordedWrite:
-    """A write of the oracle, or a read with a page of its own, with its simulated time."""
+    """A write of the oracle, or a read that has its own page, with its simulated time."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -40,8 +40,8 @@ class RecordedWrite:
 
 
 def record_oracle_writes(url: str, options: Mapping[str, Any]) -> list[RecordedWrite]:
-    """Play the task with the oracle and return its writes and waits, and the reads with a page of their own."""
-    with ThreadPoolExecutor(1) as executor:  # Playwright keeps the loop of this thread
+    """Play the task with the oracle and return its writes, its waits, and the reads that have their own page."""
+    with ThreadPoolExecutor(1) as executor:  # Playwright occupies the event loop of this thread
         return executor.submit(asyncio.run, _play_oracle(url, options)).result()
 
 
@@ -60,7 +60,7 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
 
 
 def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
-    """Find the pages by links and searches, and submit the writes as forms."""
+    """Navigate to the pages by links and searches, and submit the writes as forms."""
     for write in writes:
         operation = write.tool.partition("_")[2]
         if write.tool in READ_PATHS:

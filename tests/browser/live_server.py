@@ -11,7 +11,7 @@ from companyos.viewer import SCRIPTS, SERVER_POLICY, STYLE, EpisodeDocument, ser
 
 
 class LiveServer(ThreadingHTTPServer):
-    """Streams the first two steps of an episode, and one more each time that `more` is released."""
+    """Streams the first two steps of an episode, and one further step for each release of `more`."""
 
     daemon_threads = True
 

@@ -60,7 +60,7 @@ def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
         async with httpx.AsyncClient(base_url=url, timeout=30) as client:
             await episode_client.solve(client, begun, SCENARIO, most)
 
-    with ThreadPoolExecutor(1) as aside:  # Playwright keeps the loop of this thread
+    with ThreadPoolExecutor(1) as aside:  # Playwright occupies the event loop of this thread
         aside.submit(asyncio.run, played()).result()
 
 

@@ -30,7 +30,7 @@ def _kind(path: str) -> str:
 
 
 def _crawl(visitor: Any) -> list[str]:
-    """Return the paths of linked pages, a few of each kind. Enough page views are left to open them once more."""
+    """Return the paths of linked pages, a few of each kind, and leave enough page views to open them once more."""
     visitor.wait(CRAWL_STEPS)
     seen: dict[str, list[str]] = {}
     waiting = [urlsplit(visitor.page.url).path]

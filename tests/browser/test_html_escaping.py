@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 WIDER = """width => document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll("body *")]
   .filter(one => one.getBoundingClientRect().right > width && !one.closest(".table-responsive"))
   .map(one => one.outerHTML.slice(0, 200))"""
-"""Script that returns the elements that exceed a window width."""
+"""Script that returns the elements that are wider than the window."""
 
 
 def _call(visitor: Any, tool: str, arguments: dict[str, Any]) -> Any:

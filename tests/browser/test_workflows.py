@@ -1,4 +1,4 @@
-"""Complete workflows on pages: they have the same steps and verdict as with tools."""
+"""Complete workflows on pages result in the same steps and verdict as with tools."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_a_workflow_that_is_only_clicked_ends_in_success(
 
 
 def _find_task_without_refresh(url: str, scenario: str) -> tuple[dict[str, Any], list[RecordedWrite]]:
-    """Return the first task without a metric to refresh and the oracle's writes.
+    """Return the first task without a metric to refresh, and the oracle's writes.
 
-    On pages a refresh ends at another time, and the time that the oracle entered would be wrong.
+    On pages, a refresh ends at another time than the one that the oracle entered.
     """
     for seed in range(7, 31):
         options = {"scenario": scenario, "seed": seed, "chaos": 1, "chaos_overrides": QUIET}
@@ -56,7 +56,7 @@ QUIET = dict.fromkeys(
     ),
     0.0,
 )
-"""Pages make other calls than tools, so faults would strike at other places."""
+"""Pages make other calls than tools, so faults would affect other calls."""
 
 
 def test_a_form_of_what_cannot_be_undone_is_not_sent_before_it_is_confirmed(visit: Any) -> None:

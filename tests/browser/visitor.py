@@ -1,4 +1,4 @@
-"""A visitor of an episode's desk and apps in a window, with all requests of the window."""
+"""A visitor of an episode's desk and apps in a browser window, with all requests of the window."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Visitor:
         self.loads += 1
 
     def click(self, element: Any) -> None:
-        """Click a link, a button or the summary of a folded part."""
+        """Click a link, a button or the summary of a collapsed section."""
         element.click()
         self.clicks += 1
 
     def follow(self, *paths: str) -> None:
-        """Click a link of the page to each of these paths of the apps in turn."""
+        """Click the page's link to each of these paths of the apps in turn."""
         for path in paths:
             link = self.find_link(path)
             assert link is not None, f"{self.page.url} has no link to {path}"
             self.click(link)
 
     def find_link(self, path: str) -> Any | None:
-        """Return the first visible link to a path of the apps, None without one; of a policy, the version in force."""
+        """Return the first visible link to a path of the apps, or None; for a policy, the version in force."""
         self.page.wait_for_load_state("domcontentloaded")
         root = self.root.removeprefix(self.url)
         targets = (f"{root}{path}", f"{root}/-/open?id={path.rpartition('/')[2]}")
@@ -60,7 +60,7 @@ class Visitor:
         return None if at is None else links.nth(at)
 
     def go_to(self, path: str) -> None:
-        """Open a page as a person does: by a link, by its ID, or by the menus."""
+        """Open a page like a person: by a link, by its ID, or by the menus."""
         app, _, rest = path.removeprefix("/").partition("/")
         place, _, name = rest.partition("/")
         if self.path == path:
@@ -91,7 +91,7 @@ class Visitor:
         return str(self.page.url).partition("#")[0].partition("?")[0].removeprefix(self.root)
 
     def wait(self, steps: int) -> None:
-        """Take steps that only let time pass, each of which adds a page view."""
+        """Take `wait` steps of one minute, each of which adds a page view."""
         action = {"tool_name": "wait", "arguments": {"minutes": 1}}
         for _ in range(steps):
             httpx.post(f"{self.url}/step", json={"episode_id": self.episode_id, "action": action}).raise_for_status()

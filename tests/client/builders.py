@@ -1,4 +1,4 @@
-"""Builders with defaults for what a policy is shown."""
+"""Builders with defaults for the views that a policy receives."""
 
 from __future__ import annotations
 

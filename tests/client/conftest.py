@@ -1,4 +1,4 @@
-"""A tiny environment behind OpenEnv's own server: what the client is tried on where no company is needed."""
+"""A tiny environment behind OpenEnv's own server, for client tests that need no company."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def tiny_url() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class SecuredEnterprise:
-    """A real enterprise that asks for a token and takes at most MAX_CONNECTIONS."""
+    """A real enterprise that requires a token and accepts at most MAX_CONNECTIONS."""
 
     url: str
     token: str

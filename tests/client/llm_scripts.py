@@ -1,4 +1,4 @@
-"""Scripts for the stub server: replies one after another, as a model or a failing endpoint would give them."""
+"""Scripts for the stub server: a sequence of replies like those of a model or a failing endpoint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_ONCE = {"Retry-After": "0.01"}
 
 
 class ScriptedReplies:
-    """Gives its replies in their order, the last one for ever; a message is a reply that holds it."""
+    """Returns its replies in order and repeats the last one; a reply may be given as a message."""
 
     def __init__(self, *replies: Reply | dict[str, Any], pause_s: float = 0.0) -> None:
         self._replies = list(replies)
@@ -48,11 +48,11 @@ EVERY_API = pytest.mark.parametrize("api", APIS)
 
 
 def a_model(url: str, **settings: Any) -> LlmSettings:
-    """Return settings with a model's name."""
+    """Return settings with a model name."""
     received: dict[str, Any] = {"model": "m-1", "base_url": url, "retries": 2}
     return LlmSettings(**(received | settings))
 
 
 def texts(messages: Iterable[dict[str, Any]], role: str) -> list[str]:
-    """Return what the messages of a role say."""
+    """Return the contents of the messages with a role."""
     return [message["content"] for message in messages if message["role"] == role]

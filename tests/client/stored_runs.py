@@ -1,4 +1,4 @@
-"""Builders of stored runs, as `eval --out` leaves them: small ones, in one service with two tickets."""
+"""Builders of stored runs in the format of `eval --out`: small ones, with one service and two tickets."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ def a_line(step: int, tool: str = "desk_get_ticket", **changed: Any) -> dict[str
 
 
 def a_change(step: int, *, before: Any, after: Any, seq: int = 1, **changed: Any) -> dict[str, Any]:
-    """Return a row that was written."""
+    """Return a change of a row."""
     change = {"seq": seq, "step": step, "at": NOW.format(step), "actor": "agent", "cause": f"n1:1:{step}"}
     return {**change, "table": "tickets", "key": "T-1", "before": before, "after": after, **changed}
 
 
 def an_audit(step: int, *, status: int = 200, code: str | None = None, planned: str | None = None) -> dict[str, Any]:
-    """Return a call as the service understood it."""
+    """Return a call as the service logged it."""
     call = {"step": step, "at": NOW.format(step), "actor": "agent", "operation": "get_ticket", "arguments": {}}
     return {**call, "status": status, "code": code, "planned": planned}
 
 
 def a_problem(status: int, code: str) -> dict[str, Any]:
-    """Return the answer of a service that refuses."""
+    """Return the response of a service that rejects a call."""
     return {"type": "about:blank", "title": "Refused", "status": status, "code": code}
 
 
 def solved(changes: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether the ticket of the small task is closed by what was written."""
+    """Return whether the changes close the ticket of the small task."""
     closed = [change for change in changes if change["table"] == "tickets" and change["key"] == "T-1"]
     return bool(closed) and (closed[-1]["after"] or {}).get("status") == "closed"
 
 
 def judge(stored: Mapping[str, Any], /) -> EpisodeVerdict:
-    """Judge the small task: the ticket has to be closed, which is worth 2."""
+    """Judge the small task: the ticket has to be closed, which is worth 2 points."""
     return verdict(closed=solved(stored["changes"]["desk"]))
 
 
 def verdict(*, closed: bool = True) -> EpisodeVerdict:
-    """Return a verdict on the small task."""
+    """Return a verdict on the small task, passed or failed."""
     open_ticket = CheckVerdict(
         id="ticket_closed",
         passed=False,
@@ -86,7 +86,7 @@ LINES = (
     a_line(5, "wait", arguments={"minutes": 5}, result={"waited_minutes": 5}),
     a_line(6, "desk_close_ticket", result={"status": "closed"}, reward=16.9, done=True),
 )
-"""A planned fault, an answer, a refusal, an unknown tool, time that passes, success."""
+"""A planned fault, a result, a rejection, an unknown tool, a wait, a success."""
 
 AUDITS = (
     an_audit(1, status=503, code="unavailable", planned="unavailable"),
@@ -117,7 +117,7 @@ CHANGES = (
 def evidence(
     *, changes: Sequence[Mapping[str, Any]] = CHANGES, audits: Sequence[Mapping[str, Any]] = AUDITS, **more: Any
 ) -> dict[str, Any]:
-    """Return what a trainer reads of an episode when it is over."""
+    """Return the evidence that a trainer reads of a finished episode."""
     return {
         "company": "Tiny",
         "acting_as": "E-1",
@@ -141,7 +141,7 @@ def write_episode(
     stored: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> str:
-    """Add an episode to a run, and return its name."""
+    """Add an episode to a run and return its name."""
     stored = evidence() if stored is None else stored
     name = f"tiny-{seed}-c1-{policy}"
     is_solved = solved(stored["changes"]["desk"])

@@ -1,4 +1,4 @@
-"""Commands of installed packages: they are added, and one that cannot be used says why when it is called."""
+"""Commands of installed packages are added; an unusable one reports the reason when it is called."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEVEL = 5
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
-    """A command line with the command `play`, and a package with further commands."""
+    """Provide a command line with the command `play`, and an installed package with further commands."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "acme_hello.py").write_text(HELLO)
     info = tmp_path / "acme_hello-1.0.dist-info"

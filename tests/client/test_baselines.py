@@ -1,4 +1,4 @@
-"""`make baselines`: what is missing is played, the page says what runs hold, and a run of one's own becomes a row."""
+"""`make baselines` plays missing runs, its page shows the stored runs, and another run can be added as a row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOOP = ("--policy", "noop")
 
 
 def baselines(folder: Path, *options: str) -> Result:
-    """Run the command with everything it keeps in a folder."""
+    """Run the command with all of its files in a folder."""
     return CliRunner().invoke(app, ["--runs", str(folder / "runs"), "--page", str(folder), *options])
 
 

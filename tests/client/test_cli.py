@@ -1,4 +1,4 @@
-"""The command line: help that teaches, clear one-line errors with their exit codes, tables and files."""
+"""The command line: instructive help, clear one-line errors with exit codes, tables and files."""
 
 from __future__ import annotations
 

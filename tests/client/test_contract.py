@@ -1,4 +1,4 @@
-"""The contract: what both sides write is what both sides read."""
+"""The contract: each side can read data that the other one writes."""
 
 from __future__ import annotations
 

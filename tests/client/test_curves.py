@@ -1,4 +1,4 @@
-"""Curves over the levels of chaos: the points are means with intervals, the picture is a PNG."""
+"""Curves over the chaos levels: the points are means with intervals, and the picture is a PNG."""
 
 from __future__ import annotations
 

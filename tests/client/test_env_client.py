@@ -1,4 +1,4 @@
-"""CompanyOSEnv over OpenEnv's own WebSocket server: typed answers, refusals, sync and further sessions."""
+"""CompanyOSEnv over OpenEnv's own WebSocket server: typed responses, errors, synchronous use and several sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an episode failed: what the viewer's document says of it."""
+"""The explanation of a failed episode in the viewer's document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grounded random policy: it refers to what it was shown, under the name under which it was shown."""
+"""The grounded random policy refers to values that it has seen, by the names under which it has seen them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile text in episodes is shown as text in the terminal: no control sequence takes effect."""
+"""Hostile text in episodes is shown as text in the terminal; no control sequence takes effect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHARES = [" ".join([*PAYLOADS.values()][first::4]) for first in range(4)]
 
 
 def check_is_text(reported: str) -> None:
-    """Check that nothing of what is told is obeyed by a terminal."""
+    """Check that the text contains no control sequence for a terminal."""
     assert not set(reported) & (CONTROL_SIGNS | TURNING), [sign for sign in reported if sign in CONTROL_SIGNS | TURNING]
     assert "<script>alert(1)</script>" in reported or "[bold red]x[/]" in reported or "�" in reported
 

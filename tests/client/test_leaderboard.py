@@ -1,4 +1,4 @@
-"""The leaderboard's files without a server: cards, archives, usage, ranks and pages."""
+"""The files of the leaderboard without a server: cards, archives, usage, ranks and pages."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def records(successes: int, **changed: Any) -> list[EpisodeRecord]:
 
 @pytest.fixture
 def board(tmp_path: Path, four_tasks: None) -> Path:
-    """A folder with three agents and a reference."""
+    """Provide a folder with the archived submissions of three agents and a reference."""
     folder = tmp_path / "board"
     a_submission(folder / "good", records(8, usage=USAGE), agent='"<b>Good|"', model='"m"', weights='"open"')
     a_submission(folder / "fair", records(6), agent='"Fair"')

@@ -1,4 +1,4 @@
-"""The commands that look after live episodes, against a real enterprise that asks for its token."""
+"""Commands that manage live episodes, against a real enterprise that requires a token."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def _quiet(guarded: SecuredEnterprise, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class CommandRunner:
-    """Commands and plain HTTP of one server."""
+    """Runs commands and plain HTTP requests against one server."""
 
     def __init__(self, url: str, http: httpx.Client) -> None:
         self._url = url
         self._http = http
 
     def run(self, *arguments: str, code: int = 0, stdin: str | None = None) -> str:
-        """Run a command; return what it prints, or what it says when it fails."""
+        """Run a command and return its output, or its error output if a failure is expected."""
         answer = RUNNER.invoke(app, [*arguments, "--url", self._url], input=stdin)
         assert answer.exit_code == code, answer.output
         assert "Traceback" not in answer.output
         return answer.stdout if code == 0 else answer.stderr
 
     def begin(self, label: str = LABEL) -> str:
-        """Begin an episode with one step taken; return the key of the ticket that it created."""
+        """Start an episode, create a ticket in one step, and return its key."""
         self._post("/reset", {"episode_id": label, "seed": 7, "chaos": 0})
         ticket = {"title": "Odd \x1b[31m[bold]ink", "type": "request", "team_id": "security"}
         return str(self.step(label, "ticketdesk_create_ticket", ticket)["result"]["key"])

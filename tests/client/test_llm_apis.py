@@ -1,4 +1,4 @@
-"""Requests and responses in each API's format, as its reference documents them."""
+"""Requests and responses in each API's format according to its reference documentation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at":
 
 
 def sent_back(api: str, body: dict[str, Any], results: int = 1) -> tuple[dict[str, Any], Conversation]:
-    """Return the request after a response: its calls have results, or else it has a reminder."""
+    """Return the request that follows a response: with results of its calls, or else with a reminder."""
     conversation = Conversation(a_task(LOOK))
     answered(conversation, api, body)
     settings = a_model(URL, api=api)
@@ -37,7 +37,7 @@ def sent_back(api: str, body: dict[str, Any], results: int = 1) -> tuple[dict[st
 
 
 def answered(conversation: Conversation, api: str, body: dict[str, Any]) -> None:
-    """Append a response and what follows it."""
+    """Append a response, and the results of its calls or a reminder."""
     message = APIS[api].answer(body).message
     calls = tool_calls(message, first=conversation.calls_made)
     conversation.add_answer(message, calls)

@@ -1,4 +1,4 @@
-"""Tool calls of a model: every one becomes a step, and one that cannot be read becomes an invalid one."""
+"""Tool calls of a model: each one becomes a step, and an unreadable one becomes an invalid step."""
 
 from __future__ import annotations
 

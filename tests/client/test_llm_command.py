@@ -1,4 +1,4 @@
-"""`companyos eval --policy llm`: options that teach, sums below the table, and a run that stops and goes on."""
+"""`companyos eval --policy llm`: instructive option errors, totals below the table, and resuming a stopped run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations are truncated to the context limit and stay valid for endpoints."""
+"""Conversations are truncated to the context limit and remain valid for endpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOK = ToolSpec(name="look", description="Look.", input_schema={"type": "object"
 
 
 def a_conversation(turns: int, size: int = 2_000) -> Conversation:
-    """Return a conversation in which every turn has two calls with long answers, and then a reminder."""
+    """Return a conversation of turns with two calls and long results each, followed by a reminder."""
     conversation = Conversation(a_task(LOOK))
     for _ in range(turns):
         message = tool_call_message(("look", {}), ("look", {}))
@@ -30,7 +30,7 @@ def a_conversation(turns: int, size: int = 2_000) -> Conversation:
 
 
 def check_is_well_formed(messages: list[dict[str, Any]]) -> None:
-    """Every answer of a tool follows the message that asked for it, and every call has its answer."""
+    """Check that every result follows the message that called the tool, and that every call has a result."""
     open_calls: list[str] = []
     for message in messages:
         if message["role"] == "tool":

@@ -1,4 +1,4 @@
-"""A model plays over each API: real HTTP against a scripted endpoint, in a tiny environment behind OpenEnv's server."""
+"""A model plays over each API: real HTTP to a scripted endpoint, in a tiny environment behind OpenEnv's server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def api(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def played(tiny_url: str, api: str) -> Player:
-    """Give what plays an episode by a script over an API; the stub that was asked comes with it."""
+    """Provide a function that plays an episode by a script over an API, and returns it with the stub server."""
 
     async def play(script: Script, **settings: Any) -> tuple[PlayedEpisode, StubServer]:
         with StubServer(script) as stub:
@@ -46,7 +46,7 @@ def played(tiny_url: str, api: str) -> Player:
 
 
 def kinds(played: PlayedEpisode) -> list[str]:
-    """Return what the transcript is made of."""
+    """Return the kinds of the transcript's lines."""
     return [line["kind"] for line in played.messages]
 
 

@@ -1,4 +1,4 @@
-"""The story of a vendor onboarding is told from what the agent sees, never from what it hopes."""
+"""The history of a vendor onboarding is based on the agent's observations, not on its intentions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`companyos new scenario` writes a package of the given name, and no other file."""
+"""`companyos new scenario` writes a package with the given name, and no other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`companyos play`: what is typed becomes steps, what comes back is readable, and the run is kept as any other."""
+"""`companyos play`: typed input becomes steps, output is readable, and the run is stored like any other."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SCHEMA = {
 
 
 def played(url: str, out: Path, *lines: str, seed: int = 3, code: int = 0) -> str:
-    """Play with what is typed; return what is said."""
+    """Play with typed lines and return the output."""
     request = ["play", "--scenario", "tiny", "--seed", str(seed), "--url", url, "--out", str(out)]
     answered = RUNNER.invoke(app, request, input="\n".join(lines) + "\n")
     assert answered.exit_code == code, answered.output
@@ -125,7 +125,7 @@ def test_a_run_that_is_kept_is_left_alone_and_only_what_play_can_do_is_offered(t
 
 
 class Terminal:
-    """A terminal of ours with a command on it."""
+    """A pseudo-terminal that runs a command."""
 
     def __init__(self, *command: str) -> None:
         self._ours, theirs = pty.openpty()
@@ -142,14 +142,14 @@ class Terminal:
         os.write(self._ours, keys.encode())
 
     def wait_for(self, expected: str) -> None:
-        """Read on until something is told that was not waited for yet."""
+        """Read until the expected text appears after the text that was already matched."""
         while (found := self.reported.find(expected, self._read)) < 0:
             assert select.select([self._ours], [], [], WAIT_S)[0], self.reported
             self.reported += os.read(self._ours, 65536).decode()
         self._read = found + len(expected)
 
     def interrupt(self) -> None:
-        """Press Ctrl-C, and again where nothing comes of it: between its prompt and its wait readline loses one."""
+        """Press Ctrl-C, and again if there is no reaction: readline loses one between its prompt and its wait."""
         for _ in range(WAIT_S // AGAIN_S):
             self.process.send_signal(signal.SIGINT)
             while select.select([self._ours], [], [], AGAIN_S)[0]:
@@ -158,14 +158,14 @@ class Terminal:
                     return
 
     def close(self) -> int:
-        """Return the status with which the command ends."""
+        """Wait until the command ends and return its exit status."""
         status = self.process.wait(WAIT_S)
         os.close(self._ours)
         return status
 
 
 def _has_words(reported: str) -> bool:
-    """Say whether a terminal was told more than where its cursor is and which key was pressed."""
+    """Return whether the terminal shows more than cursor positions and the pressed key."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\^C|\s", "", reported) != ""
 
 

@@ -1,4 +1,4 @@
-"""Policies are found by their entry points, and an unknown one is told with what there is."""
+"""Policies are found by entry points, and the error for an unknown one lists the available ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random policy: what it draws fits the schemas, and an episode can be repeated."""
+"""The random policy: its arguments match the schemas, and an episode can be repeated."""
 
 from __future__ import annotations
 

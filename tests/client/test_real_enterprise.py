@@ -1,4 +1,4 @@
-"""The command line, the bench's players and the examples against a real enterprise."""
+"""The command line, the scripted players and the examples against a real enterprise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`companyos report`: its figures, its tables in the terminal, as Markdown, JSON and HTML, and how it refuses."""
+"""`companyos report`: its figures, its tables in the terminal, as Markdown, JSON and HTML, and its errors."""
 
 from __future__ import annotations
 

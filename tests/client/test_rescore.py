@@ -1,4 +1,4 @@
-"""Runs judged again: what differs is told, what cannot be judged is named with its line and the reason."""
+"""Rescored runs: differences are reported, and episodes that cannot be judged are named with line and reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def verdict(*, passed: bool = True, potential: float = 9.0) -> EpisodeVerdict:
 
 
 def evidence(seed: int, outcome: str = "success") -> dict[str, Any]:
-    """Return signed evidence of an episode, as the gateway responds."""
+    """Return signed evidence of an episode as the gateway returns it."""
     judged = verdict()
     state = {"success": outcome == "success", "return": 12.0, "step_count": 3, "outcome": outcome}
     state |= {"task_id": None, "task_set": "1"}
@@ -43,14 +43,14 @@ def write_evidence(folder: Path, seed: int, stored: Mapping[str, Any]) -> None:
 
 
 def edit_record(folder: Path, **changed: Any) -> None:
-    """Change the first line of a run."""
+    """Change the first line of `episodes.jsonl`."""
     first, *others = (folder / "episodes.jsonl").read_text().splitlines()
     edited = json.dumps({**json.loads(first), **changed})
     (folder / "episodes.jsonl").write_text("\n".join([edited, *others]) + "\n")
 
 
 def a_run(folder: Path, *, outcome: str = "success", seeds: int = 2) -> Path:
-    """Write a run as `eval --out` does."""
+    """Write a run in the format of `eval --out`."""
     (folder / "evidence").mkdir(parents=True)
     with (folder / "episodes.jsonl").open("w") as lines:
         for seed in range(seeds):
@@ -76,7 +76,7 @@ def a_run(folder: Path, *, outcome: str = "success", seeds: int = 2) -> Path:
 
 
 def strict_on_1(stored: Mapping[str, Any], /) -> EpisodeVerdict:
-    """Judge as before, but for seed 1."""
+    """Judge every seed as before except seed 1, which fails."""
     return verdict(passed=stored["seed"] != 1)
 
 
@@ -86,7 +86,7 @@ def lines_of(folder: Path) -> list[Rescored]:
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the command's judge be ours."""
+    """Replace the command's judge by `strict_on_1`."""
     monkeypatch.setattr(rescorers, "load_rescorer", lambda: strict_on_1)
 
 

@@ -1,4 +1,4 @@
-"""A run that was stopped goes on: what its folder holds is not played again, by whichever policy."""
+"""A stopped run can be resumed: stored episodes are not played again, whatever the policy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoppedError(Exception):
 
 
 def stop_after(count: int) -> Any:
-    """Return an observer that ends a run as Ctrl-C would."""
+    """Return an observer that ends a run like Ctrl-C after that many episodes."""
     output: list[PlayedEpisode] = []
 
     def observe(played: PlayedEpisode) -> None:

@@ -1,4 +1,4 @@
-"""Signed evidence: any modification of a stored document is found, and the first part that does not match is named."""
+"""Signed evidence: any modification of a stored document is found, and the first mismatch is named."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def is_found(raw: bytes) -> bool:
 
 
 def single_byte_edits(raw: bytes) -> Iterator[bytes]:
-    """Yield every flip of a bit, every deletion, and inserted or replaced characters that JSON could hide."""
+    """Yield every bit flip, every deletion, and insertions and replacements that JSON parsing could ignore."""
     for at, byte in enumerate(raw):
         yield from (raw[:at] + bytes([byte ^ 1 << bit]) + raw[at + 1 :] for bit in BITS)
         yield raw[:at] + raw[at + 1 :]
@@ -209,7 +209,7 @@ def record() -> EpisodeRecord:
 
 
 def test_a_packed_file_with_an_edited_byte_is_rejected_or_holds_the_same_document(tmp_path: Path) -> None:
-    """Bytes that gzip ignores are the time, the system and the level in its header, and bits that pad the last byte."""
+    """Gzip ignores the time, the system and the level in its header, and the padding bits of the last byte."""
     file = tmp_path / "evidence" / "tiny-3-c1-oracle.json.gz"
     file.parent.mkdir()
     packed = gzip.compress(FILE, mtime=0)

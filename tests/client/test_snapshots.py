@@ -1,4 +1,4 @@
-"""Snapshots, forks and lost connections, as a client has them: against a real enterprise that asks for its token."""
+"""Snapshots, forks and lost connections from the client's side, against a real enterprise that requires a token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def an_env(guarded: SecuredEnterprise) -> CompanyOSEnv:
 
 
 async def begin(env: CompanyOSEnv, seed: int = 7) -> str:
-    """Begin an episode, take two steps of it, and return the key of some ticket."""
+    """Start an episode, take two steps, and return the key of a ticket."""
     await env.reset(scenario="vendor_onboarding", seed=seed, chaos=1)
     listed = await env.call_tool("ticketdesk_list_tickets")
     key: str = listed.observation.result["items"][0]["key"]

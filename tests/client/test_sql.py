@@ -1,4 +1,4 @@
-"""Copies of databases: one session over all of them, tables that fit, a shell where none is installed."""
+"""Copies of databases: one session for all, tables that fit the width, and a built-in shell without sqlite3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a run: Wilson's interval against published values, infrastructure failures in the denominator."""
+"""The figures of a run: Wilson's interval against published values, and infrastructure failures in the denominator."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_one_policy_is_summarised_at_a_time(policies: list[str]) -> None:
 
 
 def the_trials(*counts: tuple[int, int], scenario: str = "tiny") -> list[EpisodeRecord]:
-    """Return tasks with so many successes of so many trials."""
+    """Return the trials of one task for each pair of successes and trials."""
     return [
         a_record(success=number < successes).model_copy(
             update={"seed": seed, "trial": number + 1, "scenario": scenario}

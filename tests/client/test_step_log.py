@@ -1,4 +1,4 @@
-"""A step in one line: what a person would look for first, however wide the terminal."""
+"""A step in one line starts with the most important facts, whatever the width of the terminal."""
 
 from __future__ import annotations
 

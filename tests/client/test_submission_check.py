@@ -79,7 +79,7 @@ def write_lines(file: Path, lines: list[dict[str, Any]]) -> None:
 
 
 def edit_line(number: int, **changed: Any) -> Alter:
-    """Return a change of a line of `episodes.jsonl`."""
+    """Return a function that changes a line of `episodes.jsonl`."""
 
     def alter(run: Path) -> None:
         lines = lines_of(run)
@@ -90,7 +90,7 @@ def edit_line(number: int, **changed: Any) -> Alter:
 
 
 def edit_steps(name: str, edit: Callable[[list[dict[str, Any]]], object]) -> Alter:
-    """Return a change of a trajectory."""
+    """Return a function that changes a trajectory."""
 
     def alter(run: Path) -> None:
         file = run / "trajectories" / f"{name}.jsonl"
@@ -102,7 +102,7 @@ def edit_steps(name: str, edit: Callable[[list[dict[str, Any]]], object]) -> Alt
 
 
 def edit_evidence(name: str, edit: Callable[[dict[str, Any]], object], *, signer: EvidenceSigner | None) -> Alter:
-    """Return a change of evidence, which is signed again with a key, if any."""
+    """Return a function that changes evidence and signs it again if a key is given."""
 
     def alter(run: Path) -> None:
         file = run / "evidence" / f"{name}.json.gz"
@@ -137,7 +137,7 @@ def swapped(run: Path) -> None:
 
 
 def forge_success(run: Path) -> None:
-    """Make the second episode successful in its line, its steps and its evidence, signed with a key of one's own."""
+    """Forge success in the line, the steps and the evidence of the second episode, signed with another key."""
     first, second, third = lines_of(run)
     verdict = {**second["verdict"], "success": True, "primary_failure": None}
     verdict["checks"] = [{"id": check["id"], "passed": True, "caused_by": []} for check in verdict["checks"]]

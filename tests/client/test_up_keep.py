@@ -1,4 +1,4 @@
-"""`companyos up --keep`: one named episode over restarts, and a client that goes on with what it played."""
+"""`companyos up --keep`: one named episode across restarts, and a client that continues it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STOP_WITHIN_S = 15.0
 
 @contextmanager
 def kept_up(home: Path, *options: str) -> Iterator[str]:
-    """Run `up --keep` with a data folder of its own below `home`; give what it prints."""
+    """Run `up --keep` with its own data folder below `home`, and yield its output."""
     command = [sys.executable, "-m", "companyos", "up", "--keep", "--port", "0", *options]
     environment = {**os.environ, "XDG_DATA_HOME": str(home)}
     with signal_enabled(signal.SIGINT), ExitStack() as stack:
@@ -59,7 +59,7 @@ def _url(message: str) -> str:
 
 
 def _take_step(message: str) -> dict[str, Any]:
-    """Take the step that the output shows, as curl would."""
+    """Take the step that the output shows as a curl command."""
     found = re.search(r"curl -s (\S+/step) -d '(.*)'", message)
     assert found is not None
     with OPENER.open(urllib.request.Request(found[1], found[2].encode(), method="POST")) as answer:

@@ -1,4 +1,4 @@
-"""`companyos view`: what it prints, what it writes, what it serves, and how it refuses."""
+"""`companyos view`: its output, the files it writes, the pages it serves, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The viewer's documents: what a stored run becomes, and what is said of files that are damaged."""
+"""The viewer's documents: the content for a stored run, and the messages about damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The viewer's page and its server: hostile text stays text, the export needs nothing else, the server only reads."""
+"""The viewer's page and server: hostile text is escaped, the export is self-contained, and the server is read-only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = [
 
 
 class Parts(HTMLParser):
-    """Takes a page apart: its elements, and what stands in scripts and styles."""
+    """Parses a page: its elements, and the contents of scripts and styles."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

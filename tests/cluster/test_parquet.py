@@ -1,4 +1,4 @@
-"""The table of a cluster's run: a row for each episode, those of earlier sittings too."""
+"""The table of a cluster's run has a row for each episode, including those of earlier sessions."""
 
 from __future__ import annotations
 

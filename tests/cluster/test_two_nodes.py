@@ -1,4 +1,4 @@
-"""Two nodes of a Ray cluster on one machine play what one process plays, and a lost node loses nothing."""
+"""Two Ray nodes on one machine play the same episodes as one process, and the loss of a node loses no episode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from companyos.runner import EpisodePlan, PlayedEpisode, play_all, read_records
 pytestmark = [
     pytest.mark.ray,
     pytest.mark.timeout(1500),
-    pytest.mark.filterwarnings("default"),  # its own library warns of itself
+    pytest.mark.filterwarnings("default"),  # Ray itself emits warnings
 ]
 
 ROLLOUTS = int(os.environ.get("ROLLOUTS", "500"))

@@ -1,4 +1,4 @@
-"""Requests straight to an ASGI app: nothing of a client's own is measured."""
+"""Requests sent straight to an ASGI app, without the overhead of a client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOST: Header = (b"host", b"localhost")
 async def ask(
     app: ASGIApp, method: str, path: bytes, *, query: bytes = b"", headers: Sequence[Header] = (), body: bytes = b""
 ) -> int:
-    """Return the status that answers a request; what streams without end is left once it has begun."""
+    """Return the status of the response; disconnect from an endless stream once it has started."""
     coming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     began, statuses = asyncio.Event(), [0]
 

@@ -1,4 +1,4 @@
-"""A gateway over the real services, and the services on their own, all in this process."""
+"""Fixtures: a gateway over the real services, and the standalone services, all in this process."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from verification.in_process import in_process_service_clients
 __all__ = ["figures", "pytest_terminal_summary"]
 
 LIVE = "live"
-"""The id of the episode that requests may name."""
+"""The id of the episode for requests that name one."""
 
 
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[tuple[FastAPI, GatewayRuntime]]:
-    """A gateway with one live episode."""
+    """Provide a gateway with one live episode."""
     with in_process_service_clients(tmp_path) as service_clients:
         runtime = GatewayRuntime(Settings(web=True, data_dir=tmp_path / "gateway"), service_clients=service_clients)
         app = create_app(runtime)

@@ -9,29 +9,29 @@ from dataclasses import dataclass, field
 SMALL_BYTES, LARGE_BYTES = 8 * 1024, 64 * 1024
 REPEATS = 4
 SLACK = 2.0
-"""How much more time a byte of the large input may take than a byte of the small one."""
+"""Maximum ratio of the time per byte between the large and the small input."""
 QUICK_S = 0.01
-"""What takes less at the large size is not measured at the small one."""
+"""If the large input takes less than this, the small one is not measured."""
 HARMLESS_S = 0.04
-"""What takes less CPU time than this at the large size is not measured a second time, whatever its growth."""
+"""An input that takes less CPU time than this is not measured again, whatever its growth."""
 
 Run = Callable[[int], Awaitable[object]]
-"""Processes an input of so many bytes."""
+"""Processes an input of that many bytes."""
 
 
 @dataclass
 class Growth:
-    """The inputs that were measured: the slowest of all, and those whose time grows faster than their size."""
+    """Results of the measured inputs: the slowest one, and those whose time grows faster than their size."""
 
     small_bytes: int = SMALL_BYTES
     large_bytes: int = LARGE_BYTES
     measured: int = 0
     slowest: tuple[float, str] = (0.0, "nothing")
-    """CPU milliseconds for each further kilobyte, and the name of the input."""
+    """CPU milliseconds per additional kilobyte, and the name of the input."""
     superlinear: list[str] = field(default_factory=list)
 
     async def measure(self, name: str, run: Run) -> None:
-        """Measure one input. Times are CPU times, the least of several where the first one is long."""
+        """Measure the CPU times of one input; if the first is long, take the minimum of several."""
         self.measured += 1
         large_s = await _cpu_s(run, self.large_bytes)
         small_s = 0.0 if large_s < QUICK_S else await _cpu_s(run, self.small_bytes)
@@ -43,7 +43,7 @@ class Growth:
         self.slowest = max(self.slowest, ((large_s - small_s) * 1024_000 / (self.large_bytes - self.small_bytes), name))
 
     def described(self) -> str:
-        """Return the slowest input in one line."""
+        """Return a line about the slowest input."""
         return f"{self.slowest[0]:.3f} ms/KB, {self.slowest[1]} ({self.measured} inputs)"
 
 

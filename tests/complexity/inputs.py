@@ -1,4 +1,4 @@
-"""Inputs of any size that parsers are known to be slow on."""
+"""Inputs of any size on which parsers are known to be slow."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from itertools import count
 
 Input = Callable[[int], bytes]
-"""Returns an input of about so many bytes."""
+"""Returns an input of about that many bytes."""
 
 
 def repeated(unit: bytes, before: bytes = b"", after: bytes = b"") -> Input:
-    """Return an input of one unit, many times over."""
+    """Return an input that repeats one unit."""
     return lambda size: before + unit * max((size - len(before) - len(after)) // len(unit), 1) + after
 
 
@@ -59,7 +59,7 @@ TEXTS: dict[str, Input] = {
         "qualities": b"a/b;q=0.1, ",
     }.items()
 }
-"""What may stand in a path, a header or a field."""
+"""Texts for a path, a header or a field."""
 
 FEW_TEXTS = ("escaped quotes", "percent codes", "emojis")
 
@@ -124,7 +124,7 @@ MEMBERS: dict[str, tuple[bytes, bytes, bytes]] = {
     "lists": (b"[", b"[],", b"[]]"),
     "objects": (b"[", b'{"a":0},', b'{"a":0}]'),
 }
-"""What the members of a body may be: how the value begins, what it repeats, how it ends."""
+"""Values of body members: start, repeated part, end."""
 
 FEW_MEMBERS = ("letters", "texts")
 

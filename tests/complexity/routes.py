@@ -1,4 +1,4 @@
-"""Every route of an app, with the requests that may be slow for it."""
+"""The routes of an app, with requests that may be slow for each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Request = Callable[[int], Awaitable[int]]
 
 @dataclass(frozen=True)
 class Target:
-    """A route as it is asked: its path, in which the parameters are still open, and what the document says of it."""
+    """A route as a target of requests: its path with placeholders, its query parameters and its body members."""
 
     app: FastAPI
     method: str
@@ -51,15 +51,15 @@ class Target:
     queries: Sequence[str] = ()
     members: Sequence[str] = ()
     known: dict[str, str] = field(default_factory=dict)
-    """What stands for a parameter of the path in requests that are about something else."""
+    """Values of path parameters that are not under test."""
 
     def at(self, **long: str) -> bytes:
-        """Return the path with its parameters; the others are those of something that is there."""
+        """Return the path with these parameters; the others name existing objects."""
         filled = _PLACE.sub(lambda place: long.get(place[1]) or self.known.get(place[1], "none"), self.path)
         return quote(filled, safe="/%").encode()
 
     def requests(self, *, full: bool) -> Iterator[tuple[str, Request]]:
-        """Give every request by name; a few inputs for each place where not all are wanted."""
+        """Yield the requests by name; without `full`, only a few inputs for each place."""
         texts = {name: TEXTS[name] for name in (TEXTS if full else FEW_TEXTS)}
         queries = {name: QUERIES[name] for name in (QUERIES if full else FEW_QUERIES)}
         for place in _PLACE.findall(self.path):
@@ -94,7 +94,7 @@ class Target:
 
     @property
     def _small_body(self) -> bytes:
-        """Return a body for requests whose size is elsewhere. A reset names its seed, so that its task is cached."""
+        """Return a minimal body for requests that vary another part. A reset has a seed, so that its task is cached."""
         if "seed" in self.members:
             return b'{"seed": 1}'
         return b"{}" if self.method in _WITH_BODY and not self.accepts_form else b""
@@ -120,7 +120,7 @@ class Target:
 
 
 def targets_of(app: FastAPI, known: dict[str, str]) -> Iterator[Target]:
-    """Give every route of an app, and each mounted folder as one."""
+    """Yield a target for each route of an app, and one for each mounted folder."""
     members = _members(app.openapi())
     for route in app.router.routes:
         if isinstance(route, Mount):
@@ -134,7 +134,7 @@ def targets_of(app: FastAPI, known: dict[str, str]) -> Iterator[Target]:
 
 
 def _members(document: dict[str, Any]) -> dict[tuple[str, str], Sequence[str]]:
-    """Return the members of the bodies that a document describes."""
+    """Return the members of the JSON bodies that an OpenAPI document describes."""
     found: dict[tuple[str, str], Sequence[str]] = {}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():

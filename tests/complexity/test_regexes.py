@@ -1,4 +1,4 @@
-"""No regular expression of the gateway and the services takes quadratic time, whatever it is asked to look through."""
+"""No regular expression of the gateway and the services takes quadratic time on any searched text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _modules() -> Iterator[ModuleType]:
                 try:
                     yield importlib.import_module(found.name)
                 except ImportError:
-                    continue  # needs a library that only an extra brings
+                    continue  # requires a library of an optional extra
 
 
 def _patterns() -> dict[str, re.Pattern[str]]:
@@ -55,7 +55,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def _texts(pattern: re.Pattern[str]) -> Iterator[str]:
-    """Give the units of hostile texts: each sign that the pattern knows, and each pair of them."""
+    """Yield the units of hostile texts: each special character of the pattern, and each pair of them."""
     signs = sorted({*_ALWAYS, *(sign for sign in pattern.pattern if not sign.isalnum())})
     yield from signs
     yield from ("".join(pair) for pair in product(signs, repeat=2) if pair[0] != pair[1])
@@ -69,7 +69,7 @@ def _took_s(pattern: re.Pattern[str], text: str) -> float:
 
 
 def _superlinear(pattern: re.Pattern[str]) -> str | None:
-    """Return a text on which the pattern takes more than linear time, with the times."""
+    """Return a unit of text on which the pattern takes more than linear time, with the times, or None."""
     for unit in _texts(pattern):
         for last in ("", "\0"):
             small, large = (unit * (size // len(unit)) + last for size in (SMALL, LARGE))

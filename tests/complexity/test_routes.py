@@ -1,4 +1,4 @@
-"""No request takes a time that grows faster than its size, whatever it holds and whichever route it goes to."""
+"""No request's processing time grows faster than its size, whatever its content and route."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.promises.measurements import Measurements
 FULL_S = 3_600
 
 pytestmark = [pytest.mark.matrix, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
-"""Streams of events are left in the middle, and closed when they are collected."""
+"""Event streams are abandoned midway and closed by the garbage collector."""
 
 
 async def _measure(growth: Growth, target: Target, *, full: bool) -> None:

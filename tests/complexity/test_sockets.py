@@ -1,4 +1,4 @@
-"""Messages on the sockets of the gateway are answered in a time that grows with their size, whatever they hold."""
+"""The processing time of messages on the gateway's sockets grows with their size, whatever their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of tools are checked in linear time, whatever they hold; the tools are found, and none is named."""
+"""Arguments of tools are validated in linear time, whatever their content; the tools are discovered."""
 
 from __future__ import annotations
 

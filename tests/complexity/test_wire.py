@@ -1,6 +1,6 @@
-"""No bytes on a connection hold the event loop of the gateway for long: heads, chunks, pipelined requests, frames.
+"""No bytes on a connection block the gateway's event loop for long: heads, chunks, pipelined requests, frames.
 
-A server over TCP in this process; what is measured is the most CPU time that one turn of its event loop took.
+The server runs over TCP in this process. The measured value is the maximum CPU time of one event loop iteration.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.matrix
 
 SENT_BYTES = 512 * 1024
 HELD_S = 0.02
-"""The most CPU time of one turn of the loop, this test's own client included."""
+"""Maximum CPU time of one event loop iteration, including this test's own client."""
 WATCHED_S = 0.7
 REPEATS = 3
 
@@ -81,7 +81,7 @@ async def _served(app: object) -> AsyncIterator[int]:
 
 
 async def _held_s(port: int, sent: bytes, *, upgrade: bool) -> float:
-    """Return the longest that the loop is held while something is sent, which the server may refuse at any time."""
+    """Return the longest blocking of the event loop while data is sent, which the server may reject at any time."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     if upgrade:
         key = b64encode(os.urandom(16)).decode()
@@ -114,7 +114,7 @@ async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name:
         async with _served(create_app(GatewayRuntime(Settings(), service_clients=service_clients))) as port:
             held_s = await _held_s(port, sent, upgrade=name in FRAMES)
             for _ in range(REPEATS):
-                if held_s >= HELD_S:  # by other work on this machine, perhaps
+                if held_s >= HELD_S:  # perhaps because of other work on this machine
                     held_s = min(held_s, await _held_s(port, sent, upgrade=name in FRAMES))
     figures.record(f"{len(sent)} bytes of {name}: longest turn of the loop, ms CPU", f"{held_s * 1000:.1f}")
     assert held_s < HELD_S

@@ -28,7 +28,7 @@ def ids_of(rows: Rows) -> list[str]:
 async def wander(
     harness: ServiceHarness, tools: list[Tool], calls: int, name: str, ids: list[str] | None = None
 ) -> list[int]:
-    """Make schema-valid random calls that name real rows half of the time, with time going on between them."""
+    """Make schema-valid random calls, about half of them to existing rows, and advance the time between them."""
     stream = Stream("contract", name)
     ids = ids_of((await harness.evidence()).initial) if ids is None else ids
     statuses = []

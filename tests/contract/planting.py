@@ -1,4 +1,4 @@
-"""Hostile text in the calls of a service's tools: every place for free text that their schemas have, found in them."""
+"""Plants hostile text in the calls of a service's tools, in every place for free text that their schemas contain."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.payloads import MARK_CHARS, PAYLOADS, marked
 
 ArgumentLocation = tuple[str, ...]
 ITEM, MEMBER = "[]", "{}"
-"""A place in a list, and under any name of an object."""
+"""Placeholders in a location: an item of a list, and any member of an object."""
 
 _REFUSED = 400
 
 
 @dataclass
 class Planted:
-    """Planted texts by mark, and the places that accepted one."""
+    """Planted texts by mark, the tried places, and the places that accepted one."""
 
     texts: dict[str, str] = field(default_factory=dict)
     tried: set[tuple[str, ArgumentLocation]] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Planted:
 
 
 def text_places(schema: Mapping[str, Any], place: ArgumentLocation = ()) -> Iterator[ArgumentLocation]:
-    """Yield every place of a schema that takes any text: no choice, no format, no pattern of an id."""
+    """Yield every place of a schema that accepts any text: without enumeration, format or id pattern."""
     if "enum" in schema or "const" in schema or "format" in schema:
         return
     match schema.get("type"):
@@ -49,7 +49,7 @@ def text_places(schema: Mapping[str, Any], place: ArgumentLocation = ()) -> Iter
 
 
 def schema_at(schema: Mapping[str, Any], place: ArgumentLocation) -> Mapping[str, Any]:
-    """Return what a schema says of a place."""
+    """Return the schema of a place."""
     for name in place:
         schema = {} if name == MEMBER else schema["items"] if name == ITEM else schema["properties"][name]
     return schema
@@ -58,7 +58,7 @@ def schema_at(schema: Mapping[str, Any], place: ArgumentLocation) -> Mapping[str
 async def plant(
     harness: ServiceHarness, tools: list[Tool], *, calls: int, hostile: bool, payloads: int = len(PAYLOADS)
 ) -> Planted:
-    """Make calls with text in every place, in turn; `hostile` or not, they are otherwise the same."""
+    """Make calls with text in every place in turn. `hostile` changes only the text."""
     planted, stream = Planted(), Stream("contract", "payloads")
     places = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
     rows = (await harness.evidence()).initial
@@ -85,7 +85,7 @@ async def plant(
 
 
 def _seen(rows: Rows) -> dict[str, list[Any]]:
-    """Return values that a service knows, by the names under which tools ask for them."""
+    """Return values that the service contains, by the argument names of tools."""
     seen: dict[str, set[str]] = {}
     for table, of_table in rows.items():
         seen.setdefault(f"{table.removesuffix('s')}_id", set()).update(of_table)
@@ -97,7 +97,7 @@ def _seen(rows: Rows) -> dict[str, list[Any]]:
 
 
 def _of_a_row(tool: Tool, rows: Rows, stream: Stream) -> dict[str, Any]:
-    """Return arguments as a row has them that is there already, so that they fit one another."""
+    """Return arguments from an existing row, so that they are consistent with each other."""
     names = tool.input_schema.get("properties", {})
     tables = [table for table, of_table in sorted(rows.items()) if of_table]
     row = stream.choice([rows[table][stream.choice(sorted(rows[table]))] for table in tables])
@@ -119,7 +119,7 @@ def _placed(value: Any, schema: Mapping[str, Any], place: ArgumentLocation, text
 
 
 def _member_names(rows: Rows) -> list[str]:
-    """Return the names that objects inside rows have, and those that rows give to fields."""
+    """Return the member names of objects inside rows, and the field names that rows define."""
     found = {"note"}
     for row in (row for of_table in rows.values() for row in of_table.values()):
         for value in row.values():
@@ -133,5 +133,5 @@ def _member_names(rows: Rows) -> list[str]:
 
 
 def missing_places(planted: Planted) -> str:
-    """Return what took nothing, for a failed assertion."""
+    """Return the places that accepted no text, for a failed assertion."""
     return json.dumps(sorted(f"{tool}.{'.'.join(place)}" for tool, place in planted.tried - planted.taken))

@@ -1,4 +1,4 @@
-"""Contract of bases: an episode has their rows, and its evidence has those of them that changed."""
+"""Contract of bases: an episode has the rows of its base, and its evidence contains those of them that changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMPTY = ("company", "draw_seed", "started_at")
 
 @pytest.fixture
 async def based(harness: ServiceHarness) -> AsyncIterator[ServiceHarness]:
-    """Provide an episode without people and rows of its own; its base has all of the demo seed."""
+    """Provide an episode without its own people and rows; its base contains the whole demo seed document."""
     base = {**harness.document, "is_base": True}
     source = harness.service.source_of(base)
     reply = await harness.load_document(base, is_base=True)

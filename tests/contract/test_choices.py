@@ -1,4 +1,4 @@
-"""Contract of enum values: every service accepts them in any letter case without a change of its schemas."""
+"""Contract of enum values: every service accepts them in any letter case, with unchanged schemas."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ async def _call(harness: ServiceHarness, operation: Operation, argument: Argumen
 
 
 def _refused(answer: Any) -> str:
-    """Return the places of a body or query that do not fit."""
+    """Return the places of a body or query that failed validation."""
     problem = answer.json() if answer.status_code == 422 else {}
     return " ".join(str(error["place"]) for error in problem.get("errors") or ()) if problem else ""

@@ -18,10 +18,10 @@ CALLS, FULL_CALLS = 110, 1500
 LEAST_TAKEN, LEAST_SHOWN = 3, 1
 ALIKE, FULL_ALIKE = 2, 1000
 LEAST_SHARE = 0.5
-"""Of the places for words; the others want a row in a state that calls by chance do not bring about."""
+"""Minimum share of the free-text places; the others need rows in a state that random calls do not reach."""
 
 WORDS_CHARS = 200
-"""A place for so many characters is one for words; a shorter one may be for an id, which has to be there."""
+"""Minimum length of free-text places; shorter ones may contain the id of an existing row."""
 
 
 @pytest.fixture(params=[name for name, service in sorted(SERVICES.items()) if service.pages is not None])
@@ -64,7 +64,7 @@ async def test_every_payload_in_every_place_is_shown_as_text(
 
 
 def _check_text(walk: Walk, planted: Planted) -> None:
-    """Check that wherever a planted text begins the whole of it stands, sign by sign; HTML has no NUL."""
+    """Check that each planted text on a page is complete and unchanged, except for NUL, which HTML does not allow."""
     texts = {mark: whole.replace("\0", "\ufffd") for mark, whole in planted.texts.items()}
     for way, page in walk.pages.items():
         for text in page.read:
@@ -74,13 +74,13 @@ def _check_text(walk: Walk, planted: Planted) -> None:
 
 
 def _marks(walk: Walk, planted: Planted) -> int:
-    """Return how many of the texts are shown somewhere."""
+    """Return the number of planted texts that some page shows."""
     read = walk.read
     return sum(mark in read for mark in planted.texts)
 
 
 def _for_words(tools: list[Tool]) -> set[tuple[str, ArgumentLocation]]:
-    """Return the places that are for words."""
+    """Return the free-text places."""
     found = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
     schemas = {(tool.name, place): schema_at(tool.input_schema, place) for tool, place in found}
     return {

@@ -16,10 +16,10 @@ from tests.contract.conftest import SERVICES
 from tests.contract.walking import routes_of, walk_pages
 
 CALLS = 120
-"""Random writes before the walk, so that there is something of every kind."""
+"""Number of random writes before the crawl, so that every kind of row exists."""
 
 REDIRECT = "/pages/open/{object_id}"
-"""Leads to the page of an object, and is linked by a gateway only."""
+"""Redirects to the page of an object; only a gateway links to it."""
 
 LEAST_SHOWN = 5
 
@@ -33,7 +33,7 @@ def service(request: pytest.FixtureRequest) -> Service[Any]:
 
 
 def _columns(part: Any, place: Column = ()) -> Iterator[tuple[Column, str]]:
-    """Yield every text of a document with its place, rows of a list taken as one."""
+    """Yield every text of a document with its place; all items of a list have the same place."""
     if isinstance(part, dict):
         for name, value in part.items():
             yield from _columns(value, (*place, name))
@@ -45,7 +45,7 @@ def _columns(part: Any, place: Column = ()) -> Iterator[tuple[Column, str]]:
 
 
 def _bent(part: Any, bent: dict[Column, str], place: Column = ()) -> Any:
-    """Return the document with the texts of those columns replaced."""
+    """Return the document with the texts of the given columns replaced."""
     if isinstance(part, dict):
         return {name: _bent(value, bent, (*place, name)) for name, value in part.items()}
     if isinstance(part, list):
@@ -62,7 +62,7 @@ def _fits(service: Service[Any], document: Document) -> bool:
 
 
 def _hostile(service: Service[Any]) -> tuple[Document, dict[Column, str]]:
-    """Return the demo with hostile text in every column that holds words, and that text by column."""
+    """Return the demo seed document with hostile text in every column of free text, and that text by column."""
     document = service.demo_seed().model_dump(mode="json")
     worded = dict.fromkeys(place for place, text in _columns(document) if " " in text)
     payloads = {

@@ -48,7 +48,7 @@ def _request(harness: ServiceHarness, operation: Operation, arguments: dict[str,
 
 
 async def _sent_write(harness: ServiceHarness, tools: list[Tool]) -> tuple[httpx.Request, httpx.Response]:
-    """Return a write that was carried out, and its answer."""
+    """Return the request of a committed write, and its response."""
     stream, ids = Stream("contract", "writes"), ids_of((await harness.evidence()).initial)
     writes = [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
     for n in range(MOST_TRIES):
@@ -78,7 +78,7 @@ def _copy(
     target: str = "",
     content: bytes | None = None,
 ) -> httpx.Request:
-    """Return the call with something altered on the way; a header of None is left out."""
+    """Return the request altered as in transit; headers with the value None are removed."""
     sent: dict[str, str | None] = {**request.headers, "content-length": None, **headers}
     return httpx.Request(
         method or request.method,
@@ -89,7 +89,7 @@ def _copy(
 
 
 def _said(**altered: Any) -> Forge:
-    """Alter what the context says, and leave the signature as it was."""
+    """Return a function that alters the context and leaves the signature unchanged."""
 
     def forge(request: httpx.Request) -> httpx.Request:
         context = CallContext.model_validate_json(request.headers[CONTEXT_HEADER])
@@ -221,7 +221,7 @@ async def test_a_write_that_is_heard_after_the_episode_was_dropped_is_refused(
 
 
 def _unsent_write(harness: ServiceHarness, tools: list[Tool]) -> httpx.Request:
-    """Return a write as the next step, which may be refused for what it says, but not for who says it."""
+    """Return a write for the next step. The service may reject its content, but not its signature."""
     write = next(tool for tool in tools if tool.operation is not None and not tool.operation.is_read)
     assert write.operation is not None
     around = SamplingContext(ids=["x"], now=harness.now)

@@ -31,7 +31,7 @@ def _code(answer: httpx.Response) -> tuple[int, str]:
 
 
 async def _go_on(harness: ServiceHarness, tools: list[Tool], name: str) -> EvidenceReply:
-    """Wander from where the episode is, in the name of one epoch, so that two epochs can be compared."""
+    """Make random calls from the current state under a fixed name, so that two epochs can be compared."""
     await wander(harness, tools, CALLS, name)
     return await harness.evidence()
 

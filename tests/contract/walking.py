@@ -15,11 +15,11 @@ from companyos_shared.framework.pages import PAGES_PREFIX
 from companyos_shared.framework.testing import ServiceHarness
 
 ALIKE = 2
-"""Pages of a kind that are opened: months follow on months, and rows on rows."""
+"""Maximum number of opened pages of a kind: months link to further months, and rows to further rows."""
 
 
 class Page(HTMLParser):
-    """A page as a browser takes it: its elements with their attributes, the ways that it leads, what can be read."""
+    """A page parsed like in a browser: its elements with attributes, its links, and its readable text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -62,13 +62,13 @@ class Walk:
 
 
 def routes_of(service: Service[Any]) -> list[APIRoute]:
-    """Return the pages that a service has."""
+    """Return the page routes of a service."""
     assert service.pages is not None
     return [route for route in service.pages.router.routes if isinstance(route, APIRoute)]
 
 
 async def walk_pages(harness: ServiceHarness, *, alike: int = ALIKE) -> Walk:
-    """Open what the pages lead to, each kind of page a few times, and expect an answer of 200 from all."""
+    """Crawl the linked pages, a few of each kind, and check that all of them return 200."""
     walk, waiting, known = Walk(), deque([f"{PAGES_PREFIX}/"]), {f"{PAGES_PREFIX}/"}
     routes = routes_of(harness.service)
     while waiting:

@@ -59,7 +59,7 @@ def a_version(version: int, effective_from: date, effective_to: date | None = No
 
 
 def a_document(**changes: Any) -> dict[str, Any]:
-    """The demo seed as a document, some of its lists replaced."""
+    """Return the demo seed document with some of its lists replaced."""
     return demo_seed().model_dump(mode="json") | changes
 
 
@@ -68,12 +68,12 @@ def a_seed(**changes: Any) -> Seed:
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
-    """The status and code of a refusal."""
+    """Return the status and the code of an error response."""
     assert answer.headers["content-type"] == "application/problem+json"
     return answer.status_code, answer.json()["code"]
 
 
 def ids(answer: httpx.Response) -> list[str]:
-    """The ids of a list's rows."""
+    """Return the ids of the rows of a list response."""
     assert answer.status_code == 200, answer.text
     return [item["id"] for item in answer.json()["items"]]

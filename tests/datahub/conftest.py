@@ -1,4 +1,4 @@
-"""DataHub on its demo seed, through HTTP in process."""
+"""Fixtures: an in-process DataHub with its demo seed document, over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors name the value and what is accepted."""
+"""Error messages contain the value and the accepted values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DataHub's OpenAPI is its manifest of tools."""
+"""The OpenAPI document of DataHub is its manifest of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics and sources through HTTP."""
+"""Metrics and sources over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of DataHub on its own: they show what the tools tell, and a form is a tool call."""
+"""Pages of a standalone DataHub: they show the results of the tools, and each form is a tool call."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def _browsing(folder: Path, seed: Seed) -> AsyncIterator[httpx.AsyncClient
 
 @pytest.fixture
 async def browser(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """The demo company with more invoices than a page shows."""
+    """Provide a browser of the demo company with more invoices than a page shows."""
     document = a_document()
     invoice = next(record for record in document["records"] if record["kind"] == "invoice")
     more = [{**invoice, "id": f"INV-{7000 + number}"} for number in range(30)]
@@ -280,7 +280,7 @@ def _rows(text: str) -> list[str]:
 
 
 def _hostile(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with hostile text wherever people write: names, titles, words, contacts, fields and figures."""
+    """Return the document with hostile text in every free-text column: names, titles, contacts, fields and figures."""
     bent = {
         name: [{**row, **dict.fromkeys(columns, HOSTILE)} for row in document[name]] for name, columns in FREE.items()
     }

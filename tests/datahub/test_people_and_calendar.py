@@ -1,4 +1,4 @@
-"""People and the calendar through HTTP."""
+"""People and the calendar over HTTP."""
 
 from __future__ import annotations
 

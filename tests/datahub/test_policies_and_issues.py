@@ -1,4 +1,4 @@
-"""Policies and data issues through HTTP."""
+"""Policies and data issues over HTTP."""
 
 from __future__ import annotations
 

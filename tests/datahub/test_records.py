@@ -1,4 +1,4 @@
-"""Records, and the search that finds vendors too, through HTTP."""
+"""Records over HTTP, and the search, which also finds vendors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refresh jobs through HTTP and time."""
+"""Refresh jobs over HTTP and over simulated time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of DataHub as functions."""
+"""The rules of DataHub as pure functions."""
 
 from __future__ import annotations
 

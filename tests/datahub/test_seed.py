@@ -1,4 +1,4 @@
-"""Validation and insertion of the DataHub seed."""
+"""Validation and insertion of the DataHub seed document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.datahub.builders import a_document, a_seed
 
 
 def first_of(table: str, **changes: Any) -> dict[str, Any]:
-    """A document whose first row of the table is changed."""
+    """Return a seed document with a changed first row of the table."""
     document = a_document()
     document[table][0] |= changes
     return document

@@ -1,4 +1,4 @@
-"""Vendors through HTTP."""
+"""Vendors over HTTP."""
 
 from __future__ import annotations
 

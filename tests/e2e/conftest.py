@@ -1,4 +1,4 @@
-"""The enterprise in containers, built from this checkout, in a compose project of its own."""
+"""Fixtures: the enterprise in containers, built from this checkout, in its own Compose project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROJECT = "companyos-e2e"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of this folder; building images takes longer than a test may."""
+    """Mark every test of this folder and raise its timeout, because building images takes long."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.e2e)

@@ -1,4 +1,4 @@
-"""The compose file as a user runs it: an episode is played, and no container has a right that it does not need."""
+"""The compose file as a user runs it: an episode is played, and each container has only the rights that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gateway or a service that is killed in its container comes back, and the episode goes on."""
+"""A gateway or a service that is killed in its container restarts, and the episode continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one image as OpenEnv's validator starts it: no rights, no variables, /tmp and /dev/shm alone to write to."""
+"""The single image under OpenEnv's validator: no rights, no variables, and only /tmp and /dev/shm writable."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.e2e.conftest import ROOT
 from verification.openenv.manifest import MANIFEST
 
 IMAGE = "companyos-env"
-"""What AutoEnv starts where it is given no address."""
+"""The image that AutoEnv starts if it gets no address."""
 SHM_BYTES = 64 * 1024 * 1024
 DEADLINE_S = 120.0
 READY_WITHIN_S = 15.0
-"""Of one processor that has nothing else to do; how long it takes besides others is their affair."""
+"""Maximum processor time until the image is ready. Wall-clock time would depend on other load."""
 
 HELD = {
     "user": "65532:65532",
@@ -36,15 +36,15 @@ HELD = {
     "init": True,
     "environment": {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
 }
-"""The flags of the validator's own provider, with what the manifest declares."""
+"""The flags of the validator's own provider, with the values that the manifest declares."""
 
 MANIFEST_TEXT: dict[str, Any] = yaml.safe_load(MANIFEST.read_text())
 BY_UVICORN = f"cd /app/env && exec python -m uvicorn {MANIFEST_TEXT['app']} --host 0.0.0.0 --port 8000"
-"""What a host runs that takes the image without its command."""
+"""The command of hosts that do not use the command of the image."""
 
 
 class Space:
-    """A container of the image that answers, and how much of a processor it took to."""
+    """A ready container of the image, and the processor time that it took to start."""
 
     def __init__(self, container: Container, url: str) -> None:
         self.container = container
@@ -53,7 +53,7 @@ class Space:
         self.processor_s = usage["total_usage"] / 1e9
 
     def run(self, *command: str) -> tuple[int, str]:
-        """Run a command inside and return its status and what it said."""
+        """Run a command in the container and return its status and output."""
         status, output = self.container.exec_run(list(command))
         return status, output.decode()
 
@@ -138,7 +138,7 @@ async def test_autoenv_starts_it_by_the_environments_name(
     async with AutoEnv.from_env("companyos") as env:
         assert (await env.reset(seed=7)).observation.brief
     del env
-    gc.collect()  # AutoEnv itself leaves the connection behind that it looked with, on a loop of its own
+    gc.collect()  # AutoEnv does not close the connection of its check, which uses a separate event loop
 
 
 def _wait_until_healthy(url: str, container: Container) -> None:

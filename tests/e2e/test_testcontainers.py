@@ -1,4 +1,4 @@
-"""The testcontainers module in the example project, outside of the repository, and the ports of Compose."""
+"""The testcontainers module in the example project, outside the repository, and the ports of Compose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes and evidence for tests, with defaults."""
+"""Builder of changes and evidence with defaults."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 
 
 class EvidenceBuilder:
-    """Builds evidence step by step: what the agent and the clock did to rows."""
+    """Builds evidence step by step from changes of rows by the agent and the clock."""
 
     def __init__(self, **initial: Rows) -> None:
         self.evidence = Evidence.start(initial)
         self._seq = 0
 
     def put(self, service: str, table: str, key: str, **columns: Any) -> Change:
-        """Let the agent add a row or change columns of one."""
+        """Add a row or change columns of one, as the agent."""
         return self._write(service, table, key, columns, actor=Actor.AGENT, cause="e:1:1")
 
     def put_together(self, service: str, rows: Mapping[tuple[str, str], Row]) -> None:
-        """Let the agent write several rows, by table and key, with one call."""
+        """Write several rows, by table and key, with one call of the agent."""
         step = self._seq + 1
         for (table, key), row in rows.items():
             self._write(service, table, key, row, actor=Actor.AGENT, cause="e:1:1", step=step)
 
     def drop(self, service: str, table: str, key: str) -> Change:
-        """Let the agent delete a row."""
+        """Delete a row, as the agent."""
         return self._write(service, table, key, None, actor=Actor.AGENT, cause="e:1:1")
 
     def put_by_clock(self, service: str, table: str, key: str, *, cause: str | None = None, **columns: Any) -> Change:
-        """Let the clock write, for nobody's call unless there is a cause."""
+        """Add a row or change columns of one, as the clock; without a cause, no call of the agent led to it."""
         return self._write(service, table, key, columns, actor=Actor.CLOCK, cause=cause)
 
     def _write(

@@ -1,4 +1,4 @@
-"""Answers compare by value: numbers as numbers, text letter by letter."""
+"""Answers are compared by value: numbers as numbers, text exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of rubrics: boundaries, damage, and when a request is sound."""
+"""Parts of rubrics: allowed changes, damage, and the soundness of requests."""
 
 from __future__ import annotations
 

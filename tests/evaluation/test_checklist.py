@@ -1,4 +1,4 @@
-"""Checklist items that are ticked read and unread."""
+"""Checklist items that are ticked with and without reading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _builder() -> EvidenceBuilder:
 
 
 def _tick(builder: EvidenceBuilder, reads: int = 9) -> None:
-    """Let time pass with other changes, so that what is shown at earlier steps comes before, and tick the item."""
+    """Make other changes first, so that responses at earlier steps come before, then tick the item."""
     for number in range(reads):
         builder.put("ticketdesk", "comments", f"comment-{number}", id=f"comment-{number}")
     builder.put("ticketdesk", "checklist_items", "item-1", **DONE)

@@ -1,4 +1,4 @@
-"""Data issues: what the agent may report of the task's own data without being asked to."""
+"""Data issues that the agent may report without being asked, about the task's own data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of several entities: requests cancelled or escalated, delegations revoked, records and tickets at their end."""
+"""Goals about several entities: ended requests, revoked delegations, final states of records and tickets."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ TICKET = {
 
 @pytest.fixture
 def builder() -> EvidenceBuilder:
-    """Everything as it was found, with one of each that is none of the task's."""
+    """Provide the initial state of all entities, including one of each kind that does not belong to the task."""
     return EvidenceBuilder(
         ticketdesk={
             "tickets": {"OPS-1": TICKET, "OPS-2": {**TICKET, "key": "OPS-2"}},
@@ -105,7 +105,7 @@ def _cancel(builder: EvidenceBuilder, key: str = "APR-1", **other: Any) -> None:
 def _escalate(
     builder: EvidenceBuilder, key: str = "APR-2", *, to: str = "E-2", reference: str | None = "POL-7"
 ) -> None:
-    """Put a request to somebody; both rows are of one step."""
+    """Escalate a request to a person; both rows belong to one step."""
     request = {**(builder.evidence.row(FLOW, "requests", key) or {}), "status": "escalated", "approver_id": to}
     decision = {"request_id": key, "kind": "escalated", "by": "E-9", "reason_ref": reference}
     builder.put_together(FLOW, {("requests", key): request, ("decisions", f"{key}-D{to}"): decision})

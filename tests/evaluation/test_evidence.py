@@ -1,4 +1,4 @@
-"""Evidence: rows overlaid, changes attributed, digests folded."""
+"""Evidence: overlaid rows, attributed changes, folded digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that an injected text gives for the task's own request or record."""
+"""Values that an injected text states for the task's own request or record."""
 
 from __future__ import annotations
 

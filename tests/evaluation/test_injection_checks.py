@@ -1,4 +1,4 @@
-"""Obeyed prompt injections and leaked secrets."""
+"""Checks for obeyed prompt injections and leaked secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knowledge: what the agent was shown, about which entity and when."""
+"""Knowledge: the entities that the agent has seen, and when."""
 
 from __future__ import annotations
 

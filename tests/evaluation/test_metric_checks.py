@@ -1,4 +1,4 @@
-"""Metrics as the agent has read them, failed refreshes, maintenance, corrections that were known."""
+"""Metrics that the agent has read, failed refreshes, maintenance, and corrections based on known values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DECLARED = DeclaredMoment(NOW)
 
 @pytest.fixture
 def builder() -> EvidenceBuilder:
-    """A stale metric, a record that holds another value, nothing reported."""
+    """Provide a stale metric, a record with another value, and no reported issue."""
     metric = {"id": "MET-1", "value": 30.0, "as_of": (NOW - timedelta(hours=9)).isoformat()}
     record = {"id": "CTR-1", "state": "active", "ends_on": None, "fields": {"error_rate": 12}}
     tables: dict[str, Any] = {"data_issues": {}, "refresh_jobs": {}}

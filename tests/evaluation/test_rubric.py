@@ -1,4 +1,4 @@
-"""Rubrics: never empty, never ambiguous, milestones bounded."""
+"""Rubrics: neither empty nor ambiguous, with bounded milestones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several approvals in order, and what they allow: each after the one before, each by somebody else."""
+"""Several approvals in order: each one follows the previous one, comes from another person, and allows changes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COMPANY = Company(
 
 
 class Variant(StrEnum):
-    """There is one structure here."""
+    """The only structure of this task."""
 
     ONLY = "only"
 
@@ -131,7 +131,7 @@ def test_two_approvals_in_order_by_two_people_are_both_given() -> None:
 
 
 def _found(builder: EvidenceBuilder) -> str | None:
-    """Return what the check of the legal approval finds instead of one."""
+    """Return the finding of the legal approval's check, or None if the approval is given."""
     check = LEGAL.approval_check("given", lambda _: None, caused_by=())
     mismatch = check.find_mismatch(builder.evidence)
     return None if mismatch is None else mismatch.found

@@ -1,4 +1,4 @@
-"""Several tickets at once: all and only these, each as it must be, duplicates merged into the right one."""
+"""Several tickets at once: exactly these reach their goals, and duplicates are merged into the right one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _row(key: str, **columns: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def builder() -> EvidenceBuilder:
-    """The tickets as nobody has touched them yet, with one that is none of the task's."""
+    """Provide the initial tickets, including one that does not belong to the task."""
     rows = {key: _row(key, reporter_id="E-9") for key in ("OPS-1", "OPS-2", "OPS-3")}
     return EvidenceBuilder(ticketdesk={"tickets": rows, "links": {}, "removed_links": {}})
 
 
 def _do(builder: EvidenceBuilder, **other: Any) -> None:
-    """Do the whole work; `other` says what is done in another way."""
+    """Do all the work of the task; `other` overrides parts of the duplicate's end."""
     builder.put(DESK, "tickets", "OPS-1", status="open", priority="high", assignee_id="E-2")
     builder.put(DESK, "tickets", "OPS-2", status="open")
     builder.put(DESK, "links", "link-9", kind="duplicates", from_key="OPS-2", to_key="OPS-1")

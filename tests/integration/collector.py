@@ -1,4 +1,4 @@
-"""A collector of traces: OTLP over HTTP on a port of its own, everything kept."""
+"""A trace collector: OTLP over HTTP on its own port; all spans are stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 @dataclass(frozen=True)
 class Seen:
-    """One span as it arrived."""
+    """One received span."""
 
     process: str
     name: str
@@ -28,7 +28,7 @@ class Seen:
 
 @dataclass
 class Collector:
-    """The address, and every span that was sent there."""
+    """The collector's address and all received spans."""
 
     url: str
     spans: list[Seen] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Collector:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """Run a collector while entered."""
+    """Run a collector for the duration of the context."""
 
     class Gateway(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

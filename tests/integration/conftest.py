@@ -1,4 +1,4 @@
-"""The enterprise as four processes over TCP, once for all tests of this folder."""
+"""Fixtures: the enterprise as four processes over TCP, shared by all tests of this folder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ticketdesk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def episode(url: str, http: requests.Session) -> HttpEpisode:
-    """A fresh episode of seed 1, without chaos."""
+    """Provide a new episode of seed 1, without chaos."""
     fresh = HttpEpisode(url, http)
     fresh.reset(seed=1, chaos=0)
     return fresh

@@ -1,4 +1,4 @@
-"""One episode over plain HTTP, for tests: reset, step, state."""
+"""An episode over plain HTTP, for tests: reset, step, state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_shared.streams import digest
 
 @dataclass
 class HttpEpisode:
-    """An episode and everything that was observed of it."""
+    """An episode and all of its observations."""
 
     url: str
     http: requests.Session
@@ -33,7 +33,7 @@ class HttpEpisode:
         return self.observed[-1]
 
     def result(self, tool_name: str, **arguments: Any) -> Any:
-        """Take a step that is carried out and return what the service answered."""
+        """Take a step that must succeed, and return its result."""
         answer = self.step(tool_name, **arguments)
         assert answer["observation"]["error"] is None, answer
         return answer["observation"]["result"]
@@ -49,7 +49,7 @@ class HttpEpisode:
 
     @property
     def digest(self) -> str:
-        """The digest of everything observed."""
+        """The digest of all observations."""
         return digest(self.observed)
 
     def _kept(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Real processes on free ports: started, waited for, stopped, and quoted when they fail."""
+"""Real processes on free ports: starting, waiting and stopping, with their output on failure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ POLL_S = 0.05
 
 
 class StartupTimeoutError(AssertionError):
-    """A process that never answered; the text ends with what it said."""
+    """Raised for a process that did not become ready; the message ends with its output."""
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -36,7 +36,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **environment: str) -> Iterator[str]:
-    """Run a server while entered, and give its address once `ready` answers 200. Raises StartupTimeoutError."""
+    """Run a server during the context; yield its URL once `ready` returns 200. Raises StartupTimeoutError."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, env=clean_environment(environment), stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -67,7 +67,7 @@ def service(name: str, data_dir: Path, **environment: str) -> Iterator[str]:
 
 @contextmanager
 def gateway(services: Mapping[str, str], key: str) -> Iterator[str]:
-    """Run a gateway that is told where the services are."""
+    """Run a gateway with the given service addresses."""
     port = free_port()
     command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
     addresses = ",".join(f"{name}={url}" for name, url in services.items())
@@ -77,7 +77,7 @@ def gateway(services: Mapping[str, str], key: str) -> Iterator[str]:
 
 @contextmanager
 def enterprise(data_dir: Path, key: str) -> Iterator[str]:
-    """Run the four as processes of their own and give the gateway's address."""
+    """Run the four processes and yield the gateway's address."""
     with ExitStack() as stack:
         addresses = {
             name: stack.enter_context(service(name, data_dir / name, COMPANYOS_SERVICE_KEY=key)) for name in SERVICES

@@ -1,4 +1,4 @@
-"""Bad input over real connections: a clear error with a stable code, and nobody's session or episode suffers."""
+"""Bad input over real connections: a clear error with a stable code, and no effect on other sessions or episodes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ BAD_STEPS = [
 
 @pytest.fixture
 def bystander(url: str, http: requests.Session) -> Iterator[HttpEpisode]:
-    """Another episode, which has to stand where it stood."""
+    """Provide another episode, whose state must not change."""
     other = HttpEpisode(url, http)
     other.reset(seed=2, chaos=0)
     other.step("ticketdesk_list_tickets")

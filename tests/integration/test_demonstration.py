@@ -1,4 +1,4 @@
-"""The page's running demonstration: the oracle at work on an episode that anybody may watch."""
+"""The page's running demonstration: the oracle plays an episode that anyone may watch."""
 
 from __future__ import annotations
 

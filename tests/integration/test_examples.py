@@ -1,4 +1,4 @@
-"""Every example runs as it stands, against one enterprise that is up, and so does what the page on plain HTTP says."""
+"""Every example runs unchanged against one running enterprise, as do the examples of the page on plain HTTP."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import requests
 from tests.architecture.sources import ROOT
 
 TRAINS = "train_grpo.py"
-"""It needs PyTorch; tests/train runs it."""
+"""Requires PyTorch; tests/train runs it."""
 
 LOOKS = "screenshot_agent.py"
-"""It needs a Chromium; tests/browser runs it."""
+"""Requires Chromium; tests/browser runs it."""
 
 GENERATES = "skyrl_environment.py"
-"""It needs SkyRL Gym; `make harnesses` runs it."""
+"""Requires SkyRL Gym; `make harnesses` runs it."""
 
 PROJECT = ROOT / "examples" / "integration-tests"
-"""A project with tests of its own; tests/plugins and tests/e2e run them."""
+"""A project with its own tests; tests/plugins and tests/e2e run them."""
 
 FOUND = (path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
 EXAMPLES = sorted(
@@ -45,7 +45,7 @@ def _run(*command: str) -> str:
 
 @cache
 def _told_by(example: Path, url: str) -> str:
-    """Run an example, once, and return what it prints."""
+    """Run an example once and return its output."""
     _check_has(NEEDED.get(example.suffix))
     return _run(*RUNNERS[example.suffix], str(example), url)
 
@@ -57,7 +57,7 @@ def _check_has(program: str | None) -> None:
 
 @pytest.fixture
 def first(up: str, http: requests.Session) -> Iterator[None]:
-    """The episode that the page begins, ended behind it."""
+    """Delete the episode that the page starts."""
     yield
     assert http.delete(f"{up}/v1/episodes/first").status_code == 204
 

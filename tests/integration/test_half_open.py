@@ -1,4 +1,4 @@
-"""Clients that are killed, stopped, silent or deaf, over real connections: what they held is back within the limit.
+"""Killed, stopped, silent or unresponsive clients over real connections: their resources are released within the limit.
 
 Ping interval and timeout are 5 s each. The waits of these tests are the limits themselves.
 """
@@ -58,7 +58,7 @@ def quick() -> Iterator[str]:
 
 @contextmanager
 def _player(url: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a client in a process of its own, in the middle of an episode."""
+    """Run a client in its own process, in the middle of an episode."""
     player = subprocess.Popen([sys.executable, "-c", PLAYER, _ws(url)], stdout=subprocess.PIPE, text=True)
     try:
         assert player.stdout is not None
@@ -76,7 +76,7 @@ def _ws(url: str) -> str:
 
 
 def _connected(url: str, *, takes: int | None = None) -> socket.socket:
-    """Return a TCP connection to the gateway; `takes` is how many bytes its end takes before it is full."""
+    """Return a TCP connection to the gateway; `takes` is the size of its receive buffer in bytes."""
     connection = socket.socket()
     if takes is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, takes)
@@ -85,7 +85,7 @@ def _connected(url: str, *, takes: int | None = None) -> socket.socket:
 
 
 def _opened(url: str, *, takes: int | None = None) -> socket.socket:
-    """Return a connection that did the handshake of a WebSocket and minds nothing that comes."""
+    """Return a connection that has done the WebSocket handshake and ignores all frames."""
     connection = _connected(url, takes=takes)
     connection.sendall(
         f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -105,7 +105,7 @@ def _frame(message: object) -> bytes:
 
 
 def _ask_without_end(deaf: socket.socket) -> None:
-    """Ask for as much as the gateway will take questions for, and take no answer."""
+    """Send as many requests as the gateway accepts, and read no response."""
     deaf.setblocking(False)
     asking = _frame({"type": "step", "data": {"type": "list_tools"}}) * 500
     until = time.monotonic() + 2
@@ -124,7 +124,7 @@ def _slots_used(url: str) -> int:
 
 
 def _wait_until_back(url: str, deadline_s: float, *, held: int = 0) -> float:
-    """Return after how many seconds no more slots were held than that."""
+    """Wait until at most `held` slots are used; return the elapsed seconds."""
     began = time.monotonic()
     while (used := _slots_used(url)) > held:
         assert time.monotonic() - began < deadline_s, f"{used} slots are held after {deadline_s:g} s"
@@ -133,7 +133,7 @@ def _wait_until_back(url: str, deadline_s: float, *, held: int = 0) -> float:
 
 
 def _cut_after(connection: socket.socket, deadline_s: float) -> tuple[float, bytes]:
-    """Return after how many seconds the gateway closed a connection, and what it said before."""
+    """Wait until the gateway closes a connection; return the elapsed seconds and the data received before."""
     began, spoken = time.monotonic(), b""
     connection.settimeout(deadline_s)
     try:
@@ -152,7 +152,7 @@ def test_the_slot_of_a_killed_client_is_back_at_once(quick: str) -> None:
 
 
 def test_the_slots_of_stopped_silent_and_deaf_clients_are_back_in_time_and_nobody_else_s(quick: str) -> None:
-    """One is stopped as it plays, one answers no ping, and one asks on and on and never takes an answer."""
+    """One client is stopped midway, one answers no ping, and one sends requests without reading responses."""
     with connect(_ws(quick), proxy=None) as alive, _player(quick) as stopped, _opened(quick):
         stopped.send_signal(signal.SIGSTOP)
         with _opened(quick, takes=4096) as deaf:
@@ -184,7 +184,7 @@ def test_a_message_beyond_every_limit_is_closed_with_1009(quick: str) -> None:
 
 
 def test_requests_that_never_end_are_given_up(quick: str) -> None:
-    """All at once: nothing at all, half a head, blank lines, and a body byte by byte."""
+    """All at once: no data, half a head, blank lines, and a body byte by byte."""
     head = f"POST /step HTTP/1.1\r\nHost: {HOST}\r\n".encode()
     with _connected(quick) as mute, _connected(quick) as half, _connected(quick) as blank, _connected(quick) as slow:
         half.sendall(head)

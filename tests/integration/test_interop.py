@@ -1,4 +1,4 @@
-"""`make clients`: what it takes for a foreign client to be called ok, shown with one that is installed here anyway."""
+"""`make clients`: the conditions under which a foreign client counts as ok, shown with an installed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Episodes never meet, and the same seed is the same episode for every client and any number of concurrent episodes."""
+"""Episodes are isolated: a seed gives the same episode to every client at any concurrency."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def url(request: pytest.FixtureRequest, url: str, workers: Enterprise) -> str:
 
 
 def _script(episode: HttpEpisode, seed: int) -> Iterator[None]:
-    """Play reads and writes in all three services, one step at a time."""
+    """Play reads and writes in all three services, one step per iteration."""
     episode.reset(seed=seed, chaos=1)
     yield
     tickets = episode.result("ticketdesk_list_tickets")["items"]
@@ -41,7 +41,7 @@ def _script(episode: HttpEpisode, seed: int) -> Iterator[None]:
 
 
 def _play(episodes: Sequence[HttpEpisode], seeds: Sequence[int]) -> list[str]:
-    """Play scripts in turns, a step of each, and return what each saw as a digest."""
+    """Play scripts in turns, one step each, and return the digest of each episode."""
     scripts: list[Iterator[Any]] = [_script(episode, seed) for episode, seed in zip(episodes, seeds, strict=True)]
     while scripts:
         scripts = [script for script in scripts if next(script, script) is not script]

@@ -1,4 +1,4 @@
-"""MCP over a real enterprise: the page's example as it stands, and the tools under chaos."""
+"""MCP over a real enterprise: the page's example unchanged, and the tools under chaos."""
 
 from __future__ import annotations
 

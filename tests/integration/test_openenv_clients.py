@@ -1,4 +1,4 @@
-"""OpenEnv's own ways in: the MCP client, AutoEnv and AutoAction, and the oracle that the manifest names."""
+"""OpenEnv's own clients: the MCP client, AutoEnv and AutoAction, and the oracle that the manifest declares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verification.openenv.manifest import MANIFEST, ROOT
 
 @pytest.fixture
 def discovery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let OpenEnv look around anew, with a cache of its own."""
+    """Reset OpenEnv's discovery, with a separate cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     reset_discovery()
     yield

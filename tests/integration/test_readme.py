@@ -1,4 +1,4 @@
-"""The README's blocks, taken from the README and run."""
+"""The code blocks of the README, extracted and run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 OPENENV = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/openenv.md").read_text(), re.MULTILINE | re.DOTALL)
 TRAINS = "GRPOTrainer"
-"""In the block that tests/train runs: it needs PyTorch."""
+"""Appears in the block that tests/train runs, because it requires PyTorch."""
 
 PYTHON = [code for language, code in BLOCKS if language == "python" and TRAINS not in code]
 SHELL = [code for language, code in BLOCKS if language == "sh"]
@@ -68,7 +68,7 @@ STORED_RUN = re.compile(r" (view|report) ")
 
 @pytest.fixture
 def kept(url: str) -> None:
-    """The episode that the README's lines speak of."""
+    """Start the episode that the README's commands use."""
     with requests.Session() as http:
         http.trust_env = False
         assert http.post(f"{url}/reset", json={"episode_id": "main"}).status_code in (200, 409)
@@ -94,7 +94,7 @@ def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_pat
 
 
 def _look_at(folder: Path) -> None:
-    """Look at what was played as the README says, in the terminal, for a browser would wait for somebody."""
+    """View the played run as in the README, but in the terminal, because a browser would wait for the user."""
     lines = [line.partition("#")[0] for line in LINES if STORED_RUN.search(line)]
     assert len(lines) == 2
     for line in lines:

@@ -1,4 +1,4 @@
-"""A week that is forked, killed and resumed in the middle ends as one that was left alone."""
+"""A week that is forked, killed and resumed midway ends like an uninterrupted one."""
 
 from __future__ import annotations
 

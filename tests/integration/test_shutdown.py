@@ -1,4 +1,4 @@
-"""SIGTERM under load, with real processes: accepted requests are answered, and nothing that was answered is lost."""
+"""SIGTERM under load, with real processes: accepted requests are answered, and no answered step is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLL_S = 0.05
 SERVICE_RESTART = 1012
 
 ENTRY_TICKET = "OPS-798"
-"""What every episode of seed 1 begins with."""
+"""The entry ticket of every episode of seed 1."""
 
 ACTIONS: list[dict[str, Any]] = [
     {"tool_name": "ticketdesk_list_tickets", "arguments": {}},
@@ -45,7 +45,7 @@ ACTIONS: list[dict[str, Any]] = [
 
 @dataclass
 class Played:
-    """Steps of one client's episode that were answered."""
+    """The answered steps of one client's episode."""
 
     id: str = ""
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Gateway:
         raise AssertionError("the gateway was not ready in time")
 
     def stop(self) -> tuple[int, str]:
-        """Ask the process to end; return its exit code and its log."""
+        """Terminate the process; return its exit code and its log."""
         self.process.send_signal(signal.SIGTERM)
         _, log = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, log
@@ -137,7 +137,7 @@ async def _asked(socket: ClientConnection, message: dict[str, Any]) -> dict[str,
 
 
 async def load(running: Gateway) -> tuple[list[Played], int, str, float]:
-    """Let every client step, and tell the gateway to stop in the middle; return what was seen, and how long it took."""
+    """Let all clients step and stop the gateway midway; return the steps, exit code, log and stop time in seconds."""
     players = [Played() for _ in range(2 * CLIENTS_OF_EACH_KIND)]
     async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
         for number, played in enumerate(players):

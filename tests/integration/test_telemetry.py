@@ -1,4 +1,4 @@
-"""Four real processes tell of the same step: one trace, lines that name it, and nothing that is hidden."""
+"""Four real processes report the same step: one trace, log lines with its id, and no hidden values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROCESSES = {"companyos-gateway", *(f"companyos-{name}" for name in SERVICES)}
 
 @contextmanager
 def gateway(**environment: str) -> Iterator[str]:
-    """Run a gateway that starts its services itself."""
+    """Run a gateway that starts its own services."""
     port = free_port()
     command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
     with running(command, f"http://{HOST}:{port}", **environment) as url:
@@ -63,7 +63,7 @@ def _traces(collector: Collector) -> dict[str, list[Seen]]:
 
 
 def _steps(collector: Collector) -> dict[int, list[Seen]]:
-    """Return the spans of each step's trace, by the step's number."""
+    """Return the spans of each step's trace by step number."""
     found = {span.trace: int(span.attributes["companyos.step"]) for span in collector.spans if span.name == "step"}
     traces = _traces(collector)
     return {number: traces[trace] for trace, number in found.items()}
@@ -116,7 +116,7 @@ def test_no_span_holds_what_an_agent_said(played: tuple[Collector, list[dict[str
 
 
 class Processes:
-    """A gateway whose log is kept, and the services that it started."""
+    """A gateway with its log file, and the services that it started."""
 
     def __init__(self, log: Path, url: str, pid: int) -> None:
         self._log = log

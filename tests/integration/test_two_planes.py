@@ -1,4 +1,4 @@
-"""Tokens over real connections: who is let in, what is said to who is not, and that no token is ever written down."""
+"""Tokens over real connections: accepted and rejected requests, their errors, and no token in any file or log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEP: dict[str, Any] = {"action": {"tool_name": "ticketdesk_list_tickets", "argu
 
 @contextmanager
 def _gateway(folder: Path) -> Iterator[str]:
-    """Run a gateway that asks for tokens, keeps its episodes in a folder and its log beside it."""
+    """Run a gateway that requires tokens, with its data and its log in a folder."""
     port = free_port()
     command = f"exec {sys.executable} -m companyos_gateway --port {port} >>{folder}/log 2>&1"
     environment = {"COMPANYOS_TRAINER_TOKEN": TRAINER, "COMPANYOS_DATA_DIR": str(folder / "data")}
@@ -37,7 +37,7 @@ def _code(answer: requests.Response) -> tuple[int, str]:
 
 
 def _refusal(url: str, headers: dict[str, str]) -> tuple[int, str]:
-    """Return how a socket is refused before it opens."""
+    """Return the status and code with which a socket is refused before it opens."""
     with (
         pytest.raises(InvalidStatus) as refused,
         connect(url.replace("http", "ws", 1) + "/ws", proxy=None, additional_headers=headers),

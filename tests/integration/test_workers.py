@@ -1,4 +1,4 @@
-"""Several workers behind one address: connections are shared out, and every request finds its episode."""
+"""Several workers behind one address: connections are balanced, and every request reaches its episode."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _sessions(url: str, count: int) -> list[CompanyOSEnv]:
 
 
 def _metric(http: requests.Session, url: str, name: str) -> dict[str, float]:
-    """Return a metric by worker."""
+    """Return a metric's value by worker."""
     page = http.get(f"{url}/metrics").text
     return {number: float(value) for number, value in re.findall(rf'^{name}{{worker="(\d+)"}} (\S+)$', page, re.M)}
 
@@ -56,7 +56,7 @@ def _wait_until_ready(url: str, http: requests.Session) -> None:
 
 
 def _worker_process(enterprise: Enterprise, data_dir: Path) -> int:
-    """Return the process of the worker whose data folder this is."""
+    """Return the process id of the worker with this data folder."""
     setting = f"COMPANYOS_DATA_DIR={data_dir}".encode()
     assert enterprise.pid is not None
     return next(
@@ -67,7 +67,7 @@ def _worker_process(enterprise: Enterprise, data_dir: Path) -> int:
 
 
 class PlanWithFollowing(EpisodePlan):
-    """An episode whose reset lets the next tasks be planned ahead."""
+    """An episode whose reset prefetches the next tasks."""
 
     @property
     def reset_arguments(self) -> ResetArguments:

@@ -1,4 +1,4 @@
-"""One enterprise for every tool that people bring along."""
+"""Fixtures: one enterprise for the tests of all integrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A way to the server that can be cut: a TCP relay that loses what the server answers."""
+"""A TCP relay that can lose the server's responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK = 65536
 
 
 class Relay:
-    """Passes bytes on to a server and back; `lose_next_answer` closes the connection in place of an answer."""
+    """Forwards bytes between a client and a server; `lose_next_answer` closes the connection instead of a response."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)

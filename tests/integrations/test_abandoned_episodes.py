@@ -1,4 +1,4 @@
-"""An episode that is cut off is abandoned: every integration scores it like `finish` with `impossible`."""
+"""An interrupted episode is abandoned: every integration scores it like `finish` with `impossible`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASK = "test.vendor_onboarding.0.00"
 SCENARIO = "vendor_onboarding"
 NAME = "companyos.integrations.gymnasium:CompanyOS-v1"
 FINISH_REWARD = -5.1
-"""A step and the failure."""
+"""The cost of a step plus that of the failure."""
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 Result = tuple[float, bool, str, int]
@@ -35,7 +35,7 @@ Result = tuple[float, bool, str, int]
 
 
 class Prefix:
-    """Policy that makes the first calls of the oracle, and then returns or raises."""
+    """Policy that makes the given calls, then returns or raises."""
 
     name = "prefix"
 

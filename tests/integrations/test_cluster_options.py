@@ -1,4 +1,4 @@
-"""`companyos eval --cluster`: what does not fit is said before anything is started. `make ray` plays on a cluster."""
+"""`companyos eval --cluster`: invalid options are reported before anything starts. `make ray` plays on a cluster."""
 
 from __future__ import annotations
 

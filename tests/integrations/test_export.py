@@ -1,4 +1,4 @@
-"""`companyos tasks export`: rows that tell what an agent is told, and no more."""
+"""`companyos tasks export`: rows contain the agent's information and nothing else."""
 
 from __future__ import annotations
 

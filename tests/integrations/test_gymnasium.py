@@ -1,4 +1,4 @@
-"""The environment as Gymnasium's users have it: made by its name, checked by Gymnasium's own checker."""
+"""The environment as Gymnasium's users use it: created by name, and checked by Gymnasium's own checker."""
 
 from __future__ import annotations
 

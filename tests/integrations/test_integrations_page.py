@@ -1,4 +1,4 @@
-"""The page on integrations: what needs no heavy library runs as it stands."""
+"""The page on integrations: examples without heavy libraries run unchanged."""
 
 from __future__ import annotations
 

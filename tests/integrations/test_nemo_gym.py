@@ -1,4 +1,4 @@
-"""NeMo Gym's rows: what the model is told and offered, and which task the resources server begins."""
+"""NeMo Gym's rows: the model's prompt and tools, and the task that the resources server starts."""
 
 from __future__ import annotations
 

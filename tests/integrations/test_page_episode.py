@@ -1,4 +1,4 @@
-"""The trainer's side of an episode that is played on its pages: what ends it, what it pays, what a browser may open."""
+"""The trainer's view of an episode played on pages: its end, its reward, and the pages that a browser may open."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trainer() -> Iterator[HttpTrainer]:
 
 @pytest.fixture
 def episode(trainer: HttpTrainer) -> Iterator[PageEpisode]:
-    """Give an episode of a vendor onboarding."""
+    """Provide an episode of a vendor onboarding."""
     episode = PageEpisode(trainer, {"scenario": "vendor_onboarding", "seed": 7, "chaos": 0})
     yield episode
     episode.close()
@@ -47,7 +47,7 @@ def _submit(browser: httpx.Client, episode: PageEpisode, form: str, **fields: st
 
 @pytest.fixture
 def browser(episode: PageEpisode) -> Iterator[httpx.Client]:
-    """Give a client with the cookie of the start page, like the agent's browser."""
+    """Provide a client with the cookie of the start page, like the agent's browser."""
     with httpx.Client(follow_redirects=True, timeout=60, trust_env=False) as browser:
         start = browser.get(episode.start_url).raise_for_status().text
         assert episode.brief in html.unescape(re.sub(r"<[^>]+>", "", start))  # without the links of its IDs

@@ -1,4 +1,4 @@
-"""A session that outlives its connection: every call is taken once, whatever is lost on the way."""
+"""A session outlives its connection: every call takes effect once, even if requests or responses are lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools as Python methods: what a trainer reads off them, and what they hand on."""
+"""Tools as Python methods: their signatures and docstrings, and the arguments that they forward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of the promises: which defect is planted, and how long the machine runs."""
+"""Options and summary of the promises: the defect to plant, and the measurements."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ settings.register_profile(
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run plant a defect, to see it found."""
+    """Add an option that plants a defect, to check that it is found."""
     parser.addoption("--defect", choices=sorted(DEFECTS), help="plant a defect that the state machine has to find")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell what was measured."""
+    """Print the measurements."""
     outcomes = ("passed", "failed")
     reports = [report for outcome in outcomes for report in terminalreporter.getreports(outcome)]
     if lines := table_of([report for report in reports if report.when == "call"]):

@@ -37,7 +37,7 @@ START_DEADLINE_S = 30.0
 FLIP, TRUNCATE, DELETE = "bit flipped", "truncated", "deleted"
 DAMAGES = (FLIP, TRUNCATE, DELETE)
 HARMLESS, QUARANTINED, REFUSED, STOPPED = "harmless", "quarantined", "refused in use", "start refused"
-"""What a damage comes to. `refused in use`: a snapshot answers that its database is damaged or gone."""
+"""Results of a damage. `refused in use`: a snapshot responds that its database is damaged or gone."""
 RESULTS = (HARMLESS, QUARANTINED, REFUSED, STOPPED)
 _WIDTH = 14
 _SNAPSHOT_OF = "snapshot of "
@@ -77,7 +77,7 @@ class Outcome:
 
 
 async def build(folder: Path) -> None:
-    """Make the data folder of an enterprise that was killed with every kind of episode and snapshot in it."""
+    """Create the data folder of a killed enterprise with every kind of episode and snapshot."""
     enterprise = Enterprise(folder)
     await enterprise.start_gateway()
     engine, snapshots = enterprise.engine, enterprise.snapshots
@@ -110,7 +110,7 @@ async def build(folder: Path) -> None:
 
 @asynccontextmanager
 async def started(folder: Path) -> AsyncIterator[Enterprise]:
-    """Start an enterprise on a data folder; it is killed on leaving."""
+    """Start an enterprise on a data folder; kill it on exit."""
     enterprise = Enterprise(folder)
     try:
         async with asyncio.timeout(START_DEADLINE_S):
@@ -122,7 +122,7 @@ async def started(folder: Path) -> AsyncIterator[Enterprise]:
 
 
 async def observe(enterprise: Enterprise) -> dict[str, str]:
-    """Return a digest of all that can be seen of each episode and each snapshot, its next steps included."""
+    """Return a digest of everything visible of each episode and each snapshot, including its next steps."""
     found: dict[str, str] = {}
     engine = enterprise.engine
     for info in enterprise.snapshots.list_all():
@@ -158,7 +158,7 @@ class Expected:
     seen: dict[str, str]
     removed: frozenset[str]
     named: dict[str, frozenset[str]]
-    """By episode or snapshot that is seen, the ids of folders and databases that it is made of."""
+    """The ids of the folders and databases of each visible episode or snapshot."""
 
 
 class Campaign:
@@ -171,7 +171,7 @@ class Campaign:
         self._expected: Expected | None = None
 
     async def prepare(self) -> None:
-        """Build the data folder, and see what an undamaged copy shows."""
+        """Build the data folder, and observe an undamaged copy."""
         live = self._work / "live"
         live.mkdir()
         await build(live)
@@ -185,7 +185,7 @@ class Campaign:
         shutil.rmtree(folder)
 
     async def trial(self, number: int) -> Outcome:
-        """Damage a copy of the data folder in the way that belongs to a number, and judge the start on it."""
+        """Damage a copy of the data folder as determined by the trial number, and judge the start on it."""
         stream = Stream("damage", self._seed, number)
         folder = self._copied()
         by_kind: dict[str, list[Path]] = {}
@@ -214,7 +214,7 @@ class Campaign:
             items = quarantine.items()
             seen = await observe(enterprise)
         for content in before.keys() - after.keys() - self._expected.removed:
-            if outcome.kind != TEMPLATE:  # it is made again from its document
+            if outcome.kind != TEMPLATE:  # it is created again from its document
                 outcome.violations.append(f"{before[content]} was removed")
         kept = {item.internal_id for item in items} | {item.snapshot_id for item in items}
         outcome.violations += self._harmed(outcome, seen, kept)
@@ -224,7 +224,7 @@ class Campaign:
             outcome.result = QUARANTINED
 
     def _harmed(self, outcome: Outcome, seen: dict[str, str], kept: set[str | None]) -> list[str]:
-        """Return what is wrong with the episodes and snapshots that are seen, and with those that are not."""
+        """Return the violations by episodes and snapshots that are visible, and by those that are missing."""
         assert self._expected is not None
         missing = self._expected.seen.keys() - seen.keys()
         if outcome.kind == SNAPSHOT and outcome.damage == DELETE:  # nothing else lists snapshots
@@ -248,7 +248,7 @@ class Campaign:
 
 
 def _named(enterprise: Enterprise) -> dict[str, frozenset[str]]:
-    """Return by episode and snapshot the ids in the paths of what it is made of: folders, files and databases."""
+    """Return by episode and snapshot the ids in the paths of its folders, files and databases."""
     found = {
         _EPISODE_OF + episode.id: frozenset(
             {episode.internal_id, *(source for _service, source in episode.manifest.snapshot_sources())}
@@ -262,17 +262,17 @@ def _named(enterprise: Enterprise) -> dict[str, frozenset[str]]:
 
 
 def kind_of(path: Path) -> str:
-    """Return what kind of file a path below a data folder is."""
+    """Return the kind of a file by its path below a data folder."""
     return next(kind for pattern, kind in _KINDS if path.match(pattern) or pattern == "*" or _below(path, pattern))
 
 
 def _below(path: Path, pattern: str) -> bool:
-    """Say whether a path is anywhere below what a pattern with a last star names."""
+    """Return whether a path is at any depth below the folder of a pattern that ends with `/*`."""
     return pattern.endswith("/*") and any(parent.match(pattern) for parent in path.parents)
 
 
 def _apply(path: Path, damage: str, stream: Stream) -> str:
-    """Damage a file, and return where."""
+    """Damage a file, and return a description of the place."""
     content = bytearray(path.read_bytes())
     if damage == DELETE:
         path.unlink()
@@ -288,12 +288,12 @@ def _apply(path: Path, damage: str, stream: Stream) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return every file in the order in which they were written, whatever random ids they carry."""
+    """Return every file in the order of writing, independent of the random ids in the names."""
     return sorted((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime_ns)
 
 
 def _contents(folder: Path) -> dict[str, str]:
-    """Return a path for every content that a file in the folder has; what SQLite and locks make is left out."""
+    """Return a path for each distinct file content in the folder, without files that SQLite and locks create."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file() and path.name not in ("lock", REASON) and not path.name.endswith(("-shm", "-wal")):
@@ -317,7 +317,7 @@ def report(outcomes: list[Outcome]) -> str:
 
 
 async def run(trials: range, seed: int, *, quiet: bool = False) -> list[Outcome]:
-    """Run the trials with these numbers."""
+    """Run the trials with the given numbers."""
     work = Path(tempfile.mkdtemp(prefix="companyos-damage-", dir=MEMORY if MEMORY.is_dir() else None))
     try:
         campaign = Campaign(work, seed)
@@ -331,7 +331,7 @@ async def run(trials: range, seed: int, *, quiet: bool = False) -> list[Outcome]
 
 
 def main() -> int:
-    """Run a campaign and print its table; the status is 1 where a promise was broken."""
+    """Run a campaign and print its table; return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.promises.damage", description=__doc__)
     parser.add_argument("--trials", type=int, default=1000, help="how many (default: 1000)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first trial (default: 0)")

@@ -1,4 +1,4 @@
-"""A scenario over the three demo companies, with planned faults that a model can count along."""
+"""A scenario over the three demo companies, with planned faults that a model can predict by counting."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ STARTED_AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MAX_STEPS = 12
 
 LOST_ANSWER = "add_comment"
-"""Every third call of it is carried out and answered with a timeout."""
+"""Every third call is carried out but times out."""
 
 UNAVAILABLE = "report_data_issue"
-"""Every second call of it is refused before anything happens."""
+"""Every second call is rejected without any effect."""
 
 
 def is_carried_out(operation: str, nth: int) -> bool:
-    """Say whether the n-th call (from 1) of an operation changes anything."""
+    """Return whether the n-th call (from 1) of an operation changes anything."""
     return operation != UNAVAILABLE or nth % 2 != 0
 
 
 def is_answered(operation: str, nth: int) -> bool:
-    """Say whether the n-th call (from 1) of an operation is answered with what it did."""
+    """Return whether the n-th call (from 1) of an operation returns its result."""
     return is_carried_out(operation, nth) and (operation != LOST_ANSWER or nth % 3 != 0)
 
 
 @cache
 def service_of(name: str) -> Service[Any]:
-    """Return the real service of that name."""
+    """Return the real service with that name."""
     service = import_module(f"companyos_{name}.main").SERVICE
     assert isinstance(service, Service)
     return service
 
 
 class CountedFaults(FaultPlan):
-    """Faults by operation and number, whatever the call is about."""
+    """Faults by operation and number of the call, regardless of its arguments."""
 
     def fault_for(self, service: str, operation: str, target: str, nth: int, **_times: Any) -> Fault | None:
         if is_answered(operation, nth):
@@ -58,7 +58,7 @@ class CountedFaults(FaultPlan):
 
 @dataclass(frozen=True)
 class DemoScenario:
-    """A task without an end: players write and read until the steps are used up."""
+    """A task without an end: players write and read until no steps are left."""
 
     name: str = NAME
     held_out: frozenset[str] = frozenset()

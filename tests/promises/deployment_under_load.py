@@ -1,4 +1,4 @@
-"""A deployment under load: a gateway or several workers with their services, and the resources they hold."""
+"""A deployment under load: a gateway or several workers with their services, and the resources that they use."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _KILOBYTE = 1024
 
 @dataclass(frozen=True)
 class Level:
-    """Resources held at one moment.
+    """Resources in use at one moment.
 
-    `pooled` are the ends of connections between the gateway and its services, which are kept for a minute or two and
-    are bounded by their pools; `descriptors` are all others.
+    `pooled` are the ends of connections between the gateway and its services, which are kept open for a minute or two
+    and are bounded by their pools; `descriptors` are all other descriptors.
     """
 
     live: int
@@ -65,7 +65,7 @@ class DeploymentUnderLoad:
         return self.url.replace("http", "ws", 1) + "/ws"
 
     def level(self) -> Level:
-        """Return how much is held now: sessions by the gateway's own word, the rest by the kernel's."""
+        """Return the resources in use: sessions as reported by the gateway, all else as reported by the kernel."""
         metrics, local = self._metrics(), _unix_sockets()
         held = [name for pid in self.processes for name in _held(pid)]
         pooled = sum(name in local for name in held)
@@ -80,7 +80,7 @@ class DeploymentUnderLoad:
         )
 
     def wait_for(self, holds: Callable[[Level], bool], deadline_s: float) -> Level:
-        """Return the first level of which something holds; raises TimeoutError."""
+        """Wait for the first level that meets a condition and return it; raises TimeoutError."""
         until = time.monotonic() + deadline_s
         while not holds(level := self.level()):
             if time.monotonic() > until:
@@ -89,18 +89,18 @@ class DeploymentUnderLoad:
         return level
 
     def labels(self) -> dict[str, str]:
-        """Return the label of every live episode by its folder's name."""
+        """Return the label of every live episode by the name of its folder."""
         manifests = (path for one in self.folders for path in one.glob("gateway/episodes/*/manifest.json"))
         return {path.parent.name: json.loads(path.read_bytes())["manifest"]["id"] for path in manifests}
 
     def found(self, pattern: re.Pattern[bytes], internal_id: str) -> set[str]:
-        """Return whatever fits a pattern anywhere in an episode's files, log and free pages included."""
+        """Return all matches of a pattern in an episode's files, including logs and free pages."""
         places = [one / name for one in self.folders for name in ("gateway", *SERVICES)]
         files = (path for place in places for path in (place / "episodes" / internal_id).glob("*"))
         return {word.decode() for path in files for word in pattern.findall(path.read_bytes())}
 
     def marked_rows(self, internal_id: str, mark: str) -> Counter[str]:
-        """Return how often a mark stands in each table that an agent writes to."""
+        """Return the number of rows with a mark by table that an agent writes to."""
         rows: Counter[str] = Counter()
         for service, columns in _MARKED.items():
             for path in self._databases(service, internal_id):
@@ -125,7 +125,7 @@ class DeploymentUnderLoad:
 def deployment_under_load(
     folder: Path, environment: Mapping[str, str] = MappingProxyType({}), *, workers: int = 1
 ) -> Iterator[DeploymentUnderLoad]:
-    """Run a gateway with its three services, or several workers, as `companyos up` does, on a folder of its own."""
+    """Run a gateway with its three services, or several workers like `companyos up`, in a separate folder."""
     port = free_port()
     url = f"http://{HOST}:{port}"
     log = folder / "log"
@@ -169,7 +169,7 @@ def _sum(metrics: str, name: str) -> int:
 
 
 def _held(pid: int) -> list[str]:
-    """Return what each descriptor of a process stands for."""
+    """Return the target of each file descriptor of a process."""
     found = []
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
@@ -178,7 +178,7 @@ def _held(pid: int) -> list[str]:
 
 
 def _unix_sockets() -> set[str]:
-    """Return every Unix socket of the machine, as descriptors name it."""
+    """Return every Unix socket of the machine, in the notation of descriptors."""
     lines = Path("/proc/net/unix").read_text().splitlines()[1:]
     return {f"socket:[{line.split()[6]}]" for line in lines}
 

@@ -1,4 +1,4 @@
-"""The whole enterprise in one process on one folder: real services, real files, and a gateway that can die."""
+"""The whole enterprise in one process and one folder: real services, real files, and a gateway that can be killed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NetworkFault(Enum):
 
 
 class FaultyTransport(httpx.AsyncBaseTransport):
-    """The way to one service. It keeps the agent's signed calls, so that they can arrive once more, much later."""
+    """Transport to one service. It stores the agent's signed calls, so that they can be delivered again much later."""
 
     def __init__(self, app: FastAPI) -> None:
         self._inner = httpx.ASGITransport(app)
@@ -70,7 +70,7 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         self.sent: list[httpx.Request] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Carry a call; in trouble, lose it, lose its answer, let the answer wait, or never come back."""
+        """Deliver a call; as the fault says, lose it, lose its response, delay its response, or hang."""
         fault, self.fault = self.fault, None
         if not request.url.path.startswith("/control/"):
             self.sent.append(request)
@@ -91,7 +91,7 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         return answer
 
     async def arrive(self, request: httpx.Request) -> int:
-        """Let a call that was sent before arrive once more, and return the status it is answered with."""
+        """Deliver an earlier call again and return the status of its response."""
         answer = await self._inner.handle_async_request(request)
         await answer.aread()
         return answer.status_code
@@ -102,7 +102,7 @@ class FaultyTransport(httpx.AsyncBaseTransport):
 
 
 class Enterprise:
-    """Three services and a gateway on one folder. What it says of files it reads from the files alone."""
+    """Three services and a gateway in one folder. Its methods about files read only the files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -116,7 +116,7 @@ class Enterprise:
 
     @property
     def engine(self) -> EpisodeEngine:
-        """The gateway's stage."""
+        """The gateway's episode engine."""
         assert self._engine is not None
         return self._engine
 
@@ -137,9 +137,9 @@ class Enterprise:
         return [] if self._engine is None else list(self._engine.store)
 
     def restart_service(self, name: str) -> None:
-        """Let a service forget all that it holds in memory, as the death of its process does.
+        """Clear a service's memory, as if its process had been restarted.
 
-        It forgets who was dropped, too: of those no call is left on its way.
+        This includes its memory of dropped episodes, so their recorded calls are discarded, too.
         """
         live = {episode.internal_id for episode in self.episodes()}
         wire = self.transports[name]
@@ -153,7 +153,7 @@ class Enterprise:
         )
 
     async def start_gateway(self) -> int:
-        """Start a gateway that knows what the files say and nothing else; return how many episodes it found."""
+        """Start a gateway that restores its state from the files alone; return the number of restored episodes."""
         clients = {
             name: ServiceClient(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.transports.items()
         }
@@ -175,7 +175,7 @@ class Enterprise:
         return await Recovery(self.engine, files, self.snapshots, quarantine).run()
 
     async def kill_gateway(self) -> None:
-        """End the gateway where it stands: nothing that it has begun goes on, nothing is put in order."""
+        """Stop the gateway immediately: unfinished work is cancelled, and nothing is cleaned up."""
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
@@ -187,7 +187,7 @@ class Enterprise:
             wire.is_stuck.clear()
 
     async def is_stuck(self, work: asyncio.Task[Any]) -> bool:
-        """Wait until a call of some work is stuck on its way, or the work is done; say which."""
+        """Wait until a call of some work hangs or the work is done; return whether a call hangs."""
         stuck = [asyncio.create_task(wire.is_stuck.wait()) for wire in self.transports.values()]
         await asyncio.wait([work, *stuck], return_when=asyncio.FIRST_COMPLETED)
         for waiting in stuck:
@@ -197,12 +197,12 @@ class Enterprise:
         return not work.done()
 
     async def begin_from(self, snapshot_id: str, label: str, previous: Episode | None) -> None:
-        """Fork a snapshot, in the place of another episode, and wait until nothing is left to do about that one."""
+        """Fork a snapshot, replacing a previous episode if given, and wait until its removal is complete."""
         await self.snapshots.fork(snapshot_id, 1, label, previous)
         await self._quiet()
 
     async def free(self, episode: Episode) -> None:
-        """Drop an episode, and wait until nothing is left to do about it."""
+        """Drop an episode, and wait until its removal is complete."""
         self.engine.store.free(episode)
         await self._quiet()
 
@@ -211,7 +211,7 @@ class Enterprise:
             await asyncio.wait(others)
 
     def marked_rows(self, episode: Episode) -> Counter[Row]:
-        """Return every marked row that an episode's databases hold, wherever its epochs begin."""
+        """Return every marked row in the databases of an episode, or in the snapshot that it starts from."""
         file = self._folder / "gateway" / "episodes" / episode.internal_id / "manifest.json"
         manifest = json.loads(file.read_text())["manifest"]
         found: Counter[Row] = Counter()
@@ -222,21 +222,21 @@ class Enterprise:
         return found
 
     def has_opened(self, service: str, episode: Episode) -> bool:
-        """Say whether a service has begun the epoch of the episode."""
+        """Return whether a service has begun the epoch of the episode."""
         return episode.epoch in epoch_files(self._folder / service / "episodes" / episode.internal_id)
 
     def episode_folders(self) -> dict[str, set[str]]:
-        """Return the internal ids that have a folder, by process."""
+        """Return the internal ids of the episode folders by process."""
         found = {"gateway", *demo_scenario.SERVICES}
         return {name: {path.name for path in (self._folder / name / "episodes").glob("*")} for name in found}
 
     def fingerprints(self) -> dict[str, str]:
-        """Return the digest of every file that lies among snapshots."""
+        """Return the digest of every file in the folders of snapshots."""
         found = self._folder.glob("*/snapshots/*")
         return {str(path.relative_to(self._folder)): sha256(path.read_bytes()).hexdigest() for path in found}
 
     def files_of_snapshot(self, snapshot_id: str) -> set[str]:
-        """Return the names of the files that a snapshot needs; a service that it never touched has none."""
+        """Return the names of the files that a snapshot needs; a service without changes has none."""
         name = f"gateway/snapshots/{snapshot_id}.jsonl"
         manifest = json.loads((self._folder / name).read_bytes().partition(b"\n")[0])["manifest"]
         kept = manifest["sources"].items() - manifest["planned"].items()
@@ -266,7 +266,7 @@ def _texts(path: Path, table: str, column: str) -> list[str]:
 
 @cache
 def _app(name: str) -> FastAPI:
-    """Return the app of a service; its episodes lie where the enterprise of the moment wants them."""
+    """Return the app of a service; the current enterprise sets the folder of its episodes."""
     settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
     return create_app(demo_scenario.service_of(name), settings)
 

@@ -95,7 +95,7 @@ async def _again_and_again(port: int, attack: Attack, opened: asyncio.Semaphore)
 
 
 def attacks(episode: str, token: str) -> list[Attack]:
-    """Return what each of the twenty sockets does; some use the client's own episode."""
+    """Return the attacks of the twenty sockets; some use the client's own episode."""
     own = f"/v1/episodes/{episode}/step"
     bearer = f"Authorization: Bearer {token}"
     listing = request(own, b'{"action":{"type":"list_tools"}}', bearer)

@@ -1,4 +1,4 @@
-"""Clients in a process of their own, so that they can be stopped or killed: `python -m tests.promises.load_clients`."""
+"""Clients in a separate process, so that they can be stopped or killed: `python -m tests.promises.load_clients`."""
 
 from __future__ import annotations
 

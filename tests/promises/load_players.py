@@ -1,4 +1,4 @@
-"""Players by the thousand: each has an episode of its own, and a canary that nobody else may ever see."""
+"""Thousands of players: each has its own episode, and a canary that no other player may ever see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GatewayClient(Protocol):
     """One protocol of the gateway."""
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
-        """Begin an episode of that id."""
+        """Begin an episode with that id."""
         ...
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class GatewayClient(Protocol):
 
 @dataclass
 class Observations:
-    """Observations of all players."""
+    """Combined observations of all players."""
 
     answers: Counter[str] = field(default_factory=Counter)
     steps: int = 0
@@ -47,18 +47,18 @@ class Observations:
 
 
 class RequestRefusedError(Exception):
-    """Raised for an unexpected response; the text quotes it."""
+    """Raised for an unexpected response; the message contains it."""
 
 
 @dataclass
 class WebSocketClient:
-    """A WebSocket of one's own."""
+    """A WebSocket for one player."""
 
     socket: ClientConnection
     seen: Observations
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
-        """Begin an episode of that id."""
+        """Begin an episode with that id."""
         return await self._ask("reset", {"seed": seed, "chaos": 0, "episode_id": label, "prefetch": seed % 2})
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class HttpClient:
     label: str = ""
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
-        """Begin an episode of that id."""
+        """Begin an episode with that id."""
         self.label = label
         return await self._post("reset", {"seed": seed, "chaos": 0, "episode_id": label, "prefetch": seed % 2})
 
@@ -107,7 +107,7 @@ class HttpClient:
 
 @dataclass
 class Player:
-    """One player: reads, writes its canary, and looks at everything it is shown."""
+    """One player: reads, writes its canary, and checks all responses for other canaries."""
 
     number: int
     client: GatewayClient
@@ -118,7 +118,7 @@ class Player:
 
     @property
     def canary(self) -> str:
-        """The word that only this player knows."""
+        """The canary of this player."""
         return canary_of(self.number)
 
     @property
@@ -127,7 +127,7 @@ class Player:
         return label_of(self.number)
 
     async def begin(self) -> None:
-        """Reset, and find a ticket, its team and a metric to write about."""
+        """Reset, and find a ticket, its team and a metric for the writes."""
         brief = self._check_answer(await self.client.reset(self.label, self.number % SEEDS))["brief"]
         found = re.search(r"\b[A-Z]{2,4}-\d+\b", brief)
         assert found is not None, brief
@@ -136,7 +136,7 @@ class Player:
         self.metric = (await self.call("datahub_list_metrics", limit=1))["items"][0]["id"]
 
     async def play(self) -> None:
-        """Take the rest of the steps: a third of them write."""
+        """Take the remaining steps, a third of which write."""
         written: Counter[str] = Counter()
         self.seen.written[self.label] = written
         for number in range(STEPS - 2):
@@ -162,7 +162,7 @@ class Player:
                     await self.call("approvalflow_list_approvals")
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Take a step that has to be carried out, and return its result."""
+        """Take a step that must succeed, and return its result."""
         observation = self._check_answer(await self.client.step(tool, arguments))
         self.seen.steps += 1
         result: dict[str, Any] | None = observation["result"]
@@ -222,14 +222,14 @@ async def _delete(http: aiohttp.ClientSession, url: str, label: str) -> None:
 
 
 async def open_socket(socket_url: str) -> ClientConnection:
-    """Open a WebSocket that neither asks a proxy nor pings."""
+    """Open a WebSocket without proxy and pings."""
     return await connect(
         socket_url, proxy=None, compression=None, ping_interval=None, max_size=None, open_timeout=PATIENCE_S
     )
 
 
 async def abandon(socket_url: str, numbers: range) -> Counter[str]:
-    """Begin an episode for each number, write in each, then cut every line without a word; return what went wrong."""
+    """Begin an episode for each number, write in each, then abort all connections; return the failures."""
     places = asyncio.Semaphore(OPENING_AT_ONCE)
     seen, wrong = Observations(), Counter[str]()
 

@@ -1,4 +1,4 @@
-"""Figures that a test measured, told at the end of the run."""
+"""Measurements of tests, printed at the end of the run."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ PROPERTY = "figure"
 
 @dataclass
 class Measurements:
-    """The figures of one test, by name, in the order they were told."""
+    """The measurements of one test by name, in the order of recording."""
 
     request: pytest.FixtureRequest
 
     def record(self, name: str, value: object) -> None:
-        """Tell one figure; it travels with the test's report, from another process too."""
+        """Record a measurement in the test's report, which also works for other processes."""
         self.request.node.user_properties.append((PROPERTY, (name, str(value))))
 
 
 @pytest.fixture
 def figures(request: pytest.FixtureRequest) -> Measurements:
-    """Measurements of a test."""
+    """Provide the measurements of a test."""
     return Measurements(request)
 
 
 def table_of(reports: list[Any]) -> list[str]:
-    """Return the figures of reports as the lines of a table."""
+    """Return the measurements in reports as the lines of a table."""
     recorded = [value for report in reports for name, value in report.user_properties if name == PROPERTY]
     width = max((len(name) for name, _ in recorded), default=0)
     return [f"{name:<{width}}  {value}" for name, value in recorded]

@@ -14,14 +14,14 @@ Row = tuple[str, str, str]
 """Service, table and the text that marks the row."""
 
 Observation = dict[str, Any]
-"""An observation as it travels."""
+"""An observation as JSON."""
 
 MARK = "canary "
 
 
 @dataclass(frozen=True)
 class Action:
-    """One tool call. `writes` is the row that it makes where it is carried out."""
+    """One tool call. `writes` is the row that it creates if it is carried out."""
 
     tool: str
     arguments: dict[str, Any]
@@ -31,18 +31,18 @@ class Action:
 
     @property
     def operation(self) -> str:
-        """The operation of the service behind the tool."""
+        """The service operation of the tool."""
         return self.tool.partition("_")[2]
 
     @property
     def name(self) -> str:
-        """The action as one text."""
+        """The action as canonical JSON text."""
         return canonical_json([self.tool, self.arguments]).decode()
 
 
 @dataclass
 class EpisodeModel:
-    """One episode: what was done in it since its reset, and what must have come of it."""
+    """One episode: the actions since its reset, and the expected state."""
 
     seed: int
     lineage: int
@@ -55,7 +55,7 @@ class EpisodeModel:
 
     @property
     def step(self) -> int:
-        """Steps taken."""
+        """Number of steps taken."""
         return len(self.actions)
 
     @property
@@ -64,7 +64,7 @@ class EpisodeModel:
         return self.step == demo_scenario.MAX_STEPS
 
     def take(self, action: Action, seen: Observation) -> None:
-        """Take in one step and what it answered."""
+        """Apply one step and its observation."""
         assert (seen["error"] is not None) == action.is_misfit, seen
         assert seen["done"] == (self.step + 1 == demo_scenario.MAX_STEPS), seen
         self.request[action.operation] += 1
@@ -80,13 +80,13 @@ class EpisodeModel:
         self.last = (action, seen)
 
     def copy(self) -> EpisodeModel:
-        """Return a copy that goes on by itself."""
+        """Return an independent copy."""
         return deepcopy(self)
 
 
 @dataclass(frozen=True)
 class SnapshotModel:
-    """A snapshot: what was played when it was taken, and a fingerprint of every file that belongs to it."""
+    """A snapshot: the episode at the time of the snapshot, and a fingerprint of every file that belongs to it."""
 
     played: EpisodeModel
     fingerprints: dict[str, str]
@@ -94,7 +94,7 @@ class SnapshotModel:
 
 @dataclass
 class Model:
-    """Every episode by its label, every snapshot by its id, and what every course of actions answered."""
+    """Every episode by label, every snapshot by id, and the last observation of every sequence of actions."""
 
     live: dict[str, EpisodeModel] = field(default_factory=dict)
     snapshots: dict[str, SnapshotModel] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Model:
         self.live[label] = EpisodeModel(seed, self.lineages)
 
     def take(self, label: str, action: Action, seen: Observation) -> None:
-        """Take in a step; the same actions from the same start have the same answers."""
+        """Apply a step; the same actions from the same start must have the same observations."""
         played = self.live[label]
         played.take(action, seen)
         before = self.answered.setdefault((played.seed, played.actions), seen)

@@ -1,4 +1,4 @@
-"""An enterprise beside its model: how both are driven, and what must be equal after every move."""
+"""Comparison of an enterprise with its model: moves of both, and conditions that must hold after every move."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ DEADLINE_S = 100.0
 
 
 class ModelMismatchError(AssertionError):
-    """The enterprise is not where the model is, or failed where it should not."""
+    """Raised if the enterprise differs from the model, or fails unexpectedly."""
 
 
 class ModelComparison(RuleBasedStateMachine):
-    """The promises: an episode is never torn, doubled, lost or met by another one."""
+    """The promises: an episode is never torn, duplicated, lost or mixed with another one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class ModelComparison(RuleBasedStateMachine):
         self._acted: str | None = None
 
     def teardown(self) -> None:
-        """Compare everything once more, and leave nothing behind."""
+        """Compare everything once more, and clean up."""
         try:
             for label in self.model.live:
                 self.do(self._check_evidence(label))
@@ -56,7 +56,7 @@ class ModelComparison(RuleBasedStateMachine):
 
     @invariant()
     def every_episode_stands_where_the_model_stands(self) -> None:
-        """The trainer is told what the model says, and no other episode is live."""
+        """The states for the trainer equal those of the model, and no other episode is live."""
         live = {episode.id: episode.state() for episode in self.enterprise.episodes()}
         _check(live.keys() == self.model.live.keys(), f"live are {sorted(live)}, not {sorted(self.model.live)}")
         for label, played in self.model.live.items():
@@ -68,7 +68,7 @@ class ModelComparison(RuleBasedStateMachine):
 
     @invariant()
     def every_database_holds_the_rows_of_the_model(self) -> None:
-        """Not one row too few, too many or of somebody else."""
+        """The databases contain exactly the rows of the model."""
         for label, played in self.model.live.items():
             try:
                 held = self.enterprise.marked_rows(self.episode(label))
@@ -78,34 +78,34 @@ class ModelComparison(RuleBasedStateMachine):
 
     @invariant()
     def what_was_reported_folds_to_what_is_held(self) -> None:
-        """In the episode that was moved last; in all of them at the end."""
+        """Checks the episode that was moved last; `teardown` checks all of them."""
         if self._acted in self.model.live:
             self.do(self._check_evidence(self._acted))
         self._acted = None
 
     @invariant()
     def no_snapshot_ever_changes(self) -> None:
-        """Every file of every snapshot has the bytes it had when the snapshot was taken."""
+        """Every file of every snapshot has the same bytes as when the snapshot was taken."""
         found = self.enterprise.fingerprints()
         for snapshot_id, kept in self.model.snapshots.items():
             _check(kept.fingerprints.items() <= found.items(), f"the snapshot {snapshot_id} changed")
 
     @invariant()
     def nothing_is_left_of_an_episode_that_was_dropped(self) -> None:
-        """A folder belongs to a live episode; the gateway has one for each."""
+        """Every episode folder belongs to a live episode; the gateway has one for each."""
         live = {episode.internal_id for episode in self.enterprise.episodes()}
         for name, found in self.enterprise.episode_folders().items():
             _check(found == live if name == "gateway" else found <= live, f"{name} keeps {found - live}")
 
     def do(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run an operation to its end and record failures."""
+        """Run an operation to completion; failures are raised as ModelMismatchError."""
         try:
             return self._runner.run(_in_time(coroutine))
         except Exception as error:
             raise ModelMismatchError(f"{type(error).__name__}: {error}") from error
 
     def refused(self, coroutine: Coroutine[Any, Any, Any], problem: type[GatewayError]) -> None:
-        """Run a story that must be refused."""
+        """Run an operation that must be refused."""
         try:
             self._runner.run(_in_time(coroutine))
         except problem:
@@ -115,12 +115,12 @@ class ModelComparison(RuleBasedStateMachine):
         raise ModelMismatchError(f"nothing was refused, which should be {problem.__name__}")
 
     def inject_fault(self, fault: NetworkFault | None) -> None:
-        """Let the next call of every service meet trouble, or none."""
+        """Set the fault of the next call to every service, or none."""
         for wire in self.enterprise.transports.values():
             wire.fault = fault
 
     def begin(self, label: str, seed: int) -> None:
-        """Reset an episode: as the next epoch of a live one, or as a new one."""
+        """Reset an episode, as the next epoch of a live one or as a new one."""
         previous = self.episode(label) if label in self.model.live else None
         options = ResetOptions(scenario=demo_scenario.NAME, seed=seed, chaos=0, episode_id=label)
         self.do(self.enterprise.engine.reset(options, previous))
@@ -128,42 +128,42 @@ class ModelComparison(RuleBasedStateMachine):
         self._acted = label
 
     def take(self, label: str, action: Action, number: int | None = None) -> Observation:
-        """Take a step and return what it answered."""
+        """Take a step and return its observation."""
         return self.do(self.take_step(label, action, number))
 
     async def take_step(self, label: str, action: Action, number: int | None = None) -> Observation:
-        """The story of a step."""
+        """Take a step and return its observation, as a coroutine."""
         self._acted = label
         engine = self.enterprise.engine
         observation = await engine.step(self.episode(label), action.tool, action.arguments, number=number)
         return observation.model_dump()
 
     def learn(self, label: str, action: Action, seen: Observation) -> None:
-        """Let the model take a step that the enterprise has taken."""
+        """Apply a step that the enterprise has taken to the model."""
         try:
             self.model.take(label, action, seen)
         except AssertionError as error:
             raise ModelMismatchError(str(error)) from error
 
     def keep(self, snapshot_id: str, played: EpisodeModel) -> None:
-        """Let the model remember a snapshot that was taken."""
+        """Store a taken snapshot in the model."""
         found, names = self.enterprise.fingerprints(), self.enterprise.files_of_snapshot(snapshot_id)
         _check(names <= found.keys(), f"the snapshot {snapshot_id} lacks {names - found.keys()}")
         self.model.snapshots[snapshot_id] = SnapshotModel(played.copy(), {name: found[name] for name in names})
 
     def free(self, label: str) -> None:
-        """Drop an episode, and wait until nobody has anything more to do about it."""
+        """Drop an episode, and wait until its removal is complete."""
         self.do(self.enterprise.free(self.episode(label)))
         del self.model.live[label]
 
     def restart_gateway(self) -> None:
-        """Kill the gateway and start one that knows what the files say."""
+        """Kill the gateway and start one that restores its state from the files."""
         self.do(self.enterprise.kill_gateway())
         found = self.do(self.enterprise.start_gateway())
         _check(found == len(self.model.live), f"{found} of {len(self.model.live)} episodes were found again")
 
     def episode(self, label: str) -> Episode:
-        """Return the live episode of that label."""
+        """Return the live episode with that label."""
         return self.enterprise.engine.store.get(label)
 
     async def _check_evidence(self, label: str) -> None:

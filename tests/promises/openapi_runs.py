@@ -12,7 +12,7 @@ SEED = 20
 
 
 def failures(url: str, folder: Path, *, examples: int, deadline_s: float) -> str:
-    """Ask every operation of the process with data that fits and data that does not; empty where nothing failed."""
+    """Call every operation of the process with valid and invalid data; return the failures, empty if there are none."""
     command = [
         *(str(Path(sys.executable).with_name("st")), "--config-file", str(CONFIG), "run", f"{url}/openapi.json"),
         *("--workers", "1", "--continue-on-failure", "--max-examples", str(examples), "--seed", str(SEED)),

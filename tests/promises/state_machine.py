@@ -1,4 +1,4 @@
-"""Three episodes in one enterprise, moved about as hypothesis likes."""
+"""Random moves of three episodes in one enterprise, as chosen by Hypothesis."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NUMBERS = st.integers(0, 11)
 
 
 class EnterpriseMachine(ModelComparison):
-    """One rule, for the moves have to meet: each is a method, weighted, so that no run leaves most of them out."""
+    """A single rule that combines the moves: each is a weighted method, so that no run omits most of them."""
 
     @initialize(which=_NUMBERS)
     def start_enterprise(self, which: int) -> None:
@@ -71,7 +71,7 @@ class EnterpriseMachine(ModelComparison):
             self.inject_fault(None)
 
     def ask_under_a_number(self, label: str, which: int, actions: list[Action]) -> None:
-        """The next number twice at once is one step; one that is taken answers what it answered, or is refused."""
+        """Two concurrent calls with the next number are one step; a taken one returns its observation or is refused."""
         if label not in self.model.live:
             return
         played, action = self.model.live[label], actions[0]
@@ -92,7 +92,7 @@ class EnterpriseMachine(ModelComparison):
             self._take_snapshot(label)
 
     def snapshot_in_mid_step(self, label: str, _which: int, actions: list[Action]) -> None:
-        """It shows the episode before the step or after it; a fork of it tells which."""
+        """The snapshot shows the episode before or after the step; a fork shows which."""
         if self._is_going_on(label):
             before = self.model.live[label].copy()
             self.inject_fault(NetworkFault.ANSWER_SLOW)
@@ -103,7 +103,7 @@ class EnterpriseMachine(ModelComparison):
             self._fork(label, snapshot_id)
 
     def there_and_back(self, label: str, which: int, actions: list[Action]) -> None:
-        """A snapshot, some steps, back to the snapshot, and on by another way; what was sent before may come again."""
+        """Take a snapshot, take steps, restore the snapshot, and take another step; earlier calls may be replayed."""
         if label in self.model.live:
             snapshot_id = self._take_snapshot(label)
             self.step(label, which, actions)
@@ -114,7 +114,7 @@ class EnterpriseMachine(ModelComparison):
                 self.let_old_calls_arrive_once_more(label, which, actions)
 
     def restore(self, label: str, which: int, _actions: list[Action]) -> None:
-        """An episode goes back to a snapshot of its own lineage; one of another lineage is refused."""
+        """Restore an episode to a snapshot of its own lineage; a snapshot of another lineage is refused."""
         lineages = {name: kept.played.lineage for name, kept in self.model.snapshots.items()}
         live = sorted(self.model.live, key=lambda name: name != label)
         pairs = [(name, found) for name in live for found in lineages]
@@ -129,12 +129,12 @@ class EnterpriseMachine(ModelComparison):
             self.refused(self.enterprise.snapshots.restore(self.episode(name), snapshot_id), ForeignSnapshotError)
 
     def fork(self, label: str, which: int, _actions: list[Action]) -> None:
-        """In the place of a live episode, or as a new one."""
+        """Fork a snapshot, replacing a live episode or as a new one."""
         if self.model.snapshots:
             self._fork(label, self._snapshot(which))
 
     def fork_twice(self, _label: str, which: int, actions: list[Action]) -> None:
-        """Two at once from one snapshot: what is done in one of them is not done in the other."""
+        """Fork a snapshot twice at once: changes in one fork do not affect the other."""
         if self.model.snapshots:
             snapshot_id = self._snapshot(which)
             pair = [episode.id for episode in self.do(self.enterprise.snapshots.fork(snapshot_id, 2))]
@@ -163,14 +163,14 @@ class EnterpriseMachine(ModelComparison):
                 self.do(transport.arrive(call))
 
     def restart(self, _label: str, which: int, _actions: list[Action]) -> None:
-        """A service, or the gateway."""
+        """Restart a service or the gateway."""
         if which < 6:
             self.enterprise.restart_service(demo_scenario.SERVICES[which % 3])
         else:
             self.restart_gateway()
 
     def kill_the_gateway_in_mid_step(self, label: str, which: int, actions: list[Action]) -> None:
-        """A step that was intended is taken: by the gateway that comes after."""
+        """The next gateway completes a step that was recorded before the kill."""
         if self._is_going_on(label):
             self.inject_fault((NetworkFault.HANGS_BEFORE, NetworkFault.HANGS_AFTER)[which % 2])
             if self.do(self._hangs(label, actions[0])):
@@ -208,7 +208,7 @@ class EnterpriseMachine(ModelComparison):
         return await step, (info.id, info.step)
 
     async def _hangs(self, label: str, action: Action) -> bool:
-        """Take a step until a call of it hangs; say whether one does."""
+        """Take a step until one of its calls hangs; return whether one hangs."""
         step = asyncio.create_task(self.take_step(label, action))
         is_stuck = await self.enterprise.is_stuck(step)
         if not is_stuck:

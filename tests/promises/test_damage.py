@@ -1,4 +1,4 @@
-"""Damaged data folders: what is not as it was is in quarantine. `make damage` is the large size."""
+"""Damaged data folders: anything that is not as before is in quarantine. `make damage` runs many more trials."""
 
 from __future__ import annotations
 

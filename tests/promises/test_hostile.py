@@ -1,4 +1,4 @@
-"""One hostile client delays nobody: the steps of many live sessions with it and without it, in one run."""
+"""One hostile client delays nobody: step times of many live sessions with and without it, in one run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.promises.measurements import Measurements
 
 SESSIONS = 500
 STEPS_EVERY_S = 5.0
-"""Each session takes a step this often, so that the gateway is busy and not overloaded."""
+"""Interval between a session's steps, so that the gateway is busy but not overloaded."""
 WINDOW_S, WINDOWS = 20.0, 3
 MOST_DELAYED = 2.0
 ANSWERED_S = 0.02
@@ -39,7 +39,7 @@ def p99(times: list[float]) -> float:
 
 
 async def _step_for(players: list[Player], seconds: float) -> list[float]:
-    """Let every player take its steps, spread evenly; return how long each step took."""
+    """Let every player take its steps, spread evenly; return the duration of each step."""
     times: list[float] = []
     began = time.perf_counter()
 
@@ -60,7 +60,7 @@ async def _step_for(players: list[Player], seconds: float) -> list[float]:
 
 @contextmanager
 def _hostile(deployment: DeploymentUnderLoad, episode: str, token: str) -> Iterator[None]:
-    # A real one has a processor of its own; here it gets what the server and its other clients leave.
+    # A real client has its own processor; here it gets the processor time that the server and other clients leave.
     command = [
         *("nice", "-n", "19"),
         sys.executable,
@@ -81,7 +81,7 @@ def _hostile(deployment: DeploymentUnderLoad, episode: str, token: str) -> Itera
 
 
 async def _compared(deployment: DeploymentUnderLoad) -> tuple[list[list[float]], list[list[float]]]:
-    """Return the times of the steps without the hostile client and with it, in windows that take turns."""
+    """Return the step times without and with the hostile client, from alternating windows."""
     quiet, attacked = [], []
     async with aiohttp.ClientSession(trust_env=False) as http:
         async with http.post(f"{deployment.url}/v1/episodes", json={"seed": 1}) as answer:

@@ -1,4 +1,4 @@
-"""Every answer of the four processes is one that their OpenAPI documents announce, whatever they are asked."""
+"""Every response of the four processes matches their OpenAPI documents, whatever the request."""
 
 from __future__ import annotations
 

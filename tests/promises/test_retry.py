@@ -1,4 +1,4 @@
-"""A client that lost the answer to a step asks again under the step's number, and the step was taken once."""
+"""A client that lost the response to a step sends it again with the step's number; the step is taken once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.promises.deployment_under_load import DeploymentUnderLoad, deployment
 
 IMPATIENCE_S = 0.4
 STOPPED_S = 1.2
-"""Longer than the client waits, shorter than the gateway waits for a service."""
+"""Longer than the client's timeout, shorter than the gateway's timeout for a service."""
 
 MARK = "said once"
 
@@ -64,7 +64,7 @@ def client(deployment: DeploymentUnderLoad, http: requests.Session) -> Client:
 
 @contextmanager
 def _stopped(deployment: DeploymentUnderLoad, service: str) -> Iterator[None]:
-    """Let a service stand still for a while: it takes what is sent, and answers later."""
+    """Suspend a service for a while: it receives requests, and responds later."""
     pid = service_process(deployment.processes[0], service)
     os.kill(pid, signal.SIGSTOP)
     wake = Timer(STOPPED_S, os.kill, (pid, signal.SIGCONT))

@@ -25,7 +25,7 @@ SMALL = settings(
     suppress_health_check=list(HealthCheck),
 )
 LOOKING = settings(SMALL, max_examples=120, phases=[Phase.generate])
-"""How long a planted defect may hide. It is found, not made small."""
+"""Settings for runs that search for a planted defect, without shrinking the example."""
 
 
 @pytest.mark.timeout(NIGHT_S)

@@ -1,4 +1,4 @@
-"""An app whose OpenAPI document leaves out what it answers: what the runs have to find."""
+"""An app whose OpenAPI document omits a status that it returns, which the runs have to find."""
 
 from __future__ import annotations
 

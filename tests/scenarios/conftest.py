@@ -1,4 +1,4 @@
-"""Evidence of solved episodes, played once for all tests that look at it."""
+"""Evidence of solved episodes, played once for all tests that use it."""
 
 from __future__ import annotations
 

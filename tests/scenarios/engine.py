@@ -1,4 +1,4 @@
-"""A stage for tests: the gateway's own, over the three services in process."""
+"""Episode engine for tests: the gateway's own, over the three services in process."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class EpisodeSpec:
 
 
 PlayAll = Callable[[Sequence[EpisodeSpec]], list[RecordedEpisode]]
-"""Plays episodes one after another and keeps their evidence."""
+"""Plays episodes one after another and returns their evidence."""
 
 T = TypeVar("T")
 
 
 @asynccontextmanager
 async def open_engine(folder: Path) -> AsyncIterator[EpisodeEngine]:
-    """Open a stage whose services keep their databases in the folder."""
+    """Open an engine whose services store their databases in the folder."""
     async with in_process_runtime(folder) as runtime:
         yield runtime.engine()
 
 
 @contextmanager
 def open_player(folder: Path) -> Iterator[PlayAll]:
-    """Keep a stage open, in a loop and a thread of its own, and give what plays episodes there one after another."""
+    """Keep an engine open in its own event loop and thread; yield a function that plays episodes one after another."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="playhouse", daemon=True)
     thread.start()
@@ -74,7 +74,7 @@ async def _kept(engine: EpisodeEngine, one: EpisodeSpec) -> RecordedEpisode:
 
 
 def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return a document's rows by table and key, as a service plants them."""
+    """Return the rows of seed documents by service, table and key, as the services insert them."""
     return {
         service: {
             table: {str(row.get("key", row.get("id"))): row for row in rows}

@@ -1,4 +1,4 @@
-"""Plans that several tests look at, each planned once."""
+"""Instances that several tests use, each planned once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def planned(scenario: str, seed: int, level: int) -> Instance:
 
 
 def fingerprint(documents: Mapping[str, dict[str, Any]]) -> str:
-    """Return a digest of everything but the seed of the services' own draws."""
+    """Return a digest of everything except the services' draw seeds."""
     return digest(
         {
             service: {name: part for name, part in document.items() if name != "draw_seed"}

@@ -1,4 +1,4 @@
-"""The clairvoyant oracle's ways through a scenario, with every write that it made."""
+"""The clairvoyant oracle's traces through a scenario, with all of its writes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from verification.proof import RecordedEpisode
 LEVEL = 2
 NO_TRANSPORT_FAULTS = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
 DETOURS = {Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE}
-"""Kinds that make the oracle do things that its success does not hang on."""
+"""Kinds that cause actions of the oracle on which its success does not depend."""
 
 READS = ("get", "list", "search", "query")
 MOST_SEEDS = 120
 CLUTTER = {Kind.MISSING_PRIORITY, Kind.BLOCKED_TICKET}
-"""Kinds that give the oracle's way more to do, where a scenario knows them."""
+"""Kinds that add work to the oracle's trace, in scenarios to which they apply."""
 
 MOST_PLAIN = 6
-"""Seeds without clutter that are looked at before a scenario is taken to know none."""
+"""Number of seeds without clutter after which a scenario counts as unaffected by it."""
 
 
 @dataclass(frozen=True)
 class OracleTrace:
-    """A way through one instance."""
+    """A trace through one instance."""
 
     scenario: str
     seed: int
@@ -39,12 +39,12 @@ class OracleTrace:
 
 
 def both_traces(play_all: PlayAll, scenario: str) -> list[OracleTrace]:
-    """Return the ways through a feasible instance and one that must be refused, both without detours."""
+    """Return the traces through a feasible instance and one that must be refused, both without detours."""
     return [_walk(play_all, scenario, seed_of(scenario, is_refusal=one)) for one in (False, True)]
 
 
 def seed_of(scenario: str, *, is_refusal: bool) -> int:
-    """Return the first seed of that outcome without detours; only those are planned that may have the outcome."""
+    """Return the first seed with that outcome and without detours; only candidates for that outcome are planned."""
     plain: list[int] = []
     for seed in range(MOST_SEEDS):
         chances = draw_chaos(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())

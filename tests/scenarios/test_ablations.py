@@ -14,7 +14,7 @@ PLAYED = "license_renewal"
 SEED = 2
 DECISIVE = [kind for kind in Kind if profile_for(4).mark(kind) is Mark.DECISIVE]
 OF_THE_SCENARIO = {Kind.SIMILAR_NAMES}
-"""Kinds whose skip agent is among a scenario's own cheats: what is alike is the scenario's."""
+"""Kinds whose ablation is one of the scenario's own adversaries, because the similar names are the scenario's."""
 
 MORE_TO_READ = {
     Kind.DUPLICATE_TICKET,
@@ -23,14 +23,14 @@ MORE_TO_READ = {
     Kind.COLLEAGUE_COMMENTS,
     Kind.NEW_TICKETS,
 }
-"""Kinds that cost attention alone: there is more to read, or it reads otherwise."""
+"""Kinds that only cost attention: more texts to read, or other wordings."""
 
 MORE_TO_WAIT = {Kind.FAILED_PIPELINE, Kind.SLOW_DECISION, Kind.SLOW_ANSWER}
-"""Kinds that cost time and steps; no player can leave them out."""
+"""Kinds that cost time and steps; no player can ignore them."""
 
 
 def _alone(kind: Kind) -> dict[str, float]:
-    """Return the overrides by which a kind strikes without those that it cannot strike with."""
+    """Return the overrides that apply a kind and exclude those that are incompatible with it."""
     others = {one.value: 0.0 for pair in EXCLUDES for one in pair if kind in pair}
     return {**others, kind.value: 1.0}
 

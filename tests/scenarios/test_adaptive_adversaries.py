@@ -1,4 +1,4 @@
-"""Adaptive adversaries do not learn a value that they do not know from what an agent sees during an episode."""
+"""Adaptive adversaries cannot find out an unknown value from their observations during an episode."""
 
 from __future__ import annotations
 

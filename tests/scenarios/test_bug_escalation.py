@@ -1,4 +1,4 @@
-"""Bug escalations: the policy's limits of priorities all apply to rates that it escalates."""
+"""Bug escalations: all limits of the policy's priorities apply to rates that it escalates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of chaos is struck by a profile, and where it strikes something is another."""
+"""Every chaos kind is applied by a profile, and changes something in the instance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.ticket import WRONG_STATUSES
 
 EXAMPLES = ("bug_escalation", "license_renewal", "vendor_onboarding")
-"""Scenarios that every kind is tried in at each run; the slow run tries them all."""
+"""Scenarios in which every kind is tested in each run; the slow run tests all scenarios."""
 
 SEED = 1
 STORM = profile_for(4)
@@ -26,7 +26,7 @@ def _planned(name: str, *kinds: Kind) -> Instance:
 
 
 def _pair(name: str, kind: Kind) -> tuple[Instance, Instance]:
-    """Return an instance without the kind and one with it; what it needs strikes in both."""
+    """Return an instance without the kind and one with it; both have the kind that it requires."""
     needed = [REQUIRES[kind]] if kind in REQUIRES else []
     return _planned(name, *needed), _planned(name, *needed, kind)
 

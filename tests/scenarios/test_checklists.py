@@ -1,4 +1,4 @@
-"""Checklist items: ticking one means that the agent has looked up what it names."""
+"""Checklist items: a ticked item requires that the agent has looked up its subject."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEED = 3
 
 
 def _ticking_unread(fair: Player) -> Player:
-    """Return the fair oracle, which completes the whole checklist before it reads anything but the ticket."""
+    """Return the fair oracle, modified to complete the whole checklist before it reads anything except the ticket."""
 
     async def play(task: TaskView, call: Call) -> None:
         key = ticket_key_in(task.brief)

@@ -1,4 +1,4 @@
-"""Choices as a page shows them: `Medium` for `medium`, `In progress` for `in_progress`. Every oracle still succeeds."""
+"""Choices as pages show them, such as `Medium` and `In progress` for `in_progress`: the oracles still succeed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _spelling(way: OracleTrace, spell: Spell, spelled: set[str]) -> Any:
 
 
 def _spelled(name: str, value: Any, schema: dict[str, Any], spell: Spell) -> Any:
-    """Return an argument with its choices spelled another way, those in free-form fields and answers as well."""
+    """Return an argument with its choices spelled another way, including those in free-form fields and answers."""
     if isinstance(value, str) and ("enum" in schema or name == "state"):
         return spell(value)
     if isinstance(value, dict) and name in ("fields", "answers"):

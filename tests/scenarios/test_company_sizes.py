@@ -1,4 +1,4 @@
-"""Larger companies: other offices make finding harder, and nothing else changes."""
+"""Larger companies: other offices make searches harder, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_other_offices_are_plausible() -> None:
         for service, document in instance.documents.items()
     }
     offices = replace(instance, documents=documents, started_at=base.started_at)
-    # Requests were decided by the limits that each office had.
+    # Requests were decided by the limits of each office, hence without the rule `approvers`.
     assert [str(one) for one in find_implausible(offices) if one.rule != "approvers"] == []
 
 

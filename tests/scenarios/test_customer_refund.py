@@ -1,4 +1,4 @@
-"""Refund claims: exactly the fraudulent ones show a sign of fraud, and earlier versions decide otherwise."""
+"""Refund claims: exactly the fraudulent ones show a sign of fraud, and earlier policy versions decide otherwise."""
 
 from __future__ import annotations
 

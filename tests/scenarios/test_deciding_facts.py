@@ -1,4 +1,4 @@
-"""A deciding fact counts through every tool and page that shows it, and its absence is noticed; part of the proof."""
+"""A deciding fact counts through every tool and page that shows it, and its absence is detected; part of the proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of EVERY scenario: a right one bent in one place is rejected, one that is as good is accepted."""
+"""Final states of every scenario: a correct one with one error is rejected, an equivalent one is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expense reports: a receipt may take days, who decides then is not who decides today, and somebody can stand in."""
+"""Expense reports: a receipt may take days, the approver may change meanwhile, and somebody can stand in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verification.proof.players.oracles import clairvoyant_oracle
 
 NAME = "expense_report"
 FEW_COLLEAGUES = (19, 63, 66, 145, 213, 249)
-"""Seeds in which hardly more people could stand in for the manager than the kinds below take away."""
+"""Seeds in which hardly more people can stand in for the manager than the kinds below exclude."""
 
 MANY_DEAD_ENDS = dict.fromkeys(
     ("approver_out_of_office", "delegate_out_too", "expired_delegation", "limit_too_low", "approver_leaves"), 1.0

@@ -1,4 +1,4 @@
-"""Injected texts that give wrong values for the task's own request or record, and the agents that use them."""
+"""Injected texts that state wrong values for the task's own request or record, and agents that use them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _task_fields(name: str, seed: int) -> list[TaskField]:
 
 
 def _right_values(outcome: Outcome) -> dict[str, object]:
-    """Return the value of each field of the requests and records that is known from the start."""
+    """Return the values of the fields of requests and records that are known from the start."""
     found: dict[str, object] = {}
     for request in outcome.requests:
         found |= {name: one.submitted for name, one in request.fields.items() if isinstance(one, Given)}

@@ -1,4 +1,4 @@
-"""License renewals: every seed can be drawn, and the approval type's limits name who decides."""
+"""License renewals: every seed can be planned, and the approval type's limits match the roles that decide."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from verification.proof.players.oracles import clairvoyant_oracle
 
 NAME = SCENARIO.name
 CHEAP_FOR_THE_CFO = (48, 125, 688, 788)
-"""Seeds in which what the CFO decides about costs less than the procurement lead's limit as first drawn."""
+"""Seeds in which the CFO decides on a cost below the procurement lead's limit as first drawn."""
 
 EARLIEST = 104
-"""A seed whose license has, at level 4, more days left than the policy's window ever had."""
+"""A seed whose license has, at level 4, more days left than any version of the policy's window."""
 
 
 @pytest.mark.sample(10)

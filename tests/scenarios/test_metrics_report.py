@@ -1,4 +1,4 @@
-"""Metrics reports: where fields are renamed, one of them is always one that every report reads."""
+"""Metrics reports: if fields are renamed, one of them is a field that every report reads."""
 
 from __future__ import annotations
 

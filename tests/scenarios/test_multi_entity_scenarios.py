@@ -1,4 +1,4 @@
-"""Plans that are about several entities at once: what belongs to the task is set apart from what only looks like it."""
+"""Instances with several entities: those of the task can be distinguished from similar ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracles succeed and cheats fail, over the whole gateway in process; a smoke size of `verification.proof`."""
+"""Oracles succeed and adversaries fail over the in-process gateway; a small version of `verification.proof`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.matrix
 SOLUTIONS = solutions_for(SCENARIO)
 LEVELS = (0, 1, 2)
 SEEDS = (11, 20)
-"""One that is feasible at every level, and one that must be refused from level 2 on."""
+"""A seed that is feasible at every level, and one that must be refused from level 2 on."""
 
 
 def _clairvoyant(seed: int, chaos: int) -> Player:
@@ -60,7 +60,7 @@ def test_the_potential_from_stored_evidence_is_the_one_that_was_paid(oracles: li
 
 
 def test_the_evidence_folds_to_what_the_services_hold(oracles: list[RecordedEpisode]) -> None:
-    """The gateway compares the digests at the end; a difference would have been an `infra_error`."""
+    """The gateway compares the digests at the end; a difference would result in an `infra_error`."""
     assert all(kept.result.outcome is not Outcome.INFRA_ERROR for kept in oracles)
     assert all(kept.evidence.changes(service) for kept in oracles[:1] for service in ("ticketdesk", "approvalflow"))
 

@@ -40,7 +40,7 @@ PAGES = {
     "ticketdesk_get_ticket": ("ticketdesk", "tickets/{key}"),
     "ticketdesk_list_tickets": ("ticketdesk", ""),
 }
-"""The page of what a tool shows."""
+"""The page that shows the result of a tool."""
 
 
 @pytest.mark.parametrize("scenario", sorted(catalogue()))
@@ -54,7 +54,7 @@ def test_a_refusal_is_accepted_after_reading_on_pages_alone(
 
 
 async def _refuse(scenario: str, folder: Path, *, pages: bool) -> Outcome | None:
-    """Play a refusal with the fair oracle, which opens the page of what each of its tools read."""
+    """Play a refusal with the fair oracle, modified to open the page for each of its reads."""
     async with open_engine(folder) as engine:
         options = ResetOptions(scenario=scenario, seed=seed_of(scenario, is_refusal=True), chaos=LEVEL)
         episode = await engine.reset(options)

@@ -1,4 +1,4 @@
-"""Requests that wait in the wrong hands: the person they are escalated to has not asked for them."""
+"""Requests pending with the wrong person: the person to whom they are escalated is not their requester."""
 
 from __future__ import annotations
 

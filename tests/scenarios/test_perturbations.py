@@ -31,7 +31,7 @@ def _entry(instance: Instance) -> dict[str, Any]:
 
 
 def _around(instance: Instance) -> str:
-    """Return everything that stands on the entry ticket, under it, and in the notes of vendors."""
+    """Return the texts of the entry ticket, its comments, and the notes of vendors."""
     desk, entry = instance.documents[row_views.TICKETDESK], _entry(instance)
     comments = [row["body"] for row in desk["comments"] if row["ticket_key"] == entry["key"]]
     notes = [row["notes"] for row in instance.documents[row_views.DATAHUB]["vendors"]]
@@ -40,7 +40,7 @@ def _around(instance: Instance) -> str:
 
 @cache
 def _shapes() -> list[re.Pattern[str]]:
-    """Return what every hostile text looks like, whatever stands in its slots."""
+    """Return a pattern for every hostile text, with any values in its slots."""
     texts = [text for texts in injection_texts().values() for text in texts]
     return [re.compile(re.sub(r"\\{[a-z_]+\\}", ".+", re.escape(text))) for text in texts]
 

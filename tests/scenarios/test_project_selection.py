@@ -1,4 +1,4 @@
-"""Project selections: one selection is the best, shortcuts lead to others, and trying does not find it."""
+"""Project selections: exactly one selection is the best, shortcuts lead to others, and guessing does not find it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every task of the splits can be solved from what an agent sees: one of each scenario, and slowly all of them."""
+"""Every task of the splits can be solved from an agent's observations: one per scenario, and all in the slow run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _places(name: str, split: Split) -> list[TaskPosition]:
 
 
 def _unsolved(positions: Sequence[TaskPosition], play_all: PlayAll) -> dict[str, str | None]:
-    """Return the tasks that the fair oracle does not solve, with what it broke on."""
+    """Return the tasks that the fair oracle does not solve, with its error."""
     unsolved = {}
     for position in positions:
         player = solutions_for(position.scenario).fair

@@ -1,4 +1,4 @@
-"""Questions of approvers that ask for a fact of the case: who answers with it gets the approval, others do not."""
+"""Questions of approvers about a fact of the case: an answer with the fact is approved, others are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies on error rates: another version of a policy decides a case otherwise."""
+"""Policies on error rates: another version of the policy decides a case differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records are filed before what they announce has begun, and people have access only while they are employed."""
+"""Records are filed before the events that they announce, and people have access only during their employment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong requests that an agent withdraws before anybody decides: a slip is harmless, a search is not."""
+"""Wrong requests that an agent withdraws before the decision: one is harmless, but a search is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry-After over HTTP: an agent that waits as long as an error says gets past that outage."""
+"""Retry-After over HTTP: an agent that waits for the stated time gets past that outage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ READS = ("ticketdesk_list_tickets", "datahub_list_sources", "approvalflow_list_a
 STATUSES = {"service-unavailable": 503, "too-many-requests": 429, "authorization-unavailable": 403}
 FEWEST_FAULTS = 5
 STRIDE_MINUTES = 17
-"""How far apart the probes are: shorter than any gap between outages, and of no period in common with them."""
+"""Interval between probes: shorter than any gap between outages, and without a common period."""
 
 
 class Agent:
@@ -45,7 +45,7 @@ class Agent:
         return observation["result"]
 
     async def read(self, tool: str) -> None:
-        """Call a tool until it answers, and check the times that its errors state."""
+        """Call a tool until it succeeds, and check the times that its errors state."""
         service = tool.partition("_")[0]
         last_start: datetime | None = None
         while True:

@@ -1,4 +1,4 @@
-"""A scenario or profile that could not be played is refused before anything starts, with the file and the place."""
+"""A scenario or profile that cannot be played is rejected before anything starts, with the file and the place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Reworded(Renewal):
         self._more = more
 
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
-        """Stage a renewal, and let its brief say more."""
+        """Stage a renewal with an extended brief."""
         staged = super().build(seed, profile, overrides)
         return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
 
@@ -50,7 +50,7 @@ class Idle(Renewal):
     """License renewals that are done when nothing is done."""
 
     def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
-        """Return a rubric that cannot judge."""
+        """Return a rubric that fails."""
         return TaskRubric(
             checks=[Check("still-there", True, lambda _evidence: None)],
             milestones=[],

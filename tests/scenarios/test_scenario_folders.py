@@ -1,4 +1,4 @@
-"""A folder that lacks a part, or whose words do not fit, is refused with the file and the place."""
+"""A folder with a missing part or invalid texts is rejected with the file and the place."""
 
 from __future__ import annotations
 

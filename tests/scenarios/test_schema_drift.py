@@ -1,4 +1,4 @@
-"""The published tables of drift, against the tools that the services offer."""
+"""The published tables of drift, compared with the tools of the services."""
 
 from __future__ import annotations
 

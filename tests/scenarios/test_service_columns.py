@@ -1,4 +1,4 @@
-"""The typed readers and boundaries name tables and columns that the services have."""
+"""The typed readers and boundaries use only tables and columns that exist in the services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shifts: several cases in one episode, which do not get in each other's way and are judged one by one."""
+"""Shifts: several cases in one episode, which do not interfere with each other and are judged separately."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from verification.proof import RecordedEpisode
 DAY, PAIR = "shift-day", "shift-expense_report-vendor_onboarding"
 
 COMPLETE = 11
-"""A seed whose day has every feature but those of larger shifts."""
+"""A seed whose day has every feature except those of larger shifts."""
 
 LARGER_SHIFT = EpisodeSpec(scenario="shift-week", player=fair_player("shift-week"), seed=17, chaos=2)
 OF_LARGER_SHIFTS = (Feature.SAME_ASSIGNEE, Feature.WITHDRAWAL, Feature.CONDITION, Feature.BEST_SELECTION)
@@ -39,10 +39,10 @@ OF_LARGER_SHIFTS = (Feature.SAME_ASSIGNEE, Feature.WITHDRAWAL, Feature.CONDITION
 SAME_VENDOR = "shift-purchase_order-vendor_bank_change"
 
 UNRELATED = {"order": 0.0, "reported_approval": 0.0}
-"""Overrides with which cases do not wait for each other."""
+"""Overrides that remove dependencies between cases."""
 
 AUDITED = "approvers"
-"""The rule of plausibility that the requests of an audit break on purpose."""
+"""The plausibility rule that the requests of an audit violate on purpose."""
 
 
 def _plan(name: str, seed: int = 0, level: int = 0) -> Instance:
@@ -213,7 +213,7 @@ def test_a_duplicate_has_to_be_cancelled(lacking: dict[str, RecordedEpisode]) ->
 def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, RecordedEpisode]) -> None:
     verdict = _verdict(lacking["forgets the freeze"])
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
-    missed = {"assignee_may_work", "resolved_in_order"}  # by a reassignment that came later
+    missed = {"assignee_may_work", "resolved_in_order"}  # because of a later reassignment
     assert {check for _, _, check in failed} - missed == {"freeze_kept"}
     assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
 
@@ -310,7 +310,7 @@ def test_a_ticket_that_is_not_needed_any_more_has_to_be_cancelled(
 
 
 class CancelsAtOnce(ShiftPlayer):
-    """Cancels tickets that depend on others at once, and other tickets late."""
+    """Cancels dependent tickets at once, and other tickets late."""
 
     def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
         is_late = arguments.get("to") == "cancelled" and key not in self._withdrawn and self.now < self.frozen_until
@@ -386,7 +386,7 @@ def test_an_unknown_feature_is_refused_with_what_there_is() -> None:
 
 
 def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
-    """Play the shift of the fixture with other texts instead of the comment that reports an approval."""
+    """Play the shift of the fixture with other comments in place of the one that reports an approval."""
 
     class Reports(ShiftPlayer):
         async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
@@ -420,7 +420,7 @@ def test_naming_request_after_request_reports_no_approval(play_all: PlayAll) -> 
 
 
 class ReportsEarly(ShiftPlayer):
-    """Names its requests under every ticket once it has made them, and not again."""
+    """Comments the ID of each of its requests under every ticket as soon as it is submitted, and not again."""
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
         if tool == "ticketdesk_add_comment" and "approval" in arguments["body"]:
@@ -466,7 +466,7 @@ def test_work_on_a_ticket_before_its_handover_fails_its_case(play_all: PlayAll) 
 
 
 def _with_duplicate(play_all: PlayAll, **changes: str) -> Verdict:
-    """Play the shift of the fixture with a change of its duplicate once that is handed over."""
+    """Play the shift of the fixture and change its duplicate once that is handed over."""
     instance = _plan(DAY, 1, 1)
     queue, events = set(instance.rubric.cases), instance.documents["ticketdesk"]["scheduled_events"]
     (duplicate,) = {one["data"]["ticket_key"] for one in events if one["kind"] == "change"} - queue

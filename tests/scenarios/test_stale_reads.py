@@ -1,4 +1,4 @@
-"""Reads that lag behind a write: each shows one earlier state of the whole service, and nothing else is changed."""
+"""Reads that lag behind a write: each shows one earlier state of the whole service, without other changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Right ends of a vendor onboarding that the proof does not reach by its variations of every scenario."""
+"""Correct final states of a vendor onboarding that the proof does not reach by varying every scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong ways of a vendor onboarding that no mutation of the proof makes."""
+"""Wrong trajectories of a vendor onboarding that no mutation of the proof creates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plausible wrong values, and the texts that give them."""
+"""Plausible wrong values, and the texts that state them."""
 
 from __future__ import annotations
 

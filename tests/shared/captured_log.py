@@ -16,7 +16,7 @@ _NAMED = ("", "uvicorn", "uvicorn.access", "uvicorn.asgi", "uvicorn.error")
 
 
 class Log:
-    """A configured log and what was written to it."""
+    """A configured log and its output."""
 
     def __init__(self, **settings: Any) -> None:
         self.stream = io.StringIO()
@@ -29,7 +29,7 @@ class Log:
 
 @contextmanager
 def keeping_logging() -> Iterator[None]:
-    """Put back at the end what a configuration changes."""
+    """Restore the logging configuration on exit."""
     named = [logging.getLogger(name) for name in _NAMED]
     before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in named]
     hook = sys.excepthook

@@ -1,4 +1,4 @@
-"""Choices: which spellings are one and the same."""
+"""Choices: spellings that count as the same."""
 
 from __future__ import annotations
 

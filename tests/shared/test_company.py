@@ -1,4 +1,4 @@
-"""The company calendar: who works when."""
+"""The company calendar: presence and working hours of people."""
 
 from __future__ import annotations
 

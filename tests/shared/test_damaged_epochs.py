@@ -1,4 +1,4 @@
-"""Damage to the files of an epoch shows: nothing is read as if it were whole, and nothing empty takes its place."""
+"""Damage to the files of an epoch is detected: no damaged file is read as intact or replaced by an empty one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 async def test_a_damaged_epoch_is_refused(library: ServiceHarness, damage: Callable[[Path], object], ends: str) -> None:
     await _write(library)
     before = library.app.state.episodes
-    if ends == "killed":  # its connections stay open, and a copy of the files is what the next process finds
+    if ends == "killed":  # its connections stay open, and the next process gets a copy of the files
         copied = {path: path.read_bytes() for path in (_file(library), _log(_file(library)))}
         before.close()
         for path, content in copied.items():

@@ -1,4 +1,4 @@
-"""Episodes of a service: snapshots, drops, the LRU of connections, templates that may vanish."""
+"""Episodes of a service: snapshots, drops, the LRU of connections, and templates that may be missing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _context(library: ServiceHarness, episode: str, *, epoch: int = 1, source: s
 
 
 def _written(episodes: Episodes, context: CallContext) -> Session:
-    """Return an epoch that has been written to, so that it has a file."""
+    """Return an epoch with a write, so that it has a file."""
     session = episodes.session(context)
     episodes.begin(session, context)
     commit(session.db)

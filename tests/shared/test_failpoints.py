@@ -1,4 +1,4 @@
-"""Fail-points: a process dies at the place and the passing it was told, and nowhere else."""
+"""Fail-points: a process exits at the configured place and pass, and nowhere else."""
 
 from __future__ import annotations
 

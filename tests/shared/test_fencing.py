@@ -1,4 +1,4 @@
-"""Two processes on one folder: an old one that wakes up late, and a new one that has gone on in the meantime."""
+"""Two processes on one folder: an old one that resumes late, and a new one that has continued in the meantime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWNER = "owner-one"
 
 @asynccontextmanager
 async def two_processes(library: ServiceHarness) -> AsyncIterator[tuple[ServiceHarness, ServiceHarness]]:
-    """Give an old process whose gateway holds generation 1, and a new one whose gateway has taken generation 2."""
+    """Yield an old process whose gateway has generation 1, and a new one whose gateway has taken generation 2."""
     await library.control("lease", {"owner": OWNER})
     library.generation = 1
     new = ServiceHarness(library.service, library.seed, folder=library.folder)
@@ -36,7 +36,7 @@ async def _lease_again(new: ServiceHarness) -> None:
 
 
 def _park(monkeypatch: pytest.MonkeyPatch, app: object) -> tuple[asyncio.Event, asyncio.Event]:
-    """Stop the old process' next write where it has compared the step and not begun its transaction."""
+    """Stop the old process's next write after it has compared the step and before its transaction begins."""
     parked, wake = asyncio.Event(), asyncio.Event()
     write = ServiceMiddleware._write
 
@@ -106,7 +106,7 @@ async def test_a_settle_happens_once(library: ServiceHarness) -> None:
 async def test_a_copy_never_takes_the_place_of_a_live_file(
     library: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The old process has read the template and is stopped before its copy gets its name."""
+    """The old process has read the template and is stopped before it renames its copy."""
     async with two_processes(library) as (old, new):
         written = False
         reached = failpoints.failpoint

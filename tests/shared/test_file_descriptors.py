@@ -1,4 +1,4 @@
-"""The limit of open files: raised at start as far as the system lets a process, and never lowered."""
+"""The limit of open files: raised at start as far as the system allows, and never lowered."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_a_missing_parameter_is_an_error(db: Connection) -> None:
 
 
 class Thing(BaseModel):
-    """A row; its fields are in another order than the columns."""
+    """A row whose fields are in another order than the columns."""
 
     tags: list[str] | None
     id: str

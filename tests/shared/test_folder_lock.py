@@ -1,4 +1,4 @@
-"""The lock of a service's folder: one process at a time, which the file names."""
+"""The lock of a service's folder: one process at a time, whose id the file contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: what is posted becomes the arguments of a tool, and a form leads nowhere but into its own app."""
+"""Forms: posted fields become the arguments of a tool, and a form redirects only within its own app."""
 
 from __future__ import annotations
 

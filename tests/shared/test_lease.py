@@ -1,4 +1,4 @@
-"""The lease of a service: one gateway at a time, generations that only grow, calls that are accepted once."""
+"""The lease of a service: one gateway at a time, increasing generations, calls that are accepted once."""
 
 from __future__ import annotations
 

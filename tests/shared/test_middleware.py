@@ -1,4 +1,4 @@
-"""The edge: transactions, exactly-once, faults, change sets, fences."""
+"""The service middleware: transactions, exactly-once, faults, change sets, fences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of pages: what is shown can be typed, and what nobody can read stays as it was typed."""
+"""Values on pages: shown values can be typed in, and unreadable input stays as typed."""
 
 from __future__ import annotations
 

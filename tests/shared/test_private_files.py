@@ -1,4 +1,4 @@
-"""Private files: what a service keeps can be read by its own user alone."""
+"""Private files: only the service's own user can read its files."""
 
 from __future__ import annotations
 

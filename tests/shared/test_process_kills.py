@@ -1,4 +1,4 @@
-"""A service that is killed at any named place leaves the old state or the new one, and the same call completes it."""
+"""A service killed at any fail-point has the old or the new state, and the same call completes the change."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _live(folder: Path, place: str | None) -> tuple[int, str]:
 
 
 async def _carried_on(folder: Path) -> tuple[str, str, list[str]]:
-    """Start again on the files and live the same life; return where it ends."""
+    """Restart on the files, complete the same calls, and return the final state."""
     async with ServiceHarness(LIBRARY, folder=folder) as library:
         assert not list(folder.rglob("*.tmp*"))
         answer = await library.post("/books/B-1/lend", step=1)

@@ -1,4 +1,4 @@
-"""Inventory and quarantine of a service: what nobody can explain is kept apart, can come back, and is never deleted."""
+"""Inventory and quarantine of a service: unknown files are moved away, can be restored, and are never deleted."""
 
 from __future__ import annotations
 

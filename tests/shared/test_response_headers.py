@@ -1,4 +1,4 @@
-"""Security headers: every response of a service carries them, signed or on its own."""
+"""Security headers: every response of a service has them, for signed calls and in standalone mode."""
 
 from __future__ import annotations
 

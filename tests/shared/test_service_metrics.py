@@ -1,4 +1,4 @@
-"""`/-/metrics` of a service says what it holds."""
+"""`/-/metrics` of a service reports its resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A served process: what it says, and how it ends. The app under it is a few lines of ASGI, the rest is real."""
+"""A served process: its output and its exit. The app is a few lines of ASGI, everything else is real."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Served:
         self.url = url
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> tuple[int, list[dict[str, Any]]]:
-        """Send a signal, and return the exit code and every line that the process wrote."""
+        """Send a signal, and return the exit code and all output lines of the process."""
         self.process.send_signal(by)
         _, written = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, [json.loads(line) for line in written.splitlines()]

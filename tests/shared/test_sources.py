@@ -1,4 +1,4 @@
-"""Sources over the control plane: checked before anything starts from them, forgotten, exported."""
+"""Sources over the control plane: checked before anything starts from them, deleted, exported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _flipped(data: bytes) -> bytes:
 
 
 async def _fork_refused(library: ServiceHarness, source: str) -> tuple[int, str]:
-    """Try to start another episode from the source, and come back to the one that lives."""
+    """Try to start another episode from the source, return the error, and switch back to the live episode."""
     kept = library.source, library.episode
     library.source, library.episode = source, "fork"
     refused = await _refusal(await library.get("/books/B-1"))

@@ -1,4 +1,4 @@
-"""A service on its own: no key, one local episode, a clock moved by hand, resets, docs without a network."""
+"""A standalone service: no key, one local episode, a manual clock, resets, and docs without a network."""
 
 from __future__ import annotations
 

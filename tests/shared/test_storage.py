@@ -1,4 +1,4 @@
-"""A storage that takes nothing more: a clear refusal, nothing half done, and work goes on when there is room again."""
+"""A full disk: a clear error, no partial change, and work continues once there is space again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MORE_THAN_ANY_DISK = 2**62
 
 @contextmanager
 def _no_file_beyond(size_bytes: int) -> Iterator[None]:
-    """Let the kernel refuse every write beyond a size, as a full disk would."""
+    """Let the kernel reject every write beyond a file size, like a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
     try:
@@ -45,7 +45,7 @@ def _no_more_descriptors_than(count: int) -> Iterator[None]:
 
 
 def _log_bytes(library: ServiceHarness) -> int:
-    """Return the size of the episode's log: a limit under which no transaction can be kept."""
+    """Return the size of the episode's log. With it as the limit, no transaction can be stored."""
     return Path(f"{library.session().path}-wal").stat().st_size
 
 
@@ -56,7 +56,7 @@ def _is_refused(answer: httpx.Response) -> bool:
 
 @pytest.fixture
 async def full(library: ServiceHarness) -> ServiceHarness:
-    """A library with one living episode on a disk that leaves no headroom."""
+    """Provide a library with one live episode on a disk without free space."""
     await library.post("/books/B-1/lend")
     library.app.state.episodes.storage._min_free_bytes = MORE_THAN_ANY_DISK
     return library

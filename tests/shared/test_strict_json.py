@@ -1,4 +1,4 @@
-"""Strict JSON: what the outside may send."""
+"""Strict JSON: the accepted input from outside."""
 
 from __future__ import annotations
 

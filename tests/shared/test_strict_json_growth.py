@@ -1,4 +1,4 @@
-"""The time that strict JSON takes grows with the size of the body, whatever stands in it."""
+"""The time to parse strict JSON grows linearly with the size of the body, whatever its content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_shared.wire.strict_json import MAX_DEPTH, MAX_VALUES, MalformedJs
 
 SMALL, LARGE = 8 * 1024, 64 * 1024
 SLACK = 3.0
-"""How much more a byte of the large body may take than a byte of the small one."""
+"""Maximum ratio of the time per byte between the large and the small body."""
 TIMER_FLOOR_S = 0.002
 
 _OPEN = b"[" * (MAX_DEPTH + 1)

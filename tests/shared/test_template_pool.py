@@ -1,4 +1,4 @@
-"""Epochs that only read: they share an open template, and get a file of their own with their first write."""
+"""Epochs that only read share an open template, and get their own file with their first write."""
 
 from __future__ import annotations
 

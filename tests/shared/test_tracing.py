@@ -1,4 +1,4 @@
-"""Traces: nothing while nobody asks; one trace for a step when somebody does."""
+"""Traces: none unless they are enabled, and one per step if they are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from companyos_shared.telemetry.tracing import NO_TRACES, Traces, current_trace_
 
 
 class Recorded:
-    """Traces of one process that are kept in memory."""
+    """Traces of one process, stored in memory."""
 
     def __init__(self) -> None:
         self._kept = InMemorySpanExporter()

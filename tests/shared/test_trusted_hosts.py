@@ -1,4 +1,4 @@
-"""A service on its own: host names and pages of other sites. Signed calls are not asked for a name."""
+"""A standalone service: host names and pages of other sites. The host name of signed calls is not checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No two instances are the same, in no split and across none."""
+"""No two instances are the same, neither within a split nor across splits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LARGE = 100_000
 
 
 class AlwaysTheSame(NoteKeeping):
-    """A scenario that forgets its seed."""
+    """A scenario that ignores its seed."""
 
     def plan(self, seed_: int, chaos: int, overrides: object = None) -> object:  # type: ignore[override]
-        """Plan the instance of seed 1, whatever is asked for."""
+        """Plan the instance of seed 1, whatever the seed."""
         return replace(super().plan(1, 1), seed=seed_, chaos=chaos)
 
 

@@ -1,4 +1,4 @@
-"""The task set: every place is one task, the splits share neither seeds nor structures, nothing hidden is published."""
+"""The task set: every position is one task, splits share neither seeds nor structures, and no secret is published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.matrix
 
 SCENARIOS = sorted(catalogue())
 SAMPLE = [(Split.TRAIN, 0), (Split.TRAIN, 1), (Split.VALIDATION, 0), (Split.TEST, 0), (Split.TEST, 1)]
-"""What is looked at of each scenario: split and copy; the level goes with the scenario."""
+"""Tested positions of each scenario: split and copy; the level depends on the scenario."""
 
 TASKS = TaskSet(catalogue())
 

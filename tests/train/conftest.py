@@ -14,7 +14,7 @@ os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 collect_ignore_glob = [] if importlib.util.find_spec("trl") else ["test_*.py"]
-"""`make train-test` has an environment of its own; elsewhere there is nothing to collect."""
+"""`make train-test` has its own environment; in others, no test is collected."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "tests/train" in item.path.as_posix():
             item.add_marker(pytest.mark.train)
             item.add_marker(pytest.mark.timeout(600))
-            item.add_marker(pytest.mark.filterwarnings("ignore"))  # theirs, not ours
+            item.add_marker(pytest.mark.filterwarnings("ignore"))  # warnings of the training libraries
 
 
 @pytest.fixture(scope="session")

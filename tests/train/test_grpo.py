@@ -1,4 +1,4 @@
-"""Two steps of GRPO through a live gateway: a tiny model, real rollouts over a real WebSocket, weights that move."""
+"""Two GRPO steps through a live gateway: a tiny model, real rollouts over a real WebSocket, and changed weights."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learnin
     assert len(played) == 4
     assert all(one.ending.return_ <= 25 for one in played)
     lines = [json.loads(line) for line in (tmp_path / METRICS).read_text().splitlines()]
-    assert lines[0]["num_tokens"] < 4 * 1_000  # what every prompt repeats is one token there too
+    assert lines[0]["num_tokens"] < 4 * 1_000  # the repeated part of every prompt is one token there, too
     assert lines[0]["tools/call_frequency"] > 0
     curve = read_curve(tmp_path / METRICS)
     assert [point["step"] for point in curve] == [1, 2]

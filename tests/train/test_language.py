@@ -1,4 +1,4 @@
-"""Short names: what a tiny model is told, and what it means."""
+"""Short names: the input of a tiny model, and the meaning of its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebook runs from its first cell to its last, with an event loop under it as in Jupyter."""
+"""The notebook runs from the first to the last cell, in a running event loop as in Jupyter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's training block trains, as it stands but for the model and the sizes."""
+"""The README's training block trains; only the model and the sizes are replaced."""
 
 from __future__ import annotations
 

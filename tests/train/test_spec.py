@@ -65,7 +65,7 @@ def test_rewards_are_returns_with_a_cost_for_tools_that_there_are_not(spec: Comp
         reward(environments=[environment], completions=made, log_metric=logged.__setitem__)
         for reward in spec.reward_funcs
     )
-    assert returned == [pytest.approx(-0.1 - 0.1 - 5.0)]  # a step, giving up, and its price
+    assert returned == [pytest.approx(-0.1 - 0.1 - 5.0)]  # a step, giving up, and its penalty
     assert unknown == [-1.0]
     assert logged["stages/invalid_calls"] == pytest.approx(1 / 3)
 

@@ -1,4 +1,4 @@
-"""Page views of an agent: how many an episode has, what takes one, and what happens when none is left."""
+"""Page views of an agent: their number, the requests that use one, and the error when none is left."""
 
 from __future__ import annotations
 

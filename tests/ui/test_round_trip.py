@@ -1,4 +1,4 @@
-"""Values typed as pages show them: the calls of the oracle, made from the forms of pages, still solve every task."""
+"""Values typed as pages show them: the oracle's calls, sent through the forms of pages, still solve every task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.ui.http_browser import Browser, Form, as_shown, form_path, forms_of
 
 READS = ("get", "list", "search", "query")
 NO_PAGE = ("idempotency_key",)
-"""Arguments that no form asks for."""
+"""Arguments that no form has."""
 
 
 def _flat(arguments: Mapping[str, Any], form: Form, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -39,7 +39,7 @@ class Typist:
         self.typed: Counter[str] = Counter()
 
     async def type_in(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that the form of a call makes of what is typed; reads have no form."""
+        """Return the arguments that the form of a call submits after typing; reads have no form."""
         if tool == "wait" or any(f"_{verb}_" in tool for verb in READS):
             return arguments
         path = "" if tool == "finish" else form_path(tool, arguments)
@@ -74,7 +74,7 @@ class Typist:
 
 
 async def _play(browser: Browser, scenario: str, seed: int, chaos: int) -> Counter[str]:
-    """Play an episode; no page is out of date, as the oracle does not expect a version to be stale."""
+    """Play an episode without out-of-date pages, because the oracle does not expect a stale version."""
     overrides = {"stale_read": 0.0} if chaos else {}
     begun = await begin(browser.client, scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=overrides)
     browser.root = f"/v1/episodes/{begun['episode_id']}/apps"

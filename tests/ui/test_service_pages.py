@@ -1,4 +1,4 @@
-"""Requests for service pages: the signed URL is the URL that is sent."""
+"""Requests for service pages: the signed URL is the sent URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every value that the page of a ticket, record or vendor shows is read back from a form as the value of the API."""
+"""Every value on the page of a ticket, record or vendor can be typed into a form as the value of the API."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OBJECTS = (
     (DATAHUB, "records", "id", "update_record"),
     (DATAHUB, "vendors", "id", "update_vendor"),
 )
-"""Service, list in its seed document and path of its pages, name of the key, operation of the form that edits."""
+"""Service, list in its seed document and path of its pages, name of the key, operation of the edit form."""
 
 FACTS = {"due": "due_at:moment", "amount": "amount_cents:cents", "starts": "starts_on:date", "ends": "ends_on:date"}
-"""Field of the form by the test id of the fact beside it."""
+"""Field of the form by the test id of the fact next to it."""
 
 LEAST_VALUES = 500
 
@@ -49,7 +49,7 @@ async def test_shown_values_are_read_back_as_they_are(scenario: str) -> None:
 
 
 def _shown(page: str, operation: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the form that edits with their texts, and again with the texts of the facts beside it."""
+    """Yield the fields of the edit form with their texts, then with the texts of the facts next to it."""
     form = next(one for one in forms_of(page) if one.action.endswith(f"/-/{operation}") and len(one.fields) > 4)
     for field, text in form.fields.items():
         if field not in form.hidden and not field.startswith("_") and text:
@@ -65,6 +65,6 @@ def _leaf(value: Any) -> Any:
 
 
 def _member(stated: Mapping[str, Any], made: Mapping[str, Any]) -> Any:
-    """Return the value of the object at the place of the only argument."""
+    """Return the member of an object at the place of the only argument."""
     (name, value), *_ = made.items()
     return _member(stated[name], value) if isinstance(value, Mapping) else stated[name]

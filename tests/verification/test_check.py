@@ -1,4 +1,4 @@
-"""`companyos check`: what it is about, and its exit status."""
+"""`companyos check`: the scenarios that it selects, and its exit status."""
 
 from __future__ import annotations
 

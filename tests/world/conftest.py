@@ -1,4 +1,4 @@
-"""Worlds for tests."""
+"""Fixtures: worlds for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles of chaos: data, checked with file and place."""
+"""Chaos profiles: their data, validated with file and place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drift: fields of answers under other names, tools in other words."""
+"""Drift: renamed response fields and reworded tool descriptions."""
 
 from __future__ import annotations
 

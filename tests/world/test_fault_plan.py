@@ -1,4 +1,4 @@
-"""The fault plan: outages are windows of simulated time, timeouts belong to a call, and both are pure functions."""
+"""The fault plan: outages are windows of simulated time, timeouts belong to a call, and both are deterministic."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_service_has_rates_of_its_own_and_can_be_spared() -> None:
 
 
 def _first_calls_in_outages() -> Iterator[tuple[FaultPlan, str, datetime, int, Outage]]:
-    """Yield calls that begin in an outage, at every place of the window, with their minutes."""
+    """Yield calls that begin at every position in an outage, with their minutes."""
     for seed in range(1000):
         for level in (1, 2, 3, 4):
             plan = _plan(level, seed)

@@ -1,4 +1,4 @@
-"""A company from a seed: whole, believable, and the same in every process."""
+"""A company from a seed: complete, plausible, and the same in every process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of policies: figures stand in them as in a sentence."""
+"""Texts of policies: values are inserted as parts of sentences."""
 
 from __future__ import annotations
 

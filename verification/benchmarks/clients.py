@@ -1,4 +1,4 @@
-"""Minimal benchmark clients, so that the server dominates the measurement."""
+"""Minimal benchmark clients, so that the server dominates the measured time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EchoPlayer:
 
 @dataclass
 class CompanyPlayer:
-    """Plays an episode over a WebSocket or plain HTTP; starts a new one, untimed, when it has ended."""
+    """Plays an episode over a WebSocket or plain HTTP; when it has ended, starts a new one, untimed."""
 
     client: GatewayClient
     seed: int
@@ -50,10 +50,10 @@ class CompanyPlayer:
     is_over: bool = True
     comments: int = field(default=0)
     prefetch: int = 0
-    """Number of following tasks that each reset plans ahead."""
+    """Number of following tasks that the gateway plans ahead at each reset."""
 
     async def begin(self) -> None:
-        """Reset to the player's own seed."""
+        """Start an episode with the player's seed."""
         observation = (await self.client.reset(self.seed, self.prefetch))["observation"]
         self.is_over = False
         if named := ids_in(observation["brief"]):
@@ -63,7 +63,7 @@ class CompanyPlayer:
             self.ticket = answer["observation"]["result"]["items"][0]["key"]
 
     async def step(self, kind: str) -> float:
-        """Read the task's ticket or comment on it."""
+        """Read the task's ticket or comment on it, and return the duration in seconds."""
         if self.is_over:
             await self.begin()
         if kind == READ:

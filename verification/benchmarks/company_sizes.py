@@ -1,4 +1,4 @@
-"""Cost of a large company: its first reset, resets of tasks, reads and searches, and memory per open episode."""
+"""Cost of a large company: its first reset, later resets, reads and searches, and memory per open episode."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from verification.process_stats import process_tree, resident_bytes
 LARGE = f"{SCENARIO}-{CompanySize.LARGE}"
 SEEDS = range(300_000, 300_020)
 WARM_UP = 3
-"""Episodes that are opened before the memory of the others is measured."""
+"""Number of episodes opened before the memory measurement."""
 
 SEARCH = ("ticketdesk_search_tickets", {"query": "vendor onboarding"})
 
 
 async def measure_large_company(url: str, measurements: Measurements, scale: float) -> None:
-    """Measure the resets of SEEDS, and reads and searches, on servers that have not played in a large company."""
+    """Measure resets of SEEDS, reads and searches. The servers must not have loaded a large company before."""
     async with (
         aiohttp.ClientSession() as session,
         session.ws_connect(f"{url}/ws", compress=0, max_msg_size=0) as socket,
@@ -53,7 +53,7 @@ async def measure_large_company(url: str, measurements: Measurements, scale: flo
 async def measure_large_memory(enterprise: Enterprise, measurements: Measurements) -> None:
     """Measure memory per open episode of SEEDS with a write and a search.
 
-    It needs fresh processes, whose heap has no gaps, on data folders that have the tasks.
+    Requires new processes, whose heaps are not fragmented, on data folders that contain the tasks.
     """
     if enterprise.pid is None:
         return

@@ -1,7 +1,7 @@
-"""The bare echo: the minimum cost of two hops, with a Starlette WebSocket in front of a raw ASGI app.
+"""The bare echo: the minimum cost of two hops, with a Starlette WebSocket server in front of a raw ASGI app.
 
-The front uses a general client: the httpx API over aiohttp's transport, one persistent client, a Unix socket. It has
-neither episodes nor databases nor signatures.
+The front uses a general client: the httpx API over aiohttp's transport, one persistent client, a Unix socket. It has no
+episodes, databases or signatures.
 """
 
 from __future__ import annotations

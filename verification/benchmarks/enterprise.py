@@ -1,4 +1,4 @@
-"""The measurements; each comparison interleaves its sides in one run."""
+"""The measurements; each comparison alternates between its sides in one run."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ BURST = 20
 CONCURRENT = 64
 MANY = 1000
 TASKS = 8
-"""Number of tasks that many episodes share, as in groups of rollouts."""
+"""Number of distinct tasks among many episodes, as in groups of rollouts."""
 
 MIX = (READ, READ, READ, WRITE)
 BYTES_PER_TOKEN = 4
 PAUSE_S = 0.4
-"""Pause before a reset, in which the task of a prefetched seed is planned."""
+"""Pause before a reset during which a prefetched task is planned, in seconds."""
 
 PREFETCHED = 30
-"""Number of tasks that are planned ahead of resets that follow each other; the gateway plans 32 at most."""
+"""Number of tasks planned ahead of consecutive resets; the gateway plans at most 32."""
 
 Read = tuple[str, dict[str, Any]]
 
@@ -63,7 +63,7 @@ DEFAULT_READS: tuple[Read, ...] = (
 
 
 class EnterpriseBenchmark:
-    """One run against running servers and a running echo."""
+    """One benchmark run against running servers and a running echo."""
 
     def __init__(
         self, enterprise: Enterprise, measurements: Measurements, scale: float, *, echo_url: str, data_dir: Path
@@ -86,7 +86,7 @@ class EnterpriseBenchmark:
             await self._tokens()
 
     async def run_memory(self) -> None:
-        """Measure memory of open episodes; needs fresh processes, whose heap has no gaps."""
+        """Measure memory of open episodes. Requires new processes, whose heaps are not fragmented."""
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
             self._session = session
             await self._memory()
@@ -107,7 +107,7 @@ class EnterpriseBenchmark:
                 self._measurements.add(f"step over {name}, {kind}, p50", value, "us", echo=base, target=target)
 
     async def _resets(self) -> None:
-        """Measure resets of a cached task with the first call to all three services, and resets of new seeds."""
+        """Measure resets of cached, new and prefetched tasks, with and without first calls, and `finish`."""
         async with self._company(SEED) as player:
             seen = [await _timed_reset(player) for _ in range(self._scaled(400))]
             touched = [await _timed_reset(player, touch=True) for _ in range(self._scaled(100))]
@@ -141,7 +141,7 @@ class EnterpriseBenchmark:
         self._measurements.add("end of an episode (finish), p50", median(ends) * 1e3, "ms", target="<= 4 ms")
 
     async def _throughput(self, concurrent: int) -> None:
-        """Measure steps per second, three reads per write, with the echo before and after."""
+        """Measure steps per second, with three reads per write, alternating with the echo."""
         async with AsyncExitStack() as stack:
             companies = [await stack.enter_async_context(self._company(SEED + n % TASKS)) for n in range(concurrent)]
             echoes = [await stack.enter_async_context(self._echo()) for _ in range(concurrent)]
@@ -155,7 +155,7 @@ class EnterpriseBenchmark:
         self._measurements.add(f"steps at {concurrent} concurrent episodes", company, "/s", echo=echo, target=target)
 
     async def _tokens(self) -> None:
-        """Measure tokens of all tool schemas and of default observations."""
+        """Estimate the tokens of all tool schemas and of default observations."""
         async with self._session.get(f"{self._enterprise.url}/v1/tools") as answer:
             tools = orjson.loads(await answer.read())
         self._measurements.add("tools", len(tools), "")
@@ -169,7 +169,7 @@ class EnterpriseBenchmark:
         self._measurements.add("tokens of a default observation, largest", max(sizes), "tokens", target="<= 1000")
 
     async def _memory(self) -> None:
-        """Measure memory per open episode with writes, and the step time with many episodes open."""
+        """Measure memory per open episode with a write, and read latency with many episodes open."""
         if (root := self._enterprise.pid) is None or not (members := process_tree(root)):
             return
         alone = await self._read_p50()
@@ -227,20 +227,20 @@ async def _timed_reset(player: CompanyPlayer, *, seed: int | None = None, touch:
 
 
 async def _timed_reset_after_pause(player: CompanyPlayer, *, seed: int) -> float:
-    """Return the duration after a pause, in which the next task is planned and the processor's caches lose data."""
+    """Return the duration of a reset after a pause, during which the next task is planned and CPU caches grow cold."""
     await asyncio.sleep(PAUSE_S)
     return await _timed_reset(player, seed=seed, touch=True)
 
 
 async def _timed_end(player: CompanyPlayer) -> float:
-    """Return the duration of the last step of an episode that read from all services and wrote to one."""
+    """Return the duration of `finish` in an episode that read from all services and wrote to one."""
     await _timed_reset(player, touch=True)
     await player.step(WRITE)
     return await player.call("finish", {"outcome": "done", "summary": "Measured."})
 
 
 async def _rate(players: list[EchoPlayer] | list[CompanyPlayer], seconds: float) -> float:
-    """Return the steps per second of all players together."""
+    """Return the total steps per second of all players."""
     end = time.perf_counter() + seconds
 
     async def play(player: Player) -> int:

@@ -1,4 +1,4 @@
-"""Cost of judging: where long episodes of every scenario stand after each step, and the verdict, without a server."""
+"""Cost of judging long episodes of every scenario: the standing after each step and the verdict, without a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ READS = ("ticketdesk_list_tickets", "datahub_list_metrics", "approvalflow_list_a
 
 
 async def measure_judging(measurements: Measurements) -> None:
-    """Measure the fair oracle's episodes, made longer with reads so that the work follows step 75."""
+    """Measure episodes of the fair oracle that begin with STEPS reads, so that its work follows them."""
     runtime = GatewayRuntime(Settings())
     async with runtime.running():
         seconds = {scenario: await _judge_seconds(runtime.engine(), scenario) for scenario in sorted(catalogue())}
@@ -37,7 +37,7 @@ async def measure_judging(measurements: Measurements) -> None:
 
 
 async def _judge_seconds(engine: EpisodeEngine, scenario: str) -> dict[str, list[float]]:
-    """Return the durations of calls after STEPS steps, in seconds: `standing` after each step, `judge` at the end."""
+    """Return the durations of calls after STEPS steps in seconds: `standing` after each step, `judge` at the end."""
     seconds: dict[str, list[float]] = {"standing": [], "judge": []}
 
     def timed(method: str) -> Callable[..., Any]:

@@ -14,11 +14,11 @@ SCENARIO = "shift-month"
 SEED, NEW_SEEDS = 3, 200_000
 EARLY, LATE = 20, 800
 ROUNDS, BURST = 10, 10
-"""Bursts of each kind after LATE steps: with them, the episode stays below its step limit of 1,000."""
+"""Number and size of bursts after LATE steps; with them, the episode stays below its step limit of 1,000."""
 
 
 async def measure_long_episodes(url: str, measurements: Measurements, scale: float) -> None:
-    """Measure over WebSockets; the two lengths take turns."""
+    """Measure over WebSockets, alternating between the two lengths."""
     async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
         young, old = [
             CompanyPlayer(

@@ -25,7 +25,7 @@ class Measurements:
     all: list[Measurement] = field(default_factory=list)
 
     def add(self, name: str, value: float, unit: str, *, echo: float | None = None, target: str = "") -> None:
-        """Add a measurement, with its ratio if there is an echo measurement of its kind."""
+        """Add a measurement. Its ratio is computed if `echo` gives the value of the bare echo."""
         ratio = None if echo is None else round(value / echo, 2)
         self.all.append(Measurement(name, round(value, 3), unit, ratio, target))
 

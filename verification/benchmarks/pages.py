@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _load(page: Page, url: str) -> tuple[float, int]:
-    """Return the time of the first paint in milliseconds and the weight in bytes."""
+    """Return the time to first paint in milliseconds and the transferred size in bytes."""
     page.goto(url, wait_until="load")
     paint = None
     while paint is None:
@@ -81,7 +81,7 @@ def _load(page: Page, url: str) -> tuple[float, int]:
 
 
 def _pages(page: Page, server: str) -> dict[str, str]:
-    """Return the addresses of the pages by name, in a new episode of which the first step was taken."""
+    """Return the addresses of the pages by name, in a new episode with one step."""
     answer = httpx.post(f"{server}/reset", json=TASK, timeout=60).raise_for_status().json()
     episode = answer["episode_id"]
     action = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}

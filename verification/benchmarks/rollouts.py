@@ -1,4 +1,4 @@
-"""Rate of whole episodes with many at once: the oracle in `companyos eval`, and the same calls in the loop of TRL."""
+"""Rate of concurrent whole episodes: the oracle in `companyos eval`, and the same calls in a loop like TRL's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TASKS = ("new", "cached")
 
 
 def measure_rollouts(measurements: Measurements, scale: float) -> None:
-    """Measure CONCURRENT episodes at once, each task twice, with an enterprise of its own for each loop.
+    """Measure CONCURRENT episodes at once, each task twice, with separate servers for each loop.
 
     The training loop calls its sessions in turn, as TRL calls the environments of a batch, without a model.
     """

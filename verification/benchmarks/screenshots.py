@@ -50,7 +50,7 @@ def main() -> None:
 
 
 async def measure(enterprise: Enterprise, measurements: Measurements, rounds: int) -> None:
-    """Measure a window's start, each kind of action, and concurrent windows."""
+    """Measure the start of a window, each kind of action, and concurrent windows."""
     url = enterprise.url
     async with CompanyOSEnv(base_url=url) as env:
         measurements.add("first reset: Chromium starts", await _timed(lambda: env.reset(**TASK)), "s")
@@ -97,7 +97,7 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
 
 
 async def _rate(url: str, count: int, rounds: int) -> float:
-    """Return the looks per second of that many agents, each in its own episode."""
+    """Return the looks per second of `count` concurrent agents, each in its own episode."""
     envs = [await CompanyOSEnv(base_url=url).__aenter__() for _ in range(count)]
     try:
         await asyncio.gather(*(env.reset(**TASK) for env in envs))
@@ -137,7 +137,7 @@ async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> 
 
 
 def _browser_bytes(enterprise: Enterprise) -> int:
-    """Return the memory of the browser's processes (PSS)."""
+    """Return the memory of the browser's processes in bytes (proportional set size)."""
     assert enterprise.pid is not None
     return sum(_proportional_bytes(process) for process in process_tree(enterprise.pid) if _is_of_browser(process))
 

@@ -45,7 +45,7 @@ PLAYED = (*SHIFT_SIZES, "day-large")
 
 @dataclass
 class Tally:
-    """Results of one policy: shifts, cases, and tickets that ask for a feature, each with the number solved."""
+    """Results of one policy: whether each shift and case was solved, and the solved and total tickets per feature."""
 
     shifts: list[bool] = field(default_factory=list)
     cases: list[bool] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Tally:
         self.merge([Tally([success], list(verdict.cases.values()), dict(verdict.features))])
 
     def merge(self, others: Iterable[Tally]) -> Tally:
-        """Add the results of others, and return this tally."""
+        """Add the results of other tallies, and return this tally."""
         for other in others:
             self.shifts += other.shifts
             self.cases += other.cases
@@ -105,7 +105,7 @@ def page(tallies: Mapping[Cell, Tally], command: str, minutes: float) -> str:
     """Return the page."""
     played = sorted({level for _, _, level in tallies})
     seeds, episodes = (fold(len(one.shifts) for one in tallies.values()) for fold in (max, sum))
-    today = datetime.now(UTC)  # the day of the page, which is none of the world's
+    today = datetime.now(UTC)  # the real date, not a simulated one
     origin = (
         f"`{command}` on {today:%Y-%m-%d} at commit `{commit_of(Path(__file__).parent)}`: {episodes:,} episodes in "
         f"{minutes:.1f} minutes, seeds 0 to {seeds - 1} of each size and level. Brackets hold 95 % intervals (Wilson)."
@@ -185,7 +185,7 @@ def _jobs(seeds: int, played: Sequence[int], sizes: Sequence[str]) -> Iterator[t
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play and write the page."""
+    """Play the shifts and write the page."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.shifts", description=__doc__)
     parser.add_argument("--seeds", type=int, default=10, help="shifts of each size and level (default: 10)")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Cost of snapshot, restore and fork in the middle of an episode."""
+"""Cost of snapshots, restores and forks in the middle of an episode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEED = 11
 STEPS_BEFORE = 20
 FORKS = 8
 PAUSE_S = 0.1
-"""Time in which the services drop what the round before has ended."""
+"""Pause in which the services drop the episodes that the previous round ended."""
 
 
 class SnapshotBenchmark:
@@ -30,7 +30,7 @@ class SnapshotBenchmark:
         self._rounds = max(3, round(100 * scale))
 
     async def run(self) -> None:
-        """Measure each operation in rounds that all begin at the same step."""
+        """Measure each operation in rounds that all start at the same step."""
         player = CompanyPlayer(HttpClient(self._session, self._url), SEED)
         await player.begin()
         for tool in ("datahub_list_sources", "approvalflow_list_approval_types"):

@@ -58,7 +58,7 @@ def sides(collector: str) -> dict[str, dict[str, str]]:
 
 
 async def play(urls: dict[str, str], rounds: int) -> dict[str, list[float]]:
-    """Step in turns, and return each side's step times in seconds."""
+    """Step each side in turn, and return the step times by side, in seconds."""
     durations: dict[str, list[float]] = {name: [] for name in urls}
     async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
         players = {}

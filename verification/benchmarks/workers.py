@@ -1,7 +1,7 @@
-"""Cost of workers: how evenly sessions are shared out, and processor time per step compared with one gateway.
+"""Cost of workers: the distribution of sessions, and processor time per step compared with one gateway.
 
-Several separate gateways, at once and without a router, show what sharing the processor costs any of them. On a machine
-with more cores than one gateway uses, the rates also show what workers gain.
+Several separate gateways without a router show the cost of sharing the processor. On a machine with more cores than one
+gateway uses, the rates also show the gain of workers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from verification.process_stats import cpu_seconds, tree_cpu_seconds
 WORKERS = 2
 SESSIONS = 64
 STEPS = 100
-"""Steps of each session in a round; three of four are reads."""
+"""Number of steps per session and round; three of four are reads."""
 
 ROUNDS = 3
 MIX = (READ, READ, READ, WRITE)
@@ -40,7 +40,7 @@ class _Cost:
 
 
 async def measure_workers(measurements: Measurements, scale: float) -> None:
-    """Measure one gateway, WORKERS of them behind one address, and as many separate ones, in alternating rounds."""
+    """Measure one gateway, WORKERS workers behind one address, and as many separate gateways, in alternating rounds."""
     steps = max(4, round(STEPS * scale))
     with ExitStack() as stack:
         one, *others = (stack.enter_context(Enterprise(alone=True)) for _ in range(WORKERS))
@@ -64,7 +64,10 @@ async def measure_workers(measurements: Measurements, scale: float) -> None:
 
 
 async def _play(enterprises: Sequence[Enterprise], cost: _Cost, steps: int) -> list[int]:
-    """Play the steps in SESSIONS at once and add their cost. Return the sessions of each worker of the first."""
+    """Play the steps in SESSIONS sessions at once and add their cost.
+
+    Returns the number of sessions per worker of the first server.
+    """
     pids = [enterprise.pid for enterprise in enterprises if enterprise.pid is not None]
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(aiohttp.ClientSession())

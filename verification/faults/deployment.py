@@ -17,11 +17,11 @@ GATEWAY = "gateway"
 SERVICES = ("ticketdesk", "datahub", "approvalflow")
 PROCESSES = (GATEWAY, *SERVICES)
 USUAL_START_S = 3.0
-"""A longer start is attributed to the machine and extends deadlines by the excess, in seconds."""
+"""Usual start time in seconds. The excess of a longer start is attributed to the machine and extends deadlines."""
 
 FAILPOINT = "COMPANYOS_FAILPOINT"
 STEP_TIMEOUT_S = "5"
-"""Short, so that faults that outlast a step take little time."""
+"""Step timeout in seconds; short, so that faults that outlast a step take little time."""
 
 
 class Deployment:
@@ -62,7 +62,7 @@ class Deployment:
         await self.start_processes(list(self.processes))
 
     async def stop(self) -> None:
-        """Kill everything; the files stay."""
+        """Kill all processes; their files remain."""
         for client in (*self._old_clients, self.client):
             await client.aclose()
         for proxy in self.proxies.values():
@@ -91,7 +91,7 @@ class Deployment:
 
     @asynccontextmanager
     async def starting(self) -> AsyncIterator[None]:
-        """Mark processes as starting, and record the time beyond a usual start."""
+        """Mark processes as starting in the context, and add the time beyond a usual start to `slow_starts_s`."""
         clock = asyncio.get_running_loop().time
         began = clock()
         self._starting += 1

@@ -1,4 +1,4 @@
-"""Other deployments: embedded services, a skewed clock and small disks."""
+"""Other deployments: embedded services, workers, a skewed clock and small disks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from verification.process_stats import process_tree
 
 
 class EmbeddedDeployment(Deployment):
-    """A gateway with embedded services, which it starts as children."""
+    """A gateway with embedded services, which it starts as child processes."""
 
     async def start(self) -> None:
         """Start the gateway and its services."""
@@ -26,7 +26,7 @@ class EmbeddedDeployment(Deployment):
         await super().start()
 
     def kill_child(self, child: str) -> bool:
-        """Kill a service with SIGKILL; return whether there was one."""
+        """Kill a service with SIGKILL; return whether it was running."""
         for pid, role in process_tree(self.processes[GATEWAY].pid).items():
             if role == child:
                 with suppress(ProcessLookupError):
@@ -42,7 +42,7 @@ class EmbeddedDeployment(Deployment):
 
 
 class WorkersDeployment(EmbeddedDeployment):
-    """Two workers behind a router, each a gateway with embedded services and a data folder of its own."""
+    """Two workers behind a router, each a gateway with embedded services and its own data folder."""
 
     @property
     def data_folders(self) -> list[Path]:
@@ -50,7 +50,7 @@ class WorkersDeployment(EmbeddedDeployment):
         return [self.data, self.data / "worker-2"]
 
     def kill_child(self, child: str) -> bool:
-        """Kill a worker, named by its number, with SIGKILL; return whether there was one."""
+        """Kill a worker by its number with SIGKILL; return whether it was running."""
         setting = f"COMPANYOS_WORKER={child}".encode()
         for pid, role in process_tree(self.processes[GATEWAY].pid).items():
             with suppress(OSError):
@@ -117,7 +117,7 @@ time_t time(time_t *at) {
 
 
 class SkewedClockDeployment(Deployment):
-    """A deployment with its own wall clock; the monotonic clock is the machine's."""
+    """A deployment with a separate wall clock; the monotonic clock is the machine's."""
 
     async def start(self) -> None:
         """Build the library and start everything."""
@@ -130,7 +130,7 @@ class SkewedClockDeployment(Deployment):
 
 
 def clock_environment(folder: Path) -> dict[str, str]:
-    """Build the library in a folder and return the environment that loads it."""
+    """Build the library in a folder and return the environment variables that load it."""
     source, library, offset = folder / "clock.c", folder / "clock.so", folder / "clock"
     source.write_text(_SOURCE)
     offset.write_bytes(struct.pack("l", 0))
@@ -139,13 +139,13 @@ def clock_environment(folder: Path) -> dict[str, str]:
 
 
 def set_offset(folder: Path, offset_s: int) -> None:
-    """Set the clock of processes with the folder's environment."""
+    """Set the clock offset of processes that use the folder's environment."""
     with (folder / "clock").open("r+b") as file:
         file.write(struct.pack("l", offset_s))
 
 
 def no_own_clock() -> str | None:
-    """Return why processes cannot have their own clock here, or None."""
+    """Return the reason why a skewed clock is not possible on this machine, or None."""
     return None if shutil.which(COMPILER) else "a skewed clock requires a C compiler"
 
 
@@ -182,7 +182,7 @@ class SmallDiskDeployment(Deployment):
                 pass
 
     def empty(self, name: str) -> None:
-        """Remove the filling."""
+        """Delete the file that fills a disk."""
         (self.disk(name) / _BALLAST).unlink(missing_ok=True)
 
     async def mount(self, name: str, *, read_only: bool) -> None:
@@ -191,7 +191,7 @@ class SmallDiskDeployment(Deployment):
 
 
 def cannot_mount() -> str | None:
-    """Return why disks cannot be mounted here, or None."""
+    """Return the reason why disks cannot be mounted on this machine, or None."""
     if os.geteuid() != 0:
         return "mounting a small disk requires root"
     with tempfile.TemporaryDirectory() as folder:

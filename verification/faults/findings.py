@@ -17,7 +17,7 @@ class Findings:
     doubled: list[str] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
     ended: int = 0
-    """Episodes that ended as infra_error, which is accepted if the fault outlasts a step's deadline."""
+    """Number of episodes that ended as infra_error, which is accepted if the fault outlasts a step's deadline."""
 
     slowest_s: float = 0.0
     """The longest response time in seconds."""

@@ -1,6 +1,4 @@
-"""HTTP client for the gateway that classifies responses: success, a problem with a stable code, or a broken
-connection.
-"""
+"""HTTP client for the gateway that classifies responses: success, problem with a stable code, broken connection."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Response:
-    """The outcome of one request. `code` is the problem's; `why` states why it is unclear or broken."""
+    """The outcome of one request. `code` is the problem's; `why` is the reason for an unclear or broken response."""
 
     kind: Kind
     status: int = 0
@@ -48,7 +46,7 @@ class Response:
 
 
 class GatewayClient:
-    """Plain HTTP client of one gateway. A restarted gateway needs a new client."""
+    """Plain HTTP client of one gateway process. A restarted gateway requires a new client."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -59,7 +57,7 @@ class GatewayClient:
         await self.session.close()
 
     async def request(self, method: str, path: str, body: Any = None, *, deadline_s: float = DEADLINE_S) -> Response:
-        """Send one request once and return its outcome."""
+        """Send one request without retries and return its outcome."""
         content = None if body is None else orjson.dumps(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:

@@ -25,7 +25,7 @@ INFRA_ERROR = "infra-error"
 
 @dataclass
 class Player:
-    """One episode as seen by its player. `actions` are the acknowledged steps since the first one."""
+    """One episode from its player's view. `actions` are the acknowledged steps since the start of the episode."""
 
     deployment: Deployment
     name: str
@@ -62,7 +62,7 @@ class Player:
             self._note_refusal("reset", response)
 
     async def step(self) -> bool:
-        """Take the next step; return whether there may be another."""
+        """Take the next step; return whether another may follow."""
         number = self.step_count + 1
         if number > MOST_STEPS or self.ended or not self.is_open:
             return False
@@ -73,18 +73,18 @@ class Player:
         return self.acknowledge(response.body)
 
     def plan(self) -> Action:
-        """Return the next action; it remains the same until acknowledged."""
+        """Return the next action; it is the same until acknowledged."""
         number = self.step_count + 1
         if self.pending is None:
             self.pending = action_of(self.reference.entities, number, canary_of(self.name, self.replay_number, number))
         return self.pending
 
     def next_request(self) -> dict[str, Any]:
-        """Return the body of the next step request; it remains the same until answered."""
+        """Return the body of the next step request; it is the same until acknowledged."""
         return {"episode_id": self.name, "action": self.plan().body, "step": self.step_count + 1}
 
     def acknowledge(self, actual: dict[str, Any]) -> bool:
-        """Record the pending step's response; return whether there may be another."""
+        """Record the response of the pending step; return whether another step may follow."""
         assert self.pending is not None, "no step is pending"
         if INFRA_ERROR in str((actual["observation"].get("error") or {}).get("message")):
             self.ended = True
@@ -149,7 +149,7 @@ class Player:
         )
 
     async def resolve_pending_step(self) -> None:
-        """Skip the pending step; read from the state whether it was taken."""
+        """Clear the pending step; add it to the acknowledged ones if the episode's state counts it."""
         state = await self.deployment.client.request("GET", f"/v1/episodes/{self.name}")
         if state.is_done and self.pending is not None and state.body["step_count"] > self.step_count:
             self.actions.append(self.pending)
@@ -169,7 +169,7 @@ class Player:
             self.is_open = False
 
     async def _send_until_answered(self, method: str, path: str, body: Any = None) -> tuple[Response, int]:
-        """Send a request until it is answered or the deadline has passed; return the number of attempts."""
+        """Send a request until it is answered or the deadline passes; return the response and number of attempts."""
         clock = asyncio.get_running_loop().time
         began, tries, slow_starts_s = clock(), 0, self.deployment.slow_starts_s
         while True:

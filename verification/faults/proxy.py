@@ -1,4 +1,4 @@
-"""A proxy between gateway and one service that injects network faults."""
+"""A proxy between the gateway and one service that injects network faults."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from verification.faults.http_messages import STREAM_LIMIT, Message, read_messag
 from verification.faults.server_process import HOST
 
 _EXEMPT_PATHS = ("/livez", "/readyz", "/openapi.json")
-"""Service routes outside episodes, which are passed through."""
+"""Service routes that are forwarded without faults."""
 
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 @dataclass
 class Exchange:
-    """One request in transit, which a fault can modify."""
+    """One intercepted request, which a fault can forward, modify or drop."""
 
     request: Message
     proxy: FaultProxy
@@ -65,11 +65,11 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        """The service's URL for the gateway."""
+        """The URL under which the gateway calls the service."""
         return f"http://{HOST}:{self.port}"
 
     def arm(self, fault: Fault | None, *, times: int = 1) -> None:
-        """Apply the fault to the next calls, or pass everything for None."""
+        """Apply the fault to the next `times` calls; None forwards all calls unchanged."""
         self._fault, self._times = fault, times
         if fault is not None:
             self.strikes = 0
@@ -96,7 +96,7 @@ class FaultProxy:
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
 
     def run_in_background(self, work: Awaitable[None]) -> None:
-        """Run a coroutine after its exchange has ended."""
+        """Run a coroutine in the background, also after its exchange has ended."""
         task = asyncio.ensure_future(work)
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)
@@ -106,7 +106,7 @@ class FaultProxy:
         await asyncio.gather(*self._background_tasks)
 
     async def send_to_service(self, request: Message) -> Message:
-        """Send a request over a separate connection; raises ConnectionError without a response."""
+        """Send a request over a separate connection and return the response; raises ConnectionError."""
         reader, writer = await asyncio.open_connection(HOST, self.service_port, limit=STREAM_LIMIT)
         try:
             writer.write(request.raw)
@@ -144,7 +144,7 @@ class FaultProxy:
 
 
 def slower(times: float) -> Fault:
-    """Respond that many times slower than the service."""
+    """Return a fault that makes the service slower by a factor."""
 
     async def fault(exchange: Exchange) -> None:
         clock = asyncio.get_running_loop().time
@@ -157,7 +157,7 @@ def slower(times: float) -> Fault:
 
 
 def delayed(seconds: float) -> Fault:
-    """Delay the response; the service has already processed the request."""
+    """Return a fault that delays the response, after the service has processed the request."""
 
     async def fault(exchange: Exchange) -> None:
         response = await exchange.forward()
@@ -195,7 +195,7 @@ async def head_only(exchange: Exchange) -> None:
 
 
 def dribbled(pieces: int, pause_s: float) -> Fault:
-    """Send the response in pieces with pauses."""
+    """Return a fault that sends the response in pieces with pauses."""
 
     async def fault(exchange: Exchange) -> None:
         raw = (await exchange.forward()).raw
@@ -208,13 +208,13 @@ def dribbled(pieces: int, pause_s: float) -> Fault:
 
 
 async def duplicated(exchange: Exchange) -> None:
-    """Deliver the request twice at once and return the first response."""
+    """Deliver the request twice concurrently and return the first response."""
     first, _ = await asyncio.gather(exchange.forward(), exchange.forward())
     await exchange.respond(first.raw)
 
 
 def delivered_late(seconds: float) -> Fault:
-    """Reset the connection and deliver the request later."""
+    """Return a fault that resets the connection and delivers the request later."""
 
     async def fault(exchange: Exchange) -> None:
         exchange.proxy.run_in_background(_deliver(exchange, seconds))
@@ -224,7 +224,7 @@ def delivered_late(seconds: float) -> Fault:
 
 
 def delivered_again_late(seconds: float) -> Fault:
-    """Forward the request and deliver it again later."""
+    """Return a fault that forwards the request and delivers it again later."""
 
     async def fault(exchange: Exchange) -> None:
         response = await exchange.forward()
@@ -235,7 +235,7 @@ def delivered_again_late(seconds: float) -> Fault:
 
 
 async def _deliver(exchange: Exchange, seconds: float) -> None:
-    """Forward the request after a time, and note the status of the response."""
+    """Deliver the request after a delay, and record the status of the response."""
     await asyncio.sleep(seconds)
     with suppress(OSError):
         response = await exchange.forward()

@@ -20,7 +20,7 @@ from verification.faults.step_script import (
 
 
 class ReferenceEpisodeError(Exception):
-    """Raised for an undisturbed episode that does not follow the script."""
+    """Raised if an undisturbed episode does not follow the script."""
 
 
 async def play_reference(deployment: Deployment, seed: int) -> Reference:

@@ -54,7 +54,7 @@ def rows(results: list[CellResult]) -> list[tuple[str, ...]]:
 
 
 def failed(results: list[CellResult]) -> bool:
-    """Return whether a guarantee was violated or nothing was run."""
+    """Return whether a guarantee was violated or no trial was run."""
     return not any(result.trials for result in results) or any(not result.findings.is_clean for result in results)
 
 

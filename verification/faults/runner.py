@@ -25,7 +25,7 @@ from verification.faults.trial import Cell, DeploymentKind, Trial
 
 TRIAL_DEADLINE_S = 90.0
 IN_CI = 10
-"""One CI trial per that many release trials."""
+"""Number of release trials per CI trial."""
 
 MOST_SENTENCES = 3
 DEPLOYMENT_CLASSES = {
@@ -98,7 +98,7 @@ class Suite:
 
 
 class Lane:
-    """Deployments in sequence, each reused while it is intact and of the kind that a cell needs."""
+    """Runs trials in sequence; reuses a deployment while it is intact and of the kind that the cell requires."""
 
     def __init__(self, suite: Suite, number: int) -> None:
         self._suite = suite
@@ -110,7 +110,7 @@ class Lane:
         self._references: dict[int, Reference] = {}
 
     async def trial(self, cell: Cell, nth: int) -> Findings:
-        """Run one trial of a cell; a deployment that does not recover in time counts as lost."""
+        """Run one trial of a cell. An exception, such as a timeout, is recorded as lost data."""
         self._trials += 1
         findings = Findings()
         try:
@@ -120,7 +120,7 @@ class Lane:
             trial = Trial(deployment, self._references, rng, number, findings)
             async with asyncio.timeout(TRIAL_DEADLINE_S):
                 await cell.run(trial)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, the cell has failed and the next one is run
+        except Exception as error:  # noqa: BLE001 - any exception is a finding of this trial; the next one still runs
             findings.lost.append(f"{type(error).__name__}: {error}")
         if not findings.is_clean:
             if self._deployment is not None:
@@ -132,7 +132,7 @@ class Lane:
         return findings
 
     async def close(self, *, keep: bool = False) -> None:
-        """Stop the deployment; keep its folder if it has findings."""
+        """Stop the deployment; delete its folder unless `keep`."""
         deployment, self._deployment = self._deployment, None
         self._references = {}
         if deployment is not None:

@@ -78,7 +78,7 @@ SABOTAGES: dict[str, tuple[str, Callable[[], None]]] = {
 
 
 def main(name: str, module: str, *arguments: str) -> None:
-    """Run a module as `python -m` does; apply the sabotage if it is the target."""
+    """Run a module as `python -m` does; apply the sabotage if the module is its target."""
     target, sabotage = SABOTAGES[name]
     if module == target:
         if module == GATEWAY:

@@ -1,4 +1,4 @@
-"""A server process: start, kill, pause, continue, limit descriptors, restart."""
+"""A server process that can be started, killed, paused, continued, limited in descriptors, and restarted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ POLL_S = 0.02
 LAST_LINES = 30
 
 _PORTS = range(20_000, 32_000)
-"""Below the ephemeral port range, so that the port of a killed server stays free."""
+"""Ports below the ephemeral range, so that the port of a killed server remains free."""
 
 _PR_SET_PDEATHSIG = 1
 _reserved_ports: set[int] = set()
 
 
 class ServerStartError(Exception):
-    """Raised for a process that does not become ready; the message ends with its log."""
+    """Raised if a process does not become ready; the message ends with its log."""
 
 
 def free_port(rng: Random) -> int:
@@ -64,7 +64,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id of the last start."""
+        """The process id since the last start."""
         assert self._process is not None, f"{self.name} was not started"
         return self._process.pid
 
@@ -74,7 +74,7 @@ class ServerProcess:
         return self._process is not None and self._process.returncode is None
 
     async def start(self, **more: str) -> None:
-        """Start the process without waiting; `more` extends its environment."""
+        """Start the process without waiting until it is ready; `more` extends its environment."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("COMPANYOS_")}
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -89,7 +89,7 @@ class ServerProcess:
             )
 
     async def wait_until_ready(self) -> None:
-        """Wait until the server responds; raises ServerStartError."""
+        """Wait until the server is ready; raises ServerStartError."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + START_DEADLINE_S
         while not await self._answers():

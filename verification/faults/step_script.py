@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SEEDS = (7, 11, 13)
-"""Seeds to play; few, so that most resets hit the task cache."""
+"""Seeds to play; only a few, so that most resets hit the task cache."""
 
 MOST_STEPS = 52
 CANARY = re.compile(r"canary-[0-9a-z]{20}")
@@ -19,7 +19,7 @@ _ROUND = 8
 
 @dataclass(frozen=True)
 class EpisodeEntities:
-    """Ids of the entities that a seed's steps refer to."""
+    """Ids of the entities that the steps of a seed refer to."""
 
     ticket: str
     person: str
@@ -42,12 +42,12 @@ class Action:
 
 
 def canary_of(player: str, replay_number: int, number: int) -> str:
-    """Return the text that step `number` writes. `replay_number` distinguishes repetitions after a restore."""
+    """Return the text that step `number` writes. `replay_number` distinguishes replays after a restore."""
     return f"canary-{player[:12]:x<12}{replay_number % 10_000:04d}{number % 10_000:04d}"
 
 
 def action_of(entities: EpisodeEntities, number: int, canary: str) -> Action:
-    """Return the step with a number: of eight, six writes (two per service), a read and a wait."""
+    """Return the step with a number. Each round of eight has six writes (two per service), a read and a wait."""
     place = number % _ROUND
     if place == 0:
         return Action("wait", {"minutes": 45})

@@ -20,7 +20,7 @@ JUDGED_SNAPSHOTS = 2
 MAX_OPENING_STEPS = 6
 LONGEST_WAIT_S = 1.0
 LATEST = 12
-"""The fault strikes shortly after the first to the twelfth completed request."""
+"""The fault is injected shortly after the first to the twelfth completed request."""
 
 JITTER_S = 0.003
 
@@ -37,7 +37,7 @@ class DeploymentKind(StrEnum):
 
 
 class Progress:
-    """Counts completed requests and wakes those waiting for a count."""
+    """Counts completed requests, and wakes tasks that wait for a count."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -51,7 +51,7 @@ class Progress:
                 reached.set()
 
     async def more(self, count: int) -> None:
-        """Wait for that many more requests, or for a time limit."""
+        """Wait until `count` more requests are completed, or for a time limit."""
         reached = asyncio.Event()
         self._waiting.append((self._count + count, reached))
         with suppress(TimeoutError):
@@ -60,7 +60,7 @@ class Progress:
 
 @dataclass
 class Trial:
-    """The state of one trial. Players opened through it are judged at its end."""
+    """The state of one trial. Its players are judged at its end."""
 
     deployment: Deployment
     references: dict[int, Reference]
@@ -70,7 +70,7 @@ class Trial:
     players: list[Player] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     exceeds_deadline: bool = False
-    """Whether the fault may outlast a step's deadline, so that an episode may end as infra_error."""
+    """True if the fault may outlast a step's deadline, so that an episode may end as infra_error."""
 
     async def wait_for_random_moment(self) -> None:
         """Wait for a random moment during the players' work."""
@@ -78,7 +78,7 @@ class Trial:
         await asyncio.sleep(self.rng.uniform(0.0, JITTER_S))
 
     def player(self, seed: int | None = None) -> Player:
-        """Return a player with a new episode that has not begun; a new seed has no reference yet."""
+        """Return a player whose episode is not open yet; a new seed has no reference yet."""
         seed = seed or self.rng.choice(SEEDS)
         name = f"t{self.number % 100_000:05d}p{len(self.players):03d}"
         found = Player(self.deployment, name, self.references.get(seed, Reference.unknown()), self.findings, seed)
@@ -87,13 +87,13 @@ class Trial:
         return found
 
     async def load_reference(self, seed: int) -> Reference:
-        """Return the reference of a seed; recorded once per deployment."""
+        """Return the reference of a seed, which is recorded once per deployment."""
         if seed not in self.references:
             self.references[seed] = await play_reference(self.deployment, seed)
         return self.references[seed]
 
     async def open_players(self, count: int = 3, *, snapshot: bool = False, least: int = 1) -> list[Player]:
-        """Return players with `least` to six steps taken, optionally with a snapshot on the way."""
+        """Return players after `least` to six steps, optionally with a snapshot and up to four further steps."""
         found = [self.player() for _ in range(count)]
         for player in found:
             await player.open()
@@ -143,11 +143,11 @@ class Cell:
     full: int = 8
     deployment_kind: DeploymentKind = DeploymentKind.PLAIN
     not_run: Callable[[], str | None] = lambda: None
-    """Returns why this machine cannot run it, or None."""
+    """Returns the reason why the cell cannot run on this machine, or None."""
 
 
 async def gather_all(work: Iterable[Awaitable[object]]) -> None:
-    """Wait for all; raise the first exception once everything has ended."""
+    """Wait for all awaitables; raise the first exception once all have ended."""
     for outcome in await asyncio.gather(*work, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome

@@ -54,7 +54,7 @@ def _count_steps(player: Player, state: dict[str, Any]) -> None:
 
 
 def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: int) -> None:
-    """Compare the player's record with a service's rows, and those with the gateway's evidence."""
+    """Compare the player's record with a service's rows, and the rows with the gateway's evidence."""
     data, folder = player.deployment.data_folders, evidence["folder"]
     found = count_canaries(data, service, episode=folder, epoch=epoch)
     if found is None:
@@ -81,9 +81,10 @@ def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: i
 
 
 async def _continue_episode(player: Player) -> None:
-    """Step until every service was written to, and finish; the gateway then compares its evidence with all digests.
+    """Take steps until every service was written to, and finish; the gateway then compares its evidence with all
+    digests.
 
-    This opens the epoch of a restore or fork at the latest.
+    This opens the epoch of a restore or fork in every service.
     """
     reached: set[str | None] = set()
     while not reached.issuperset(SERVICES):
@@ -107,7 +108,7 @@ POLL_S = 0.02
 
 
 async def check_leftovers(deployment: Deployment, players: list[Player], findings: Findings) -> None:
-    """Free unreported episodes if they are intact, and check that files of freed episodes are gone."""
+    """Free intact episodes and snapshots that no player knows, and check that files of freed episodes are gone."""
     forks = sum(player.unacknowledged_forks for player in players)
     snapshots = sum(player.unacknowledged_snapshots for player in players)
     await _free_forks(deployment, findings, at_most=forks)

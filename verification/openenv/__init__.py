@@ -1,1 +1,1 @@
-"""OpenEnv validation: the package for OpenEnv's validator, and graders that it does not implement yet."""
+"""OpenEnv validation: builds the package for OpenEnv's validator, and runs graders that the validator lacks."""

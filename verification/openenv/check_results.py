@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class CheckOutcome(StrEnum):
-    """The outcome of a check; a check that could not run has not passed."""
+    """The outcome of a check; a check that could not run counts as not passed."""
 
     PASS = "PASS"  # noqa: S105  # no password
     FAIL = "FAIL"

@@ -1,4 +1,4 @@
-"""Graders that OpenEnv's severity policy names and its validator does not implement yet, run against a live server.
+"""Graders that OpenEnv's severity policy names but its validator does not implement yet, run against a live server.
 
 The checks have the policy's names, so that OpenEnv's graders can replace them.
 """
@@ -29,7 +29,7 @@ _COMMENT = "Written by another episode."
 
 
 class Graders:
-    """All graders for one running server; each returns a line."""
+    """All graders for one running server; each returns one line."""
 
     def __init__(self, url: str, manifest: NormalizedManifestV2, plan: RuntimePlan, canaries: list[Canary]) -> None:
         self._url = url
@@ -82,7 +82,7 @@ class Graders:
         return check_line(PART, "runtime.episode_determinism", holds=same == len(again), details=details)
 
     async def _episode_isolation(self, oracle: Transcript) -> CheckLine:
-        """Write to the same task in other sessions between the steps of one."""
+        """Take the steps of one session while another session writes to the same task before each step."""
         between = Transcript()
         key = next(action["arguments"]["key"] for action in self._plan.actions if "key" in action["arguments"])
         comment = {"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": _COMMENT}}

@@ -1,4 +1,4 @@
-"""Reads the manifest at the root, as OpenEnv parses it, and the two files next to it."""
+"""Reads the manifest in the repository root, as OpenEnv parses it, and the runtime plan and canaries next to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANARIES = ROOT / "verification" / "openenv" / "canaries.json"
 
 @dataclass(frozen=True)
 class Canary:
-    """A recorded agent that takes a shortcut; its reward must stay far below the maximum."""
+    """A recorded agent that takes a shortcut; its reward must be far below the maximum."""
 
     name: str
     does: str
@@ -36,7 +36,7 @@ def manifest() -> NormalizedManifestV2:
 
 
 def runtime_plan(execution: ExecutionDeclaration) -> RuntimePlan:
-    """Return the runtime plan: an oracle episode. Raises RuntimePlanError."""
+    """Return the runtime plan, an oracle episode. Raises RuntimePlanError."""
     return load_runtime_plan(ROOT, execution)
 
 

@@ -1,6 +1,6 @@
-"""Builds the package for OpenEnv's commands: the image's inputs without a checkout's caches and links.
+"""Builds the package for OpenEnv's commands: the inputs of the image, without caches and links of a checkout.
 
-`openenv validate` rejects folders with links; `openenv build` and `openenv push` need a Dockerfile, a README and a
+`openenv validate` rejects folders with links; `openenv build` and `openenv push` require a Dockerfile, a README and a
 `client.py` at the top level.
 """
 
@@ -35,7 +35,7 @@ TOP_LEVEL_FILES = {
 
 
 def assemble(folder: Path) -> None:
-    """Write the package into a folder, which is emptied first."""
+    """Write the package to a folder, which is emptied first."""
     shutil.rmtree(folder, ignore_errors=True)
     for name in _files():
         target = folder / name
@@ -46,7 +46,7 @@ def assemble(folder: Path) -> None:
 
 
 def _files() -> list[str]:
-    """Return the tracked and unignored files by their relative names."""
+    """Return the tracked and unignored files by relative name."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *PARTS]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in listed.split("\0") if name and (ROOT / name).is_file())

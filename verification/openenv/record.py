@@ -28,7 +28,7 @@ OPTIONS: ResetArguments = {
     "reward_scale": RewardScale.UNIT,
 }
 CHEATS = ("skip_refresh", "fabricate", "repeat_farm")
-"""Adversaries of the scenario that omit something in every instance."""
+"""Adversaries of the scenario that take a shortcut in every instance."""
 
 Actions = list[dict[str, Any]]
 
@@ -66,7 +66,7 @@ async def _cheat(env: CompanyOSEnv, name: str) -> Canary:
 
 
 async def _actions(env: CompanyOSEnv, player: Player) -> Actions:
-    """Play the episode and return the calls."""
+    """Play an episode and return its calls."""
     taken: Actions = []
     is_over = False
     first = (await env.reset(**_RESET)).observation

@@ -1,4 +1,4 @@
-"""Episodes over OpenEnv's generic client, recorded as received."""
+"""Records episodes as received by OpenEnv's generic client."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def play(
     actions: Sequence[dict[str, Any]],
     transcript_so_far: Transcript | None = None,
 ) -> Transcript:
-    """Play actions until they or the episode end."""
+    """Play actions until none are left or the episode ends."""
     transcript = transcript_so_far or Transcript()
     transcript.add(await client.reset(**reset))
     for action in actions:
@@ -50,6 +50,6 @@ async def play(
 
 
 async def play_episode(url: str, reset: dict[str, Any], actions: Sequence[dict[str, Any]]) -> Transcript:
-    """Play one episode in its own session."""
+    """Play one episode in a new session."""
     async with GenericEnvClient(base_url=url) as client:
         return await play(client, reset, actions)

@@ -1,4 +1,4 @@
-"""Plausibility linter: checks that what an instance plans could have happened in a real company."""
+"""Plausibility linter: checks that every planned instance could have happened in a real company."""
 
 from verification.plausibility.facts import Facts, Finding
 from verification.plausibility.rules import RULES, find_implausible

@@ -1,4 +1,4 @@
-"""The seed documents of an instance with the indexes that rules need. Times and dates stay ISO texts, which compare."""
+"""The seed documents of an instance with the indexes that rules need. Times and dates remain comparable ISO strings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from companyos_gateway.scenarios.api import Instance
 Row = Mapping[str, Any]
 
 ENDED = frozenset({"resolved", "closed", "cancelled"})
-"""Statuses of tickets on which nobody works any more."""
+"""Final statuses of tickets."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One implausible thing: the rule that found it, where, the entity, and a sentence."""
+    """One implausible fact: the rule that found it, the instance, the entity, and a sentence."""
 
     rule: str
     scenario: str
@@ -34,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """Something that a person did at a time."""
+    """An action of a person at a time."""
 
     entity: str
     person_id: str
@@ -49,13 +49,13 @@ class Facts:
     documents: Mapping[str, Mapping[str, Any]]
     brief: str = ""
     kinds: frozenset[str] = frozenset()
-    """The chaos kinds that strike the instance."""
+    """The chaos kinds that affect the instance."""
     deliberate: str = ""
-    """The case's refusal and breaches as text: ids in it are wrong on purpose."""
+    """The case's refusal and breaching ids as text: entities in it are wrong on purpose."""
     ticket_key: str = ""
     """The entry ticket."""
     backed_items: frozenset[str] = frozenset()
-    """The ids of its open checklist items that are backed by rows."""
+    """The ids of the entry ticket's open checklist items that are backed by rows."""
 
     @classmethod
     def of(cls, instance: Instance) -> Facts:
@@ -96,12 +96,12 @@ class Facts:
 
     @cached_property
     def today(self) -> str:
-        """The day on which it starts."""
+        """The first day of the episode."""
         return self.started_at[:10]
 
     @cached_property
     def people(self) -> dict[str, Row]:
-        """Everybody by id, former employees included."""
+        """All people by id, including former employees."""
         return {row["id"]: row for row in self.company["people"]}
 
     @cached_property
@@ -131,7 +131,7 @@ class Facts:
 
     @cached_property
     def transitions(self) -> dict[str, list[Row]]:
-        """The history of each ticket, in the order of time; rows of one moment keep their order."""
+        """The transitions of each ticket, in order of time; rows with equal times keep their order."""
         history: dict[str, list[Row]] = defaultdict(list)
         for row in sorted(self.ticketdesk["transitions"], key=lambda one: str(one["at"])):
             history[row["ticket_key"]].append(row)
@@ -149,33 +149,33 @@ class Facts:
         return frozenset(row["day"] for row in self.company["holidays"])
 
     def is_employed(self, person_id: str, day: str) -> bool:
-        """Return whether the person exists and is employed on that day."""
+        """Return whether the person exists and is employed on a day."""
         person = self.people.get(person_id)
         return person is not None and person["employed_from"] <= day <= (person["employed_to"] or day)
 
     def is_absent(self, person_id: str, day: str) -> bool:
-        """Return whether the person is on leave on that day."""
+        """Return whether the person is on leave on a day."""
         return any(first <= day <= last for first, last in self._absences.get(person_id, ()))
 
     def has_role(self, person_id: str, role: str, day: str) -> bool:
-        """Return whether the person is employed and holds the role on that day."""
+        """Return whether the person is employed and holds the role on a day."""
         if not self.is_employed(person_id, day):
             return False
         held: Sequence[Row] = self.people[person_id]["roles"]
         return any(one["role"] == role and one["first_day"] <= day <= (one["last_day"] or day) for one in held)
 
     def is_working_day(self, day: str) -> bool:
-        """Return whether the company works on that day."""
+        """Return whether a day is a working day of the company."""
         return date.fromisoformat(day).weekday() in self.company["working_weekdays"] and day not in self._holidays
 
     def status_at(self, ticket_key: str, moment: str) -> str | None:
-        """Return the status of a ticket at a moment by its history."""
+        """Return the status of a ticket at a moment, by its history; None before its first transition."""
         before = [row["to_status"] for row in self.transitions.get(ticket_key, ()) if row["at"] <= moment]
         return before[-1] if before else None
 
     @cached_property
     def acts(self) -> tuple[Act, ...]:
-        """Everything that people did before the start."""
+        """The actions of people before the start."""
         return tuple(_acts(self))
 
 

@@ -1,4 +1,4 @@
-"""Histories are chains of allowed transitions, and comments fit the status that the ticket had."""
+"""Histories are chains of allowed transitions, and comments fit the status of the ticket at that time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATUSES_OF_GROUP = {
     "done": frozenset({"resolved", "closed"}),
     "blocked": frozenset({"blocked"}),
 }
-"""The statuses in which the comments of a group of the pool make sense."""
+"""The statuses that fit the comments of each group of the pool."""
 
 _SET_TO = re.compile(
     r"(?:\b(?:I|we|was|been|is)(?: have| had| just)* |(?:^|[.!] )(?=\w+ to))"
@@ -48,7 +48,7 @@ def chain(facts: Facts) -> Found:
 
 
 def mentioned_status(facts: Facts) -> Found:
-    """Yield comments that speak of a status that the ticket did not have."""
+    """Yield comments that mention a status which the ticket did not have."""
     for row in facts.ticketdesk["comments"]:
         key, at = row["ticket_key"], row["created_at"]
         group = _group(row["body"])

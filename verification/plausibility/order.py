@@ -1,4 +1,4 @@
-"""Events are in causal order: nothing happens before its cause, and only planned events after the start."""
+"""Events are in causal order: effects follow their causes, and only planned events are after the start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Found = Iterator[tuple[str, str]]
 """Pairs of an entity and a sentence."""
 
 _SUBJECT_DATES = ("incurred_on", "received_on", "called_on", "signed_on", "published_on", "issued_on")
-"""Fields of records that name a day in the past on which something happened."""
+"""Date fields of records whose dates are in the past."""
 
 _RECORD_ID = re.compile(r"\b[A-Z]{2,3}-[0-9]+\b")
 _QUARTER = re.compile(r"\b(?:Q|quarter )?([1-4])[ /](20\d\d)\b")
@@ -20,7 +20,7 @@ _QUARTER_ENDS = ("03-31", "06-30", "09-30", "12-31")
 
 
 def causal_order(facts: Facts) -> Found:
-    """Yield rows whose times contradict each other or lie after the start."""
+    """Yield rows whose times contradict each other or are after the start."""
     yield from _tickets(facts)
     yield from _named_records(facts)
     yield from _requests(facts)
@@ -48,7 +48,7 @@ def periods(facts: Facts) -> Found:
 
 
 def due_dates(facts: Facts) -> Found:
-    """Yield due dates outside of working days, or not after the creation."""
+    """Yield due dates that are not working days, or not after the creation."""
     for row in facts.tickets.values():
         if row["due_at"] is None:
             continue
@@ -59,7 +59,7 @@ def due_dates(facts: Facts) -> Found:
 
 
 def working_time(facts: Facts) -> Found:
-    """Yield acts on days on which the company does not work, or at night."""
+    """Yield actions on days that are not working days, or before 7:00 or after 19:59."""
     for act in facts.acts:
         if not "07" <= act.at[11:13] <= "19" or not facts.is_working_day(act.at[:10]):
             yield act.entity, f"{act.person_id} {act.what} at {act.at}, outside working time."
@@ -149,7 +149,7 @@ def _records(facts: Facts) -> Found:
 
 
 def _referenced(facts: Facts, row: Row) -> Found:
-    """Yield documents that are older than the record that they are about, and states that their period rules out."""
+    """Yield documents older than the record to which they refer, and states that contradict the record's period."""
     for name in ("expense_id", "invoice_id", "request_id"):
         subject = facts.records.get(str(row["fields"].get(name)))
         if subject is None:
@@ -180,7 +180,7 @@ _PAST = (
     ("data_issues", "id", "reported_at"),
     ("certificates", "id", "issued_on"),
 )
-"""Tables of DataHub with the time of what is over at the start."""
+"""Tables of DataHub with the column whose times must be before the start."""
 
 
 def _datahub(facts: Facts) -> Found:
@@ -210,7 +210,7 @@ def _planned(facts: Facts) -> Found:
 
 
 def quarters(facts: Facts) -> Found:
-    """Yield closes of quarters that have not ended, and papers dated outside of the quarter that is closed."""
+    """Yield tickets that request the close of a quarter before it has ended."""
     for row in facts.tickets.values():
         text = f"{row['title']} {row['description']}"
         for quarter, year in _QUARTER.findall(text):
@@ -220,7 +220,7 @@ def quarters(facts: Facts) -> Found:
 
 
 def ended_tickets(facts: Facts) -> Found:
-    """Yield tickets that are done without anybody who did them, or cancelled without a reason."""
+    """Yield tickets that are done or verified without an assignee, or closed or cancelled without a reason."""
     for row in facts.tickets.values():
         if row["status"] in ("resolved", "closed") and row["assignee_id"] is None:
             yield row["key"], f"It is {row['status']}, but was never assigned."

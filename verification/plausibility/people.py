@@ -1,4 +1,4 @@
-"""People act while they are employed, at work and entitled."""
+"""People act only while they are employed, at work and entitled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ABSENT_ASSIGNEE_KINDS = frozenset({"departed_assignee", "unknown_assignee"})
 
 
 def employed(facts: Facts) -> Found:
-    """Yield acts of people who do not exist or were not employed at that time."""
+    """Yield actions of people who do not exist or were not employed at that time."""
     for act in facts.acts:
         if not facts.is_employed(act.person_id, act.at[:10]):
             yield act.entity, f"{act.person_id} {act.what} on {act.at[:10]} without being employed."
@@ -22,16 +22,16 @@ def employed(facts: Facts) -> Found:
 
 
 def at_work(facts: Facts) -> Found:
-    """Yield acts of people who were on leave at that time."""
+    """Yield actions of people who were on leave at that time."""
     for act in facts.acts:
         if facts.is_absent(act.person_id, act.at[:10]):
             yield act.entity, f"{act.person_id} {act.what} on {act.at[:10]} while on leave."
 
 
 def assignees(facts: Facts) -> Found:
-    """Yield tickets whose assignee was not employed when they were created.
+    """Yield tickets whose assignee was not employed when they were created, or has left.
 
-    Assignees may have left since, or be unknown, where the instance's chaos says so.
+    Assignees may have left or be unknown if the instance has the corresponding chaos kind.
     """
     may_be_gone = bool(facts.kinds & ABSENT_ASSIGNEE_KINDS)
     for row in facts.tickets.values():
@@ -51,7 +51,7 @@ def assignees(facts: Facts) -> Found:
 
 
 def entitled_approvers(facts: Facts) -> Found:
-    """Yield requests and decisions whose approver may not decide, or decides about themselves."""
+    """Yield requests and decisions whose approver is not entitled, or decides about their own request."""
     for row in facts.requests.values():
         if row["id"] in facts.deliberate:
             continue
@@ -63,7 +63,7 @@ def entitled_approvers(facts: Facts) -> Found:
 
 
 def delegations(facts: Facts) -> Found:
-    """Yield delegations to oneself, of people who hold no role, and of or to people who were not employed."""
+    """Yield delegations to oneself, from people without a role, and from or to people who were not employed."""
     for row in facts.approvalflow["delegations"]:
         day = row["starts_at"][:10]
         giver, delegate = row["from_id"], row["to_id"]
@@ -77,7 +77,7 @@ def delegations(facts: Facts) -> Found:
 
 
 def unknown_people(facts: Facts) -> Found:
-    """Yield records that are owned by or about people whom nobody knows, and addresses that fit no name."""
+    """Yield records that refer to unknown people, and email addresses that do not match the person's name."""
     for person in facts.people.values():
         local, _, domain = person["email"].partition("@")
         if local.rstrip("0123456789") != person["name"].lower().replace(" ", ".") or domain != facts.company["domain"]:

@@ -1,4 +1,4 @@
-"""Vendors, records and money: what belongs together agrees."""
+"""Vendors, records and amounts that belong together are consistent."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _GOODS = {
     r"catering|cafeteria": ("catering",),
 }
 CATEGORIES = tuple((re.compile(words, re.IGNORECASE), frozenset(fitting)) for words, fitting in _GOODS.items())
-"""What vendors of a category sell, by words in the title of a purchase."""
+"""Categories of vendors that fit a purchase, by words in its title."""
 
 CUMULATIVE = frozenset({"spend_to_date", "budget_used"})
-"""Metrics that count from the first of January and never fall."""
+"""Metrics that accumulate from 1 January and do not decrease within a year."""
 
 _MOST_OF_UNIT = {"percent": 100, "points": 100, "per mille": 1000, "tenths of points": 1000}
 
 
 def vendor_identity(facts: Facts) -> Found:
-    """Yield vendors whose legal form, tax number, account or mail domain is not of their country or name."""
+    """Yield vendors whose legal form, tax number, account or mail domain does not match their country or name."""
     forms = {entry["code"]: entry["forms"] for entry in pool("vendors")["country"]}
     for row in facts.vendors.values():
         key, country = row["id"], row["country"]
@@ -59,7 +59,7 @@ def vendor_identity(facts: Facts) -> Found:
 
 
 def vendor_categories(facts: Facts) -> Found:
-    """Yield purchases from vendors of another trade."""
+    """Yield vendors and purchases whose vendor category does not match."""
     trades = {name: trade["category"] for trade in pool("vendors")["trade"] for name in trade["names"]}
     for row in facts.vendors.values():
         trade = max((name for name in trades if row["name"].endswith(f" {name}")), key=len, default=None)
@@ -78,7 +78,7 @@ def vendor_categories(facts: Facts) -> Found:
 
 
 def amounts(facts: Facts) -> Found:
-    """Yield amounts that do not agree with quantities, prices, receipts or orders."""
+    """Yield amounts that do not match quantities, prices, receipts or orders."""
     for row in facts.records.values():
         fields = row["fields"]
         quantity, price = fields.get("quantity"), fields.get("unit_price_cents")
@@ -107,7 +107,7 @@ def amounts(facts: Facts) -> Found:
 
 
 def cumulative_metrics(facts: Facts) -> Found:
-    """Yield cumulative metrics that fall within a year, and shares beyond the whole."""
+    """Yield cumulative metrics that decrease within a year, and values above the maximum of their unit."""
     history: dict[str, list[tuple[str, float]]] = {row["id"]: [] for row in facts.datahub["metrics"]}
     for row in facts.datahub["metric_values"]:
         history[row["metric_id"]].append((row["as_of"], row["value"]))
@@ -125,7 +125,7 @@ def cumulative_metrics(facts: Facts) -> Found:
 
 
 def _has_valid_check_digits(iban: str) -> bool:
-    """Return whether an IBAN's check digits are right (ISO 13616)."""
+    """Return whether an IBAN's check digits are valid (ISO 13616)."""
     return int("".join(str(int(character, 36)) for character in iban[4:] + iban[:4])) % 97 == 1
 
 
@@ -144,7 +144,7 @@ def _accounts(facts: Facts) -> Found:
 
 
 def _agree_with_subject(facts: Facts, row: Row) -> Found:
-    """Yield receipts, invoices and notes that do not agree with what they are about, but for deliberate ones."""
+    """Yield receipts, invoices and credit notes that do not match their subject, except deliberate ones."""
     fields = row["fields"]
     order = facts.records.get(str(fields.get("purchase_order_id")))
     wrong = set(re.findall(r"[A-Z]+-\d+", facts.deliberate))

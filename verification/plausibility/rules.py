@@ -39,7 +39,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 def find_implausible(instance: Instance) -> Iterator[Finding]:
-    """Yield everything implausible about an instance."""
+    """Yield all findings of an instance."""
     facts = Facts.of(instance)
     for name, rule in RULES.items():
         for entity, sentence in rule(facts):

@@ -1,4 +1,4 @@
-"""Scheduled events of colleagues happen in office hours, and their actors are at work."""
+"""Scheduled events of colleagues are in office hours, and their actors are at work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ACTORS = {"comment": "author_id", "transition": "by", "ticket": "reporter_id"}
 
 
 def scheduled_events(facts: Facts) -> Found:
-    """Yield planned events outside of office hours, or of people who are away then or are the agent."""
+    """Yield planned events outside office hours, of people who are away then, or of the agent."""
     for event in facts.ticketdesk["scheduled_events"]:
         yield from _event(facts, event, event["data"].get(_ACTORS.get(event["kind"], "")))
     for event in facts.datahub["scheduled_events"]:

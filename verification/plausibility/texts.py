@@ -1,4 +1,4 @@
-"""Texts are complete: no open slots, no doubled spaces, capital letters, known people, and backed checklist items."""
+"""Texts have no open slots or misplaced spaces and name known people; rows back checklist items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|approx|incl|excl|vs|no|nos|p\.m|
 
 
 def texts(facts: Facts) -> Found:
-    """Yield texts with open slots, doubled spaces, sentences in lower case, or names that cannot be right."""
+    """Yield texts with open slots, misplaced spaces, sentences in lower case, or names of unknown people."""
     yield from _own_names(facts)
     known = {row["name"] for row in facts.people.values()} | {row["contact_name"] for row in facts.vendors.values()}
     names = re.compile("|".join(re.escape(form) for form in sorted(_forms(), key=len, reverse=True)))
@@ -38,7 +38,7 @@ def texts(facts: Facts) -> Found:
 
 
 def checklists(facts: Facts) -> Found:
-    """Yield open items of the entry ticket that no row backs: an agent could only tick them unread."""
+    """Yield open items of the entry ticket that no row backs, so that an agent cannot verify them."""
     for row in facts.ticketdesk["checklist_items"]:
         is_open = row["ticket_key"] == facts.ticket_key and row["done_at"] is None
         if is_open and row["id"] not in facts.backed_items:
@@ -67,7 +67,7 @@ _TEXTS = (
     ("approvalflow", "notes", "id", "body", _PROSE),
     ("approvalflow", "reactions", "id", "reason", _PROSE),
 )
-"""Service, table, column of the entity and column of the text; prose consists of sentences."""
+"""Service, table, entity column, text column, and whether the text consists of sentences."""
 
 
 def _texts(facts: Facts) -> Iterator[tuple[str, str, bool]]:
@@ -86,7 +86,7 @@ def _texts(facts: Facts) -> Iterator[tuple[str, str, bool]]:
 
 
 def _own_names(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield tickets and comments whose author speaks of themselves by name."""
+    """Yield tickets and comments in which authors mention themselves by name."""
     written = [(row["key"], row["reporter_id"], row["description"]) for row in facts.tickets.values()]
     written += [(row["ticket_key"], row["author_id"], row["body"]) for row in facts.ticketdesk["comments"]]
     for key, author_id, text in written:
@@ -111,5 +111,5 @@ def _forms() -> frozenset[str]:
 
 @cache
 def _lower_names() -> frozenset[str]:
-    """Return names that are written in lower case: services."""
+    """Return the service names, which are written in lower case."""
     return frozenset(pool("data")["slots"]["service"])

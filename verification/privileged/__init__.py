@@ -1,1 +1,1 @@
-"""Privileged oracles: they know the hidden facts of an instance. For tests and the proof only."""
+"""Privileged oracles, which know the hidden facts of an instance. They are only for tests and the proof."""

@@ -16,7 +16,7 @@ from companyos_players.tickets import STATUS_CHANGED
 
 
 class PrivilegedOracle:
-    """Works the ticket of a known instance; `execute` does what the ticket asks for."""
+    """Does the work on the ticket of a known instance; subclasses implement `execute`, `look_up` and `learn`."""
 
     answers: Mapping[str, str] = MappingProxyType({})
     """The answers that approvers accept, by question."""
@@ -27,12 +27,12 @@ class PrivilegedOracle:
         self.ticket = TicketSkill(client, case.ticket_key)
 
     async def answer(self, text: str) -> str:
-        """Return the accepted answer to a question, which may be repeated after an introduction."""
+        """Return the accepted answer to a question; the text may start with an introduction."""
         known = [answer for question, answer in self.answers.items() if text.endswith(question)]
         return known[0] if known else await default_answer(text)
 
     async def work(self) -> None:
-        """Do the whole work."""
+        """Do the work from the first status to `finish`."""
         case = self.case
         if case.first_status is None:
             await self.ticket.transition("open")
@@ -61,7 +61,7 @@ class PrivilegedOracle:
         await self.client.finish("done", "It is done.")
 
     async def end(self) -> None:
-        """End the ticket from its current status."""
+        """Move the ticket from its current status to its end status."""
         ticket = await self.reread()
         if ticket["status"] != "in_progress":
             await self.ticket.transition("in_progress")
@@ -69,26 +69,26 @@ class PrivilegedOracle:
             await self.ticket.transition(self.case.end_status)
 
     async def reread(self) -> dict[str, Any]:
-        """Read changes by colleagues, and restore the priority."""
+        """Read the ticket, which colleagues may have changed, and restore the priority."""
         ticket = await self.ticket.read()
         if ticket["priority"] != self.case.priority:
             await self.ticket.set_priority(self.case.priority)
         return ticket
 
     async def execute(self) -> None:
-        """Do what the ticket asks for."""
+        """Do the work that the ticket requests."""
         raise NotImplementedError
 
     async def look_up(self, item: ChecklistItem) -> None:
-        """Read what backs a checklist item."""
+        """Read the rows that back a checklist item."""
         raise NotImplementedError
 
     async def learn(self) -> None:
-        """Read the facts on which the refusal rests, and do what has to be done before it."""
+        """Read the facts of the refusal, and do the work that is required before it."""
         raise NotImplementedError
 
     async def unblock(self) -> None:
-        """Pass the blocker the permitted way."""
+        """Resolve or unlink the blocker, or wait for it, as the case permits."""
         blocker = self.case.blocker
         if blocker is None:
             if self.case.first_status == "blocked":

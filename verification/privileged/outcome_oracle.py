@@ -1,4 +1,4 @@
-"""Privileged oracle of a declared outcome: makes the requests, reaches the goals, reads the facts of a refusal."""
+"""Privileged oracle of a declared outcome: creates the requests, reaches the goals, reads the facts of a refusal."""
 
 from __future__ import annotations
 
@@ -58,33 +58,33 @@ READS = {
     "ticketdesk.tickets": ("ticketdesk_get_ticket", "key"),
     "approvalflow.requests": ("approvalflow_get_approval", "request_id"),
 }
-"""The tool that shows a row of each table, and the argument that takes its key."""
+"""For each table, the tool that returns a row and the argument that takes its key."""
 
 _ROW_PATH = re.compile(r"(?P<table>[a-z._]+)\[(?P<key>.+)\]")
 
 
 class OutcomeOracle(PrivilegedOracle):
-    """Brings about a declared outcome."""
+    """Reaches a declared outcome."""
 
     def __init__(self, case: DeclaredCase, client: ToolClient) -> None:
         super().__init__(case, client)
         self.records = RecordSkill(client)
         self.requests = RequestSkill(client)
         self.approved: dict[str, str] = {}
-        """The approved request of each type so far."""
+        """The id of the approved request of each type so far."""
         self.looked_up: set[BackingRow] = set()
         """The rows that were read for checklist items."""
         self.assigned = Counter(_only_assignees(case))
-        """The number of tickets of each person: those that nobody else may have, and those assigned so far."""
+        """The number of tickets per person: tickets that only this person may have, and those assigned so far."""
 
     async def work(self) -> None:
-        """Make the report, or do the whole work on the ticket."""
+        """Submit the report, or do the work on the ticket."""
         if self.case.outcome.answers:
             await self.report()
         await super().work()
 
     async def report(self) -> None:
-        """Declare the answers once all metrics are fresh at the same time, or why there are none."""
+        """Declare the answers once all metrics are fresh at the same time, or the reason why there are none."""
         await self.ticket.read()
         outcome, refusal = self.case.outcome, self.case.refusal
         if refusal is not None:
@@ -98,7 +98,7 @@ class OutcomeOracle(PrivilegedOracle):
         await self.client.finish("done", "The figures are in the answers.", answers=answers)
 
     async def learn(self) -> None:
-        """Read the facts on which the refusal rests, then settle and do what has to be done before it."""
+        """Read the facts of the refusal, then settle the entities and do the act that is required before it."""
         outcome = self.case.outcome
         metrics = {MetricChecks(metric).row_path: metric for metric in outcome.metrics}
         for fact in outcome.facts:
@@ -119,7 +119,7 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.client.create("datahub_report_data_issue", **issue, **reason)
 
     async def look_up(self, item: ChecklistItem) -> None:
-        """Read what backs a checklist item, unless it was read before."""
+        """Read the rows that back a checklist item, except those already read."""
         metrics = {metric_id: one for one in self.case.outcome.metrics for metric_id in _metric_ids(one)}
         for row in (rows[0] for rows in item.backing):
             if row in self.looked_up:
@@ -132,13 +132,13 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.read(row.row_path)
 
     async def unblock(self) -> None:
-        """Pass the blocker; settle the parts first that block the ticket until they are done."""
+        """Settle the parts that block the ticket, then resolve, unlink or await the blocker."""
         if self.has_parts:
             await self.settle()
         await super().unblock()
 
     async def execute(self) -> None:
-        """Settle the entities, then get the approval and what follows from it."""
+        """Settle the entities, then get the approvals, link the last one and reach the goals."""
         if not self.has_parts:
             await self.settle()
         if not self.case.outcome.requests:
@@ -150,22 +150,22 @@ class OutcomeOracle(PrivilegedOracle):
 
     @property
     def has_parts(self) -> bool:
-        """Return whether parts of the work have tickets of their own, which block this one."""
+        """Return whether parts of the work have their own tickets, which block this one."""
         return any(isinstance(goal, PartResolved) for goal in self.entity_goals())
 
     def entity_goals(self) -> list[EntityGoal]:
-        """Return the goals of all entities that have to be settled."""
+        """Return the goals of all entities that must be settled."""
         return [goal for entities in self.case.outcome.prepared for goal in entities.goals]
 
     async def settle(self) -> None:
-        """Bring every entity to its end."""
+        """Reach every entity goal, and escalate requests."""
         for goal in self.entity_goals():
             await self.settle_one(goal)
         for one in self.case.outcome.escalated:
             await self.requests.escalate(one.request_id, self.case.approver_ids[0], JUSTIFICATION, one.references[0])
 
     async def settle_one(self, goal: EntityGoal) -> None:
-        """Bring one entity to its end."""
+        """Reach one entity goal."""
         match goal:
             case EntityInState():
                 await self.reach(goal.goal, "")
@@ -183,7 +183,7 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.reading(metric)
                 await self.reach(record_goal, "")
             case ValidSelection():
-                pass  # the goals of the single records make the best selection, which is valid
+                pass  # the goals of the single records yield the best selection, which is valid
             case MetricReported(metric_id, kind):
                 issue = {"subject": metric_id, "kind": kind, "description": JUSTIFICATION}
                 await self.client.create("datahub_report_data_issue", **issue)
@@ -191,7 +191,7 @@ class OutcomeOracle(PrivilegedOracle):
                 raise TypeError(f"unknown goal {goal!r}")
 
     async def take_back(self, goal: RequestWithdrawn | RequestCancelled | DelegationRevoked) -> None:
-        """End a request or a delegation."""
+        """Withdraw or cancel a request, or revoke a delegation."""
         match goal:
             case RequestWithdrawn(request_id):
                 await self.requests.withdraw(request_id)
@@ -201,7 +201,7 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.requests.revoke(delegation_id)
 
     async def bring(self, goal: TicketGoal) -> None:
-        """Bring another ticket to its end: merged into its original, or with priority and assignee."""
+        """Reach the goal of another ticket: cancel it as a duplicate, or set its priority and assignee."""
         ticket = TicketSkill(self.client, goal.key)
         if (await ticket.read())["status"] is None:
             await ticket.transition("open")
@@ -215,7 +215,7 @@ class OutcomeOracle(PrivilegedOracle):
             await self.assign(ticket, goal.assignee_ids)
 
     async def assign(self, ticket: TicketSkill, assignee_ids: Sequence[str]) -> None:
-        """Assign a ticket to the one with the fewest tickets so far who is at work when it is due."""
+        """Assign a ticket to the person with the fewest tickets whom TicketDesk accepts."""
         for person_id in sorted(assignee_ids, key=lambda one: self.assigned[one]):
             try:
                 await ticket.assign(person_id)
@@ -244,14 +244,14 @@ class OutcomeOracle(PrivilegedOracle):
         await self.client.call("datahub_update_vendor", vendor_id=goal.vendor_id, certificate=certificate)
 
     async def approval(self) -> str:
-        """Get the approvals in order, and return the id of the last."""
+        """Get the approvals in order, and return the id of the last request."""
         request_id = ""
         for request in self.case.outcome.requests:
             request_id = self.approved[request.type_key] = await self.approval_of(request)
         return request_id
 
     async def approval_of(self, request: Request) -> str:
-        """Get one approval, and return its id."""
+        """Submit a request until it is approved, and return its id."""
         skill = ApprovalSkill(self.client, {"key": request.type_key}, own_id=self.case.agent_id, answer=self.answer)
         while True:
             fields = {name: await self.value(one) for name, one in request.fields.items()}
@@ -260,7 +260,7 @@ class OutcomeOracle(PrivilegedOracle):
                 return request_id
 
     async def value(self, value: FieldValue) -> Any:
-        """Return a field's value; do or await what it depends on."""
+        """Return a field's value, after the work or wait that it requires."""
         match value:
             case Given():
                 return value.submitted
@@ -303,7 +303,7 @@ class OutcomeOracle(PrivilegedOracle):
         return {**reading, "value": reading["value"] / metric.per_unit}
 
     async def refresh(self, *metrics: MetricSpec) -> None:
-        """Refresh metrics, after the maintenance of a source, and wait for the results."""
+        """Refresh metrics, after a source's maintenance if necessary, and wait for the results."""
         for metric in metrics:
             try:
                 await self.client.create("datahub_refresh_metric", metric_id=metric.metric_id)
@@ -316,7 +316,7 @@ class OutcomeOracle(PrivilegedOracle):
         await self.client.wait(LONGEST_REFRESH_MINUTES)
 
     async def ensure_recorded(self, value: OnceRecorded) -> None:
-        """Enter the fields of a record, or wait until a colleague has."""
+        """Enter the fields of a record, or wait until a colleague has entered them."""
         while not value.fields.items() <= (held := (await self.records.read(value.record_id))["fields"]).items():
             if value.by_colleague:
                 await self.client.wait(COLLEAGUE_WAIT_MINUTES)
@@ -324,7 +324,7 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.records.update(value.record_id, fields={**_changed(value.fields, held)})
 
     async def sum_of(self, value: RecordSum) -> int:
-        """Wait until the records are in their state, and return the sum."""
+        """Wait until the records are in the given state, and return the sum of a field."""
         while True:
             records = [await self.records.read(record_id) for record_id in value.record_ids]
             if all(record["state"] == value.state for record in records):
@@ -332,7 +332,7 @@ class OutcomeOracle(PrivilegedOracle):
             await self.client.wait(COLLEAGUE_WAIT_MINUTES)
 
     async def wait_until(self, moment: datetime) -> None:
-        """Wait for a moment."""
+        """Wait until a moment; returns at once if it is in the past."""
         left = moment - self.client.now()
         if left > timedelta():
             await self.client.wait(ceil(left / timedelta(minutes=1)))
@@ -354,7 +354,7 @@ class OutcomeOracle(PrivilegedOracle):
                 raise TypeError(f"unknown goal {goal!r}")
 
     async def resolve(self, goal: TicketResolved) -> None:
-        """Resolve a ticket, or wait until a colleague has."""
+        """Resolve a ticket, or wait until a colleague has resolved it."""
         ticket = TicketSkill(self.client, goal.key)
         while (await ticket.read())["status"] != "resolved":
             if goal.by_colleague:
@@ -364,7 +364,7 @@ class OutcomeOracle(PrivilegedOracle):
 
 
 def _only_assignees(case: DeclaredCase) -> list[str]:
-    """Return who is the only one that may have a ticket, for each ticket with such a person."""
+    """Return the only allowed assignee of each ticket that has just one."""
     goals = (goal for entities in case.outcome.prepared for goal in entities.goals)
     allowed = [goal.assignee_ids or () for goal in goals if isinstance(goal, TicketGoal)]
     return [one[0] for one in allowed if len(one) == 1]

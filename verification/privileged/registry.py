@@ -13,11 +13,11 @@ from companyos_players.field_names import rename_fields
 from verification.privileged.outcome_oracle import OutcomeOracle
 
 PrivilegedPlayer = Callable[[int, int, Call], Awaitable[None]]
-"""Plays the instance of a seed and chaos level, whose hidden facts it knows."""
+"""Plays the instance of a seed and chaos level, with knowledge of its hidden facts."""
 
 
 def privileged_player(scenario: str) -> PrivilegedPlayer:
-    """Return the privileged oracle of a scenario; it knows the instance's renamed fields."""
+    """Return the privileged oracle of a scenario; it also knows field names that the instance's drift renamed."""
 
     async def play_seed(seed: int, chaos: int, call: Call) -> None:
         instance = catalogue()[scenario].plan(seed, chaos)

@@ -14,7 +14,7 @@ from verification.privileged.registry import PrivilegedPlayer, privileged_player
 class Solutions:
     """The players of a scenario: oracles must succeed, adversaries must not.
 
-    `required_chaos` holds, by adversary, the kind of chaos without which it omits nothing.
+    `required_chaos` maps an adversary to the chaos kind without which its work is complete.
     """
 
     fair: Player

@@ -1,6 +1,7 @@
-"""The proof: checks each scenario's guarantees by playing, mutating and counting. `make proof` prints one line each.
+"""The proof: checks each scenario's guarantees by playing episodes, mutating final states and code, and counting
+violations. `make proof` prints one line per guarantee.
 
-`rows` has one module per row A to H, `players` the players, `final_states` correct and incorrect final states, and
+`rows` has one module per row A to J, `players` the players, `final_states` correct and incorrect final states, and
 `code_mutation` mutants of rubrics and rewards. `process_pool` runs the jobs; `report` prints and writes the results.
 """
 

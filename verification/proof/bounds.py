@@ -12,7 +12,7 @@ LEAST_SUCCESS, LEAST_FAIR, MOST_FAILURE = 7.0, 12.0, 4.0
 """Bounds of returns: minimum of any success, minimum of the fair oracle, maximum of any failure."""
 
 LEAST_GAP = 10.0
-"""Minimum gap between the fair oracle's mean return and that of players that must not succeed."""
+"""Minimum gap between the fair oracle's mean return and that of each player that must not succeed."""
 
 LEAST_WRONG, LEAST_RIGHT = 50, 50
 """Minimum number of incorrect and of correct final states per task."""
@@ -21,10 +21,10 @@ LEAST_KILLED = 0.97
 """Minimum share of code mutants that stored evidence detects."""
 
 LEAST_NAMED = 0.95
-"""Minimum share of invalid final states whose primary failure is about what was changed."""
+"""Minimum share of invalid final states whose primary failure names a changed entity."""
 
 LEAST_FIRED = 0.99
-"""Minimum share of episodes that configure a chaos kind in which it occurs."""
+"""Minimum share of the episodes configured with a chaos kind in which that kind occurs."""
 
 MOST_BY_CHANCE = 0.02
 """Maximum share of tasks that the random policy solves at level 1."""
@@ -33,16 +33,16 @@ LEAST_LOSS = 0.3
 """Minimum loss of success of the weakest worker from level 0 to level 4."""
 
 PRIORITY_CHANCE = 1 / len(PRIORITIES)
-"""Probability that one guess of a priority is right. The closing act leaves an agent only one."""
+"""Probability that one guess of a priority is correct. The closing call allows an agent only one guess."""
 
 APPROVER_TRIES = MAX_GUESSES + 1
-"""Number of people whom an agent may ask before it has guessed too often, the accepted one included."""
+"""Number of approvers that an agent may try before the episode counts as guessing, including the accepted one."""
 
 CHANCE_CONFIDENCE = 0.99
 """One-sided confidence of the bound on successes by chance."""
 
 LEAST_FAILING = 0.99
-"""Least share of shifts in which an agent fails that lacks an ability which they ask for."""
+"""Minimum failure rate of an agent that lacks an ability, in the shifts that require it."""
 
 MOST_ONE_AT_A_TIME = 0.3
-"""Bound on the success of an agent that works one case at a time, in weeks at level 4."""
+"""Upper bound on the success rate of an agent that works one case at a time, in weeks at level 4."""

@@ -1,4 +1,4 @@
-"""Chances of success of adversaries that guess."""
+"""Success probabilities of adversaries that guess."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ APPROVALFLOW, TICKETDESK = "approvalflow", "ticketdesk"
 
 
 def is_priority_judged(kept: RecordedEpisode, key: str) -> bool:
-    """Return whether the checks on an episode depend on a ticket's priority, everything else being the same."""
+    """Return whether the checks on an episode depend on a ticket's priority, with everything else unchanged."""
     return len({_failed_checks(kept, key, priority) for priority in PRIORITIES}) > 1
 
 
@@ -39,9 +39,10 @@ def _failed_checks(kept: RecordedEpisode, key: str, priority: str) -> frozenset[
 
 
 def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> float:
-    """Return the probability that one of the allowed tries in a random order names a person who may decide.
+    """Return the probability that one of the allowed tries, in random order, names an eligible approver.
 
-    Others count as a try only if ApprovalFlow refuses them as not entitled, not if they are absent, for example.
+    A wrong person counts as a try only if ApprovalFlow refuses them as not entitled, and not if they are absent, for
+    example.
     """
     codes = dict(refusals(instance, ask, people))
     right = sum(codes[person_id] is None for person_id in approver_ids(instance) if person_id in codes)
@@ -52,13 +53,13 @@ def approver_chance(instance: Instance, ask: Ask, people: Iterable[str]) -> floa
 
 
 def approver_ids(instance: Instance) -> tuple[str, ...]:
-    """Return the people who may decide by the policy of the scenario; ApprovalFlow may accept more."""
+    """Return the eligible approvers by the scenario's policy; ApprovalFlow may accept more."""
     scenario = cast(DeclaredScenario[Any], catalogue()[instance.scenario])
     return scenario.build(instance.seed, profile_for(instance.chaos), {}).case.approver_ids
 
 
 def refusals(instance: Instance, ask: Ask, people: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each person with the error code with which ApprovalFlow refuses them as approver, None if it does not."""
+    """Yield each person with ApprovalFlow's error code for them as approver, or None if it accepts them."""
     case = _case(instance, ask)
     for person_id in people:
         try:

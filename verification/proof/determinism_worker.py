@@ -27,11 +27,11 @@ START_TIMEOUT_S = 120.0
 RANDOM = "random"
 RESTORED_EVERY = 9
 UNDONE_STEPS: tuple[tuple[str, dict[str, Any]], ...] = (("ticketdesk_list_tickets", {}), ("wait", {"minutes": 600}))
-"""Steps taken before a restore; they must leave no trace."""
+"""Steps taken before a restore, which must undo all their effects."""
 
 
 class RestoringEngine(EpisodeEngine):
-    """An engine that repeatedly takes extra steps and restores the episode."""
+    """An engine that regularly takes extra steps and undoes them by restoring a snapshot."""
 
     def __init__(self, engine: EpisodeEngine, snapshots: Snapshots) -> None:
         super().__init__(engine.service_clients, engine.toolbox, engine.task_cache, engine.store, engine.metrics)
@@ -40,7 +40,7 @@ class RestoringEngine(EpisodeEngine):
     async def step(
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
-        """Take a step, preceded by extra steps that are undone."""
+        """Take a step; at regular intervals, take and undo extra steps first."""
         if episode.step % RESTORED_EVERY == 1:
             taken = await self._snapshots.take(episode)
             for tool, extra_arguments in UNDONE_STEPS:

@@ -16,7 +16,7 @@ from companyos_gateway.scenarios import Instance
 from companyos_shared.streams import Stream, digest
 
 MOST_TRIES = 3
-"""Maximum attempts at an episode that ends with an infrastructure error."""
+"""Maximum number of attempts at an episode that ends with an infrastructure error."""
 
 Player = Callable[[TaskView, Call], Awaitable[None]]
 StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
@@ -24,7 +24,7 @@ StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeResult:
-    """One episode: player, instance and result. `trouble` is the player's exception."""
+    """One episode: player, instance and result. `player_error` is the exception that the player raised."""
 
     player: str
     seed: int
@@ -50,7 +50,7 @@ class EpisodeResult:
 
 @dataclass(frozen=True, kw_only=True)
 class StepRecord:
-    """One step, with the potential and all costs so far as the gateway computes them."""
+    """One step, with the gateway's potential and total costs after it."""
 
     tool: str
     arguments: dict[str, Any]
@@ -61,7 +61,7 @@ class StepRecord:
 
     @property
     def is_carried_out(self) -> bool:
-        """Return whether the call was not refused."""
+        """Return whether the call was executed, that is, not refused."""
         return self.problem is None
 
 
@@ -93,7 +93,7 @@ async def play(
     on_step: StepObserver | None = None,
     on_end: Callable[[Episode], None] | None = None,
 ) -> EpisodeResult:
-    """Play one episode on an engine and free it; a player that gives up finishes as a failure."""
+    """Play one episode on an engine and free it. If the player stops early, the episode is finished as impossible."""
     options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
     episode = await engine.reset(options)
     observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
@@ -121,7 +121,7 @@ async def play(
         await player(task_view(engine, episode), call)
     except EpisodeOverError:
         pass
-    except Exception as error:  # noqa: BLE001  # what a player breaks on is part of the result
+    except Exception as error:  # noqa: BLE001  # the exception of a player is part of its result
         player_error = f"{type(error).__name__}: {error}"
     if not episode.done:
         await call("finish", {"outcome": "impossible", "summary": "The player gave up."})

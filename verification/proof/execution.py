@@ -15,9 +15,9 @@ from verification.proof.worklog import WorkLog
 
 
 def run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None = None) -> dict[str, list[Tally]]:
-    """Return every job's tallies by row, in job order; jobs in the work log are not repeated.
+    """Run the jobs and return their tallies by row, in job order; finished jobs in the work log are not repeated.
 
-    A terminal shows the progress. Raises WorkerLostError.
+    Shows the progress on a terminal. Raises WorkerLostError.
     """
     found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
     todo = [job for job in jobs if job not in found]
@@ -39,7 +39,7 @@ def run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None = None) ->
 
 
 def row_lines(letter: str, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-    """Return the lines of a row; failed jobs have a line of their own."""
+    """Return the lines of a row; failed jobs are counted in a separate line."""
     row = ROWS[letter]
     if not tallies:
         return [Line(row=letter, promise=row.title, n=0, result="no jobs", seed="", holds=False)]

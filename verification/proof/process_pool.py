@@ -1,4 +1,4 @@
-"""A pool of worker processes, each with its own gateway and services, which run the jobs."""
+"""A pool of worker processes that run the jobs, each with its own gateway and services."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from verification.proof.rows.base import JOB_FAILED, Job, Tally
 POLL_S = 1.0
 JOIN_TIMEOUT_S = 10.0
 _GC_THRESHOLDS = (50_000, 20, 100)
-"""Much rarer than CPython's defaults: jobs leave few cycles."""
+"""Higher than CPython's defaults, because jobs create few reference cycles."""
 
 
 class WorkerLostError(RuntimeError):
-    """Raised when a worker process ends before its work is done."""
+    """Raised if a worker process exits before all jobs are done."""
 
 
 def run_in_pool(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, list[Tally]]]:
-    """Yield every job with its tallies as they finish, the largest first. Raises WorkerLostError."""
+    """Run the jobs, those with the highest weight first, and yield each with its tallies as it finishes.
+
+    Raises WorkerLostError.
+    """
     context = multiprocessing.get_context("spawn")
     job_queue: Any = context.Queue()
     result_queue: Any = context.Queue()
@@ -67,7 +70,7 @@ def _next_result(result_queue: Any, workers: Sequence[BaseProcess]) -> tuple[Job
 
 
 def _run_worker(job_queue: Any, result_queue: Any) -> None:
-    """Run a worker. Ctrl-C is handled by the parent process."""
+    """Run a worker process; the parent process handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.ERROR)
     asyncio.run(_process_jobs(job_queue, result_queue))
@@ -91,7 +94,7 @@ async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
 
 
 def _next_job(job_queue: Any) -> Job | None:
-    """Return the next job; None if there are none left or the parent has gone."""
+    """Return the next job, or None if all jobs are taken or the parent process has exited."""
     parent = multiprocessing.parent_process()
     while parent is None or parent.is_alive():
         try:

@@ -22,7 +22,7 @@ class Run:
     command: str
     date: str
     commits: Sequence[str]
-    """The commits of the run; several if the code that a row runs has not changed between them."""
+    """The commits of the run; several if the code that a row runs is the same at all of them."""
 
     seconds: float
     processes: int
@@ -42,7 +42,7 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def report(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: Mapping[str, Sequence[str]]) -> str:
-    """Return the report: one row per guarantee, then each row's details."""
+    """Return the report: a table of guarantees, followed by the details of each row."""
     commits = ", ".join(f"`{one}`" for one in run.commits)
     generated = (
         f"Generated on {run.date} at commit {commits} by `{run.command}`, in {run.seconds / 60:.1f} minutes with "
@@ -70,7 +70,7 @@ def report(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: 
 
 
 def commit_of(folder: Path) -> str:
-    """Return a folder's commit, marked if files differ from it; 'unknown' outside of git."""
+    """Return a folder's commit, with a `-dirty` suffix if files differ from it; `unknown` outside a git repository."""
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

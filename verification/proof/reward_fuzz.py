@@ -1,4 +1,4 @@
-"""Random reward traces: payments of generated episodes."""
+"""Random reward traces: the payments of generated episodes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BOTH = (False, True)
 
 
 def trace_of(stream: Stream) -> str:
-    """Return the payments of an episode drawn from a stream, step by step, and its end.
+    """Return the payments per step and the outcome of a random episode, as text.
 
-    Values are formatted so that zeros keep their sign.
+    The format preserves the sign of zeros.
     """
     ledger = RewardLedger(
         stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS)
@@ -33,7 +33,7 @@ def trace_of(stream: Stream) -> str:
 
 
 def outcome_cases() -> list[Outcome | None]:
-    """Return how episodes end after a step, in all cases."""
+    """Return the outcome after a step for every combination of conditions."""
     standings = [Standing(potential=0.0, damage=(), rejections=0, closed=closed) for closed in _BOTH]
     return [
         determine_outcome(
@@ -50,7 +50,7 @@ def outcome_cases() -> list[Outcome | None]:
 def enter_drawn_steps(
     ledger: RewardLedger, stream: Stream, *, cases: Mapping[str, bool] = MappingProxyType({})
 ) -> tuple[list[float], Outcome]:
-    """Enter random steps until an episode ends; success requires every milestone. `cases` are those of a shift."""
+    """Add random steps to a ledger until the episode ends. `cases` are those of a shift."""
     rewards = []
     most = stream.integer(1, MOST_STEPS)
     rejections, damaged = 0, 0

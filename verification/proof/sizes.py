@@ -11,11 +11,11 @@ LEVELS = levels()
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The number of instances, episodes and mutations of each row, per scenario."""
+    """Numbers of instances, episodes and mutations of each row, per scenario unless stated otherwise."""
 
     name: str
     sampled_scenarios: int
-    """Maximum number of scenarios of rows B to E and of the kinds of row G, sampled; the other rows take all."""
+    """Maximum number of sampled scenarios in rows B to E and per kind in row G; the other rows use all scenarios."""
 
     levels: tuple[int, ...]
     """Chaos levels of rows A and B."""
@@ -24,20 +24,20 @@ class Size:
     cheat_seeds: int
     task_agnostic_seeds: int
     search_seeds: int
-    """Seeds of the adaptive adversaries per level."""
+    """Seeds of the adaptive adversaries, per level."""
 
     climbs: int
     most_climbs: int
     """Evaluations of the hill climber, by default and in the first scenario."""
 
     single_calls: int
-    """Calls per tool that are tried alone, besides the oracle's own."""
+    """Calls per tool that are played alone, in addition to the oracle's own."""
 
     single_tools: int
-    """Maximum number of tools whose calls are tried alone, sampled for each task."""
+    """Maximum number of sampled tools whose calls are played alone, per task."""
 
     drops: int
-    """Writes that are left out of an oracle's trace, one at a time."""
+    """Writes that are removed from an oracle's trace, one at a time."""
 
     bent_seeds: int
     """Instances of each outcome whose final states are mutated."""
@@ -50,14 +50,14 @@ class Size:
     """Code mutants, for all scenarios together."""
 
     code_scenarios: int
-    """Maximum number of scenarios whose code is mutated, sampled. Mutants of shared code need all of them."""
+    """Maximum number of sampled scenarios whose code is mutated. Mutants of shared code require all scenarios."""
 
     code_seeds: int
-    """Instances of each outcome whose final states the mutants are run against."""
+    """Instances per scenario and outcome whose final states the mutants are run against."""
 
     random_traces: int
     processes: int
-    """Processes that must yield one digest, besides the concurrent, the restored and the other Python's one."""
+    """Processes with rotating settings, besides those with high concurrency, restores or another Python."""
 
     crowd: int
     """Number of concurrent episodes in one process."""
@@ -70,27 +70,27 @@ class Size:
     """Seeds for each decisive chaos kind in each scenario."""
 
     friction_seeds: int
-    """Seeds for each friction kind; none by default, because small or rare costs need many pairs."""
+    """Seeds for each friction kind; 0 by default, because small or rare costs require many pairs."""
 
     fired_seeds: int
-    """Seeds for which each kind is planned in each scenario, to check whether it occurs."""
+    """Seeds for which each kind is planned in each scenario to check whether it occurs."""
 
     random_episodes: int
-    """Episodes of the random policy at level 1, for all scenarios together."""
+    """Episodes of the random policy at level 1, in all scenarios together."""
 
     hashes: int
 
     plausible_instances: int
-    """Instances that are checked by the plausibility linter, over all scenarios and levels."""
+    """Instances checked by the plausibility linter, over all scenarios and levels."""
 
     shift_seeds: int
-    """Shifts of each size and level that the oracle plays."""
+    """Shifts per size and level that the oracle plays."""
 
     ablation_seeds: int
-    """Shifts of each size and level that each agent plays that lacks an ability."""
+    """Shifts per size and level for each agent that lacks an ability."""
 
     shift_adversary_seeds: int
-    """Shifts of each size and level that agents play that only know the brief, or copy the oracle's steps."""
+    """Shifts per size and level for task-agnostic agents, adversaries and imitators of the oracle."""
 
 
 SMOKE = Size(

@@ -14,7 +14,10 @@ def mean(values: Sequence[float]) -> float:
 
 
 def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean."""
+    """Return the normal 95 % confidence interval of the mean.
+
+    With one value, it is unbounded if the value is 0; otherwise it contains only the value.
+    """
     middle, n = mean(values), len(values)
     if n == 1:
         return (float("-inf"), float("inf")) if middle == 0 else (middle, middle)
@@ -23,9 +26,10 @@ def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def most_successes(chances: Sequence[float], confidence: float) -> int:
-    """Return the least number of successes that independent trials do not exceed with this confidence.
+    """Return the smallest number of successes that independent trials do not exceed with this confidence.
 
-    `chances` are the probabilities of the trials; the distribution is the exact Poisson binomial one.
+    `chances` are the success probabilities of the trials; the number of successes has the exact Poisson binomial
+    distribution.
     """
     distribution = [1.0]
     for chance in chances:

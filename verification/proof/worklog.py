@@ -1,4 +1,4 @@
-"""The work log: stores the tallies of every finished job, so that an interrupted proof resumes.
+"""The work log: stores the tallies of every finished job, so that an interrupted proof can be resumed.
 
 A job's key covers its definition and the code that it runs. Results of other code are not reused.
 """
@@ -27,7 +27,7 @@ from verification.proof.rows import ROWS
 from verification.proof.rows.base import Job, Tally
 
 ADDED = ("companyos.services", "companyos.service_rules", "companyos.scenarios", "companyos.players")
-"""Groups of the entry points whose packages a proof depends on."""
+"""Entry point groups whose packages a proof depends on."""
 
 _SUFFIXES = frozenset({".py", ".toml", ".json"})
 _PROOF = "verification/proof/"
@@ -46,12 +46,12 @@ _UNRELATED = (
     "companyos_shared/serving.py",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "execution", "process_pool", "report", "sizes", "worklog")),
 )
-"""Modules that no proof depends on: startup checks, servers, displays and scheduling. Sizes are part of a job."""
+"""Modules on which no proof depends: startup checks, servers, displays and scheduling. Sizes are part of a job."""
 
 _PAGES_OF_THE_GATEWAY = ("companyos_gateway/ui/", "companyos_gateway/viewer/", "companyos_gateway/browser/")
 
 _SHIFTS = ("companyos_gateway/scenarios/shift_", "companyos_players/shift_")
-"""What only shifts run, and no episode of one scenario."""
+"""Code that only shifts run, not episodes of one scenario."""
 
 _OF_CLIENT = ("companyos/contract.py", "companyos/entry_points.py", "companyos/policies/")
 """Client modules that the gateway uses."""
@@ -74,10 +74,10 @@ class WorkLog:
         """Open or create a file. Raises OSError, and ValueError for a file of another kind."""
         self._done: dict[str, dict[str, Any]] = {}
         self.seconds = 0.0
-        """Total duration of all runs on the reused jobs, in seconds."""
+        """Total duration of the reused jobs and those written in this run, in seconds."""
 
         self.commits: set[str] = set()
-        """The commits at which the jobs were run."""
+        """The commits at which these jobs were run."""
 
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -85,7 +85,7 @@ class WorkLog:
         self._file: IO[str] = path.open("a", encoding="utf-8")
 
     def found(self, jobs: Sequence[Job]) -> dict[Job, list[Tally]]:
-        """Return the jobs that were done, with their tallies."""
+        """Return the finished jobs with their tallies."""
         lines = {job: line for job in jobs if (line := self._done.get(key_of(job))) is not None}
         self.seconds = sum(line["seconds"] for line in lines.values())
         self.commits = {line["commit"] for line in lines.values()}
@@ -123,7 +123,7 @@ def key_of(job: Job) -> str:
 
 @cache
 def code_digest(row: str, part: str, scenario: str) -> str:
-    """Return a digest of the code of a row's part, for one scenario or, with "", for all."""
+    """Return a digest of the code of a row's part, for one scenario, or for all if `scenario` is empty."""
     depends_on = _dependency_filter(row, part, scenario)
     hasher = hashlib.sha256()
     for name, content in _sources():
@@ -133,7 +133,7 @@ def code_digest(row: str, part: str, scenario: str) -> str:
 
 
 def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bool]:
-    """Return a predicate for the files that a row's part depends on; scenarios do not depend on each other."""
+    """Return a predicate for the files that a row's part depends on; a scenario does not depend on others."""
     own = f"{_PROOF}rows/{PurePosixPath(inspect.getfile(type(ROWS[row]))).name}"
     others = tuple(
         place.format(name) for name in catalogue() if scenario and name != scenario for place in _PLACES_OF_A_SCENARIO
@@ -162,7 +162,7 @@ def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bo
 
 @cache
 def _sources() -> tuple[tuple[str, str], ...]:
-    """Return the files that a proof may depend on, by name, with a digest of each."""
+    """Return the name and digest of each file on which a proof may depend."""
     added = (import_module(entry.value.partition(":")[0]) for group in ADDED for entry in entry_points(group=group))
     roots = {
         _root(module)
@@ -183,7 +183,7 @@ def _is_relevant(name: str) -> bool:
 
 
 def _is_page(name: str) -> bool:
-    """Return whether a file is part of pages: those of the apps, of the gateway, or of screenshot episodes."""
+    """Return whether a file belongs to pages: those of the apps, of the gateway, or of screenshot episodes."""
     return PurePosixPath(name).parts[1] == "pages" or name.startswith(_PAGES_OF_THE_GATEWAY)
 
 

@@ -113,7 +113,7 @@ def _company_sizes() -> Iterator[str]:
 
 
 def _rounded(number: float) -> str:
-    """Return a number with two digits that count."""
+    """Return a number rounded to two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
@@ -136,7 +136,7 @@ def _styled_name(kind: Kind, profiles: list[Profile]) -> str:
 
 
 def _rates(kind: Kind, profiles: list[Profile]) -> str:
-    """Return the rates in percent, one per level, then those of services with their own rates."""
+    """Return the rates per level in percent, followed by services with different rates."""
     known = [profile.rates.get(kind) for profile in profiles]
     services = sorted({service for profile in known if profile for service in profile.services})
     own = (f"{name} {_joined(one.services.get(name, one.rate) if one else 0 for one in known)}" for name in services)

@@ -1,1 +1,1 @@
-"""A release: wheels of all packages with what belongs to them, and the check that installs and uses them."""
+"""A release: builds the wheels of all packages, and installs and uses them as a check."""

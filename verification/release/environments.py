@@ -1,4 +1,4 @@
-"""Clean environments outside the repository, with packages from wheels alone."""
+"""Clean environments outside the repository, with packages from wheels only."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _OWN_VARIABLES = ("COMPANYOS_", "OTEL_", "PYTHON", "VIRTUAL_ENV", "UV_PROJECT_EN
 
 
 class CommandError(Exception):
-    """Raised for a command that failed; the message is the end of its output."""
+    """Raised if a command fails; the message is the end of its output."""
 
 
 class CleanEnvironment:
-    """A virtual environment, and an empty folder next to it in which its commands run."""
+    """A virtual environment, and an empty folder next to it as the working directory of its commands."""
 
     def __init__(self, folder: Path, python: Path | str = sys.executable) -> None:
         """Create the environment. Raises UvError."""
@@ -32,17 +32,17 @@ class CleanEnvironment:
 
     @property
     def python(self) -> Path:
-        """Its Python."""
+        """The environment's Python."""
         return self.root / "bin" / "python"
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The environment variables of its commands: those of this process without its settings, and its own path."""
+        """The environment variables of its commands: those of this process without settings of CompanyOS and Python."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OWN_VARIABLES)}
         return inherited | {"PATH": os.pathsep.join([str(self.root / "bin"), os.environ["PATH"]])}
 
     def install(self, *arguments: str | Path) -> None:
-        """Install distributions, from uv's cache where it has them. Raises UvError."""
+        """Install distributions, from uv's cache if possible. Raises UvError."""
         command = ("pip", "install", "--python", self.python, *arguments)
         with suppress(UvError):
             uv(*command, "--offline", folder=self.work)
@@ -50,7 +50,7 @@ class CleanEnvironment:
         uv(*command, folder=self.work)
 
     def run(self, *command: str, deadline_s: float = DEADLINE_S) -> str:
-        """Run a command in the folder and return its output. Raises CommandError."""
+        """Run a command in the working directory and return its output. Raises CommandError."""
         try:
             done = subprocess.run(
                 [self._program(command[0]), *command[1:]],
@@ -81,7 +81,7 @@ class CleanEnvironment:
 
 
 def find_pythons(versions: Sequence[str]) -> dict[str, Path | None]:
-    """Return an interpreter of each version, such as 3.12, or None: this one, pyenv's or the one on the path."""
+    """Return an interpreter of each version, such as 3.12, or None: this one, pyenv's or one on the path."""
     return {version: _find_python(version) for version in versions}
 
 

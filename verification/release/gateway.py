@@ -1,4 +1,4 @@
-"""`companyos up` in a clean environment, its pages and the files that they load."""
+"""Runs `companyos up` in a clean environment, and fetches its pages with the files that they load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOADED = re.compile(r'<(?:link|script|img)\b[^>]*?\b(?:href|src)="([^"]+)"')
 
 @contextmanager
 def running_gateway(environment: CleanEnvironment) -> Iterator[str]:
-    """Run `companyos up`, yield its address, and stop it gracefully. Raises CommandError."""
+    """Run `companyos up`, yield its URL, and stop it gracefully. Raises CommandError."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -46,7 +46,7 @@ def running_gateway(environment: CleanEnvironment) -> Iterator[str]:
 
 
 def fetch_page(url: str) -> int:
-    """Fetch a page and every file of the same server that it loads; return their number. Raises CommandError."""
+    """Fetch a page and every file of the same server that it loads; return the number of files. Raises CommandError."""
     page = _fetch(url).decode()
     if "CompanyOS" not in page:
         raise CommandError(f"{url} is not a page of CompanyOS")
@@ -75,7 +75,7 @@ def _is_ready(url: str) -> bool:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> int:
-    """Terminate a process, and kill it if it does not end; return its status."""
+    """Terminate a process, and kill it if it does not exit; return its status."""
     process.terminate()
     try:
         return process.wait(_STOP_DEADLINE_S)

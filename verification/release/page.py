@@ -1,4 +1,4 @@
-"""The page of results: what worked on which Python, in how many seconds, and what each environment weighs."""
+"""The results page: result and duration of each step per Python, and the size of each environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verification.release.trial import Size, Step
 def results_page(
     heading: str, versions: str, steps: Sequence[Step], sizes: Sequence[Size], missing: Sequence[str]
 ) -> str:
-    """Return the page as Markdown; the heading says when and where, `versions` which release was checked."""
+    """Return the page as Markdown. `heading` states time and place, `versions` the checked release."""
     pythons = list(dict.fromkeys(step.python for step in steps))
     parts = [
         "# Release check",

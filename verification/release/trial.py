@@ -1,4 +1,4 @@
-"""The steps of a user with a release on one Python: installation, each command, and play with a client alone."""
+"""The steps of a user with a release on one Python: installation, each command, and play with only a client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from verification.uv import ROOT, UvError
 PLUGIN = ROOT / "tests" / "plugins" / "acme_parking"
 PAGES = ("/", "/console", "/console/scenarios", "/docs")
 ABSENT = ("gradio", "fastmcp", "fastapi")
-"""Packages that the small client lacks."""
+"""Packages that the small client must not contain."""
 
 _README_URL = "http://127.0.0.1:8000"
 _OWN_PACKAGES = "companyos, companyos_gateway, companyos_players, companyos_shared, companyos_ticketdesk, verification"
@@ -27,7 +27,7 @@ _ORIGINS = "import {0}; print(*(module.__file__ for module in ({0})), sep='\\n')
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that a user does. `problem` is empty if it worked; `detail` says what was found."""
+    """One step of a user. `problem` is empty if it succeeded; `detail` is the result."""
 
     python: str
     name: str
@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Size:
-    """An environment after its installation: its packages, and its megabytes without bytecode."""
+    """An installed environment: its number of packages, and its megabytes without bytecode."""
 
     python: str
     environment: str
@@ -60,7 +60,7 @@ class Trial:
     sizes: list[Size] = field(default_factory=list)
 
     def run(self) -> None:
-        """Take all steps; one that fails does not prevent the others, except an installation."""
+        """Run all steps. A failed step does not prevent the others, except for the installation."""
         server = self._install("server", "companyos[server]", "companyos-verification", "openenv-companyos")
         if server is None:
             return
@@ -84,7 +84,7 @@ class Trial:
         )
 
     def _created(self, name: str, install: Callable[[CleanEnvironment], None]) -> CleanEnvironment | None:
-        """Create an environment, install into it and record its size; None if that failed."""
+        """Create an environment, install packages in it and record its size; return None if that fails."""
         created: list[CleanEnvironment] = []
 
         def create() -> str:
@@ -141,13 +141,13 @@ def _check_demo(server: CleanEnvironment) -> str:
 
 
 def _rescore(server: CleanEnvironment) -> str:
-    """Judge the stored run again; the status of the command is 0 if all verdicts are unchanged. Raises CommandError."""
+    """Judge the stored run again, which fails if a verdict changes. Raises CommandError."""
     server.run("companyos", "rescore", "run")
     return "verdicts unchanged"
 
 
 def _evaluate(environment: CleanEnvironment, *options: str, out: str = "run", solved: bool = True) -> str:
-    """Evaluate a policy and return the number of episodes; with `solved` all must succeed. Raises CommandError."""
+    """Evaluate a policy and return how many episodes it solved; with `solved`, all must be. Raises CommandError."""
     environment.run("companyos", "eval", *options, "--out", out)
     lines = (environment.work / out / "episodes.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
@@ -165,7 +165,7 @@ def _check_reports(environment: CleanEnvironment) -> str:
 
 
 def _play_with(server: CleanEnvironment, clients: list[CleanEnvironment]) -> str:
-    """Run README's typed client and a policy in each client's environment, with a gateway in the server's."""
+    """Run README's typed client and a policy in each client environment, with a gateway in the server environment."""
     if len(clients) < 2:
         raise CommandError("a client was not installed")
     lacking = [name for name in ABSENT if _is_installed(clients[1], name)]
@@ -188,6 +188,6 @@ def _is_installed(environment: CleanEnvironment, package: str) -> bool:
 
 
 def _readme_clients() -> Iterator[str]:
-    """Yield the examples of README that use the client."""
+    """Yield the README examples that use the client."""
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     yield from (block for block in blocks if "CompanyOSEnv" in block)

@@ -1,4 +1,4 @@
-"""The version of a release: the same in every package, manifest, service and in the changelog."""
+"""The version of a release, which must be the same in every package, manifest and service and in the changelog."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNRELEASED = re.compile(r"^## Unreleased\n(.*?)(?=^## |\Z)", re.MULTILINE | re.
 
 
 def check_versions(root: Path, wheels: list[Path]) -> str:
-    """Return a line about the version, which is the same everywhere. Raises CommandError with what differs."""
+    """Return a line with the version. Raises CommandError if versions differ."""
     found = {**_of_wheels(wheels), **_of_manifests(root), **_of_services()}
     changelog = (root / "CHANGELOG.md").read_text()
     newest = _SECTION.search(changelog)

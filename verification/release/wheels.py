@@ -1,6 +1,6 @@
 """Builds the files of a release: wheels, an SBOM, the requirements of a small client, and checksums.
 
-Two builds of the same commit are equal, byte for byte.
+Two builds of the same commit are byte-identical.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ CLIENT_REQUIREMENTS = "requirements-client.txt"
 CHECKSUMS = "SHA256SUMS"
 
 OUTSIDE_WORKSPACE = ("integrations/verifiers",)
-"""Packages of the repository that are not members of its workspace."""
+"""Packages of the repository outside its workspace."""
 
 SERVER_ONLY = (
     *("fastapi", "fastmcp", "gradio", "huggingface-hub", "jsonschema", "pyyaml", "tomli", "tomli-w", "uvicorn"),
 )
-"""Dependencies of OpenEnv that only its server and its command line import."""
+"""Dependencies of OpenEnv that only its server and command line import."""
 
 _OF_CLIENT = ("companyos", "companyos_shared")
 _SOURCE_DATE_EPOCH = str(1_577_836_800)  # 1 January 2020: the dates of files in wheels
@@ -44,7 +44,7 @@ def build_release(folder: Path) -> list[Path]:
 
 
 def build_wheels(folder: Path) -> list[Path]:
-    """Build a wheel of every package of the repository and return them by name. Raises UvError."""
+    """Build a wheel of every package of the repository and return them in order of name. Raises UvError."""
     build_wheel(ROOT, folder, "--all-packages")
     for package in OUTSIDE_WORKSPACE:
         build_wheel(ROOT / package, folder)
@@ -62,7 +62,7 @@ def locked_versions() -> str:
 
 
 def _client_requirements(wheels: list[Path]) -> str:
-    """Return what `pip install --no-deps` needs for a client without OpenEnv's server."""
+    """Return the requirements of a client without OpenEnv's server, for `pip install --no-deps`."""
     pruned = [option for name in SERVER_ONLY for option in ("--prune", name)]
     own = [wheel for wheel in wheels if wheel.name.split("-")[0] in _OF_CLIENT]
     lines = [
@@ -74,7 +74,7 @@ def _client_requirements(wheels: list[Path]) -> str:
 
 
 def _sbom() -> str:
-    """Return the SBOM of all packages in the format CycloneDX 1.5, without the date and the number of this run."""
+    """Return the SBOM of all packages in CycloneDX 1.5 format, without timestamp and serial number."""
     document = json.loads(uv("export", "--frozen", "--no-dev", "--all-packages", "--format", "cyclonedx1.5"))
     del document["serialNumber"], document["metadata"]["timestamp"]
     return json.dumps(document, indent=1) + "\n"

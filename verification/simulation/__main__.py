@@ -18,7 +18,7 @@ from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
 
 HASH_SEED = "0"
-"""Sets of strings are iterated in hash order, so the hash seed is fixed as well."""
+"""A fixed hash seed, because sets of strings are iterated in hash order."""
 
 KINDS = ("lost", "doubled", "torn", "resurrected")
 
@@ -121,7 +121,7 @@ class Tally:
             )
 
     def show(self, seconds: float) -> None:
-        """Print the table."""
+        """Print the totals and the violations by kind."""
         kinds = Counter(result.violation.partition(":")[0] for result in self.violations)
         rows = [
             ("histories", str(self.histories)),

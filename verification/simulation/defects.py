@@ -1,4 +1,4 @@
-"""Seeded defects: each breaks a guarantee of the product, and the simulation must find it."""
+"""Seeded defects: each breaks a guarantee of the product, and the simulation must detect it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LATE_S = 0.2
 
 
 def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
-    """Compare step and generation with process memory before the transaction begins."""
+    """Check step and generation against process memory, before the transaction begins."""
 
     def begin_unfenced(self: Episodes, session: Session, context: CallContext) -> None:
         if session.reader is not None:
@@ -41,13 +41,13 @@ def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
 
 
 def _generations_are_not_checked(patch: pytest.MonkeyPatch) -> None:
-    """Serve calls of every generation."""
+    """Accept calls of every generation."""
     patch.setattr(Lease, "check", lambda *_arguments: None)
     patch.setattr(Session, "fence", lambda self, _generation: self.refresh())
 
 
 def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
-    """Delete databases that no manifest names, as the sweep did."""
+    """Delete databases that no manifest names, instead of moving them to quarantine."""
 
     async def delete(self: Reconciliation, service: str, _item_id: str, found: Any) -> None:
         for episode in found.episodes:
@@ -59,7 +59,7 @@ def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_lease_is_not_synced(patch: pytest.MonkeyPatch) -> None:
-    """Rename a lease's file before it is synced."""
+    """Rename a lease file before its content is synced."""
 
     def write(path: Path, content: bytes) -> None:
         temporary = path.with_suffix(".aside")
@@ -87,7 +87,7 @@ def _an_intent_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -> None:
-    """Journal a step's outcome a moment after responding."""
+    """Journal a step's outcome shortly after responding."""
     take = Journal.record_step
 
     def take_late(self: Journal, *arguments: Any) -> None:
@@ -101,7 +101,7 @@ def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -
 
 
 def _a_missing_database_reads_as_empty(patch: pytest.MonkeyPatch) -> None:
-    """Open a missing database as empty, and skip the check at startup."""
+    """Open a missing database as empty, and skip the checks at startup."""
     patch.setattr(Session, "check_written", lambda *_arguments: None)
     patch.setattr(Inventory, "check", lambda *_arguments: None)
     patch.setattr(Recovery, "_check_databases", _unchecked)
@@ -112,7 +112,7 @@ async def _unchecked(*_arguments: object, **_named: object) -> None:
 
 
 NOT_FOUND_HERE = ("forks-share-an-episode", "old-epochs-are-served")
-"""Defects that `make nightly` finds and no simulated history does."""
+"""Defects that `make nightly` detects, but no simulated history does."""
 
 DEFECTS: dict[str, InstallDefect] = {
     "fencing-in-memory": _fencing_in_memory,
@@ -125,4 +125,4 @@ DEFECTS: dict[str, InstallDefect] = {
     "a-missing-database-reads-as-empty": _a_missing_database_reads_as_empty,
     **{name: install for name, install in DEFECTS_OF_EPISODES.items() if name not in NOT_FOUND_HERE},
 }
-"""All defects by name; each is found within 2,000 histories."""
+"""All defects by name; each is detected within 2,000 histories."""

@@ -40,7 +40,7 @@ _MOST_TEMPLATE_BYTES = 2**26
 
 @dataclass
 class Gateway:
-    """A gateway process. Its attributes are set once it has started."""
+    """A gateway process. Its engine may be used once `started` is over."""
 
     process: Process
     episode_engine: EpisodeEngine
@@ -49,17 +49,17 @@ class Gateway:
 
 
 class Apps:
-    """A pool of service apps, because creating one is slow."""
+    """A pool of service apps, which are reused because creating one is slow."""
 
     def __init__(self) -> None:
         self._free: dict[str, list[FastAPI]] = {name: [] for name in SERVICES}
 
     def prepare(self) -> None:
-        """Create the shared parts outside of any history."""
+        """Create the shared parts outside any history."""
         toolbox()
 
     def take(self, name: str) -> FastAPI:
-        """Return an unused app."""
+        """Take an app from the pool, or create one."""
         if self._free[name]:
             return self._free[name].pop()
         settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
@@ -74,7 +74,7 @@ APPS = Apps()
 
 
 class Deployment:
-    """The service and gateway processes by name."""
+    """The service processes by name, and functions that start services and gateways."""
 
     def __init__(self, machine: Machine, network: Network) -> None:
         self.machine = machine
@@ -104,7 +104,7 @@ class Deployment:
         return process.start(start)
 
     def start_gateway(self, folder: str = "gateway", *, take_over: bool = False) -> Gateway:
-        """Start a gateway that reads its state from its files only."""
+        """Start a gateway that reads its state only from its files."""
         process = self._spawn(folder)
         place = self._mount(process, folder)
         transports = {name: self.network.transport(process, name) for name in SERVICES}

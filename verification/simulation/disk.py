@@ -19,14 +19,14 @@ BLOCK_BYTES = 512
 
 @dataclass
 class _NameChange:
-    """A changed name and its previous target, None if the name was new."""
+    """A changed name with its previous content, or None if the name was new."""
 
     path: str
     before: bytes | None
 
 
 class Disk:
-    """The files below one folder."""
+    """The simulated disk: all files below one folder."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.folder = folder
@@ -46,14 +46,14 @@ class Disk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def before_write(self, _fd: int, *_data: Any) -> None:
-        """Raise OSError if the disk is full, else mark the file as unsynced."""
+        """Raise OSError if the disk is full."""
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before_pwrite = before_write
 
     def before_replace(self, _source: Any, target: Any, *_rest: Any) -> None:
-        """Record the name's target."""
+        """Record the previous content of the target name."""
         self._changes.append(_NameChange(os.path.realpath(target), _content(target)))
 
     before_rename = before_replace
@@ -63,7 +63,7 @@ class Disk:
         self._changes.append(_NameChange(os.path.realpath(target), None))
 
     def before_unlink(self, path: Any, *_rest: Any) -> None:
-        """Record the name's target."""
+        """Record the previous content of the removed name."""
         if os.path.isabs(path):
             content = _content(path)
             if content is not None:
@@ -82,7 +82,7 @@ class Disk:
     before_fdatasync = before_fsync
 
     def lose_power(self) -> int:
-        """Apply a power loss, and return how many files and names changed."""
+        """Apply a power loss, and return the number of changed files and names."""
         rng, touched = self._rng, 0
         by_folder: dict[str, list[_NameChange]] = {}
         for change in self._changes:
@@ -98,7 +98,7 @@ class Disk:
         return touched
 
     def flip_bit(self) -> str:
-        """Flip one bit of one file; return a description."""
+        """Flip one bit of a random file; return a description."""
         path = self._pick()
         if path is None:
             return "nothing"
@@ -109,7 +109,7 @@ class Disk:
         return f"{path.relative_to(self.folder)}: a bit is flipped at byte {at} of {len(content)}"
 
     def cut_off(self) -> str:
-        """Truncate one file; return a description."""
+        """Truncate a random file; return a description."""
         path = self._pick()
         if path is None:
             return "nothing"
@@ -119,7 +119,7 @@ class Disk:
         return f"{path.relative_to(self.folder)} is cut off to {left} of {size} bytes"
 
     def delete(self) -> str:
-        """Delete one file; return its name."""
+        """Delete a random file; return a description."""
         path = self._pick()
         if path is None:
             return "nothing"
@@ -180,7 +180,7 @@ def _undo(change: _NameChange) -> None:
 
 
 def _overwrite(path: Path, content: bytes) -> None:
-    """Write in place and keep the modification time, so that the damage is silent."""
+    """Overwrite a file but keep its modification time, so that the damage is silent."""
     found = path.stat()
     with path.open("r+b") as file:
         file.truncate(0)

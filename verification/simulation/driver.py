@@ -37,7 +37,7 @@ OPERATION_TIMEOUT_S = 120.0
 """Timeout of an operation, in simulated seconds."""
 
 REST_S = 30.0
-"""Time in which everything in transit arrives, in simulated seconds."""
+"""Time after which every message in transit has arrived, in simulated seconds."""
 
 FOREVER = math.inf
 
@@ -48,7 +48,7 @@ _UNAVAILABLE = (
     errors.AtCapacityError,
     errors.EpisodeQueueFullError,
 )
-"""Errors that an undamaged deployment may return to any operation."""
+"""Errors that an undamaged deployment may raise for any operation."""
 
 
 class ViolationError(AssertionError):
@@ -57,7 +57,7 @@ class ViolationError(AssertionError):
 
 @dataclass
 class HistoryResult:
-    """The events and the violation of a history."""
+    """The events of a history, and its violation if there was one."""
 
     seed: int
     digest: str = ""
@@ -70,7 +70,7 @@ class HistoryResult:
 
 @dataclass
 class Change:
-    """An operation on an episode and the model after it. `after` is None if it ends the episode."""
+    """An operation on an episode, and the model after it. `after` is None if the operation ends the episode."""
 
     label: str
     what: str
@@ -92,16 +92,16 @@ class Driver:
         self.model = Model()
         self.result = HistoryResult(seed)
         self.is_fault_active = False
-        """Whether a fault is active; a step may then end as infra_error."""
+        """True while a fault is active; a step may then end as infra_error."""
 
         self.is_damaged = False
-        """Whether files are damaged; an episode may then be in quarantine, or be refused as corrupt."""
+        """True if files are damaged; an episode may then be in quarantine, or be refused as corrupt."""
 
         self.has_lost_power = False
-        """Whether the power was lost; an episode may then be gone, or in an earlier state."""
+        """True after a power loss; an episode may then be missing, or in an earlier state."""
 
         self.takes_over = False
-        """Whether another gateway has held the services, so that the next one must take them over."""
+        """True if another gateway has leased the services, so that the next gateway must take them over."""
 
         self._gateway: Gateway | None = None
         self._armed: dict[Process, Callable[[Process], None]] = {}
@@ -139,7 +139,7 @@ class Driver:
                 self.restart_service(name)
 
     def restart_gateway(self) -> None:
-        """Start a gateway if there is none, and resolve unknown episode states."""
+        """Start a gateway if none is running, and resolve unknown episode states."""
         while True:
             self.start_dead_services()
             if self._is_down():
@@ -163,12 +163,12 @@ class Driver:
             process.kill()
 
     def stall(self, process: Process, seconds: float) -> None:
-        """Pause a process for a while."""
+        """Pause a process for a number of simulated seconds."""
         self.note(f"{process.name} is paused at {process.paused_at} for {seconds} s")
         process.stalled_until = self.scheduler.now + seconds
 
     def arm(self, process: Process, strike: Callable[[Process], None], most: int = 40) -> None:
-        """Schedule an action for one of a process's next preemption points."""
+        """Schedule an action for one of the next `most` preemption points of a process."""
         process.pause_countdown = self.rng.randint(1, most)
         self._armed[process] = strike
 
@@ -180,7 +180,7 @@ class Driver:
             process.pause_countdown = None
 
     def strike(self) -> None:
-        """Run the scheduled action of a process that reached its point."""
+        """Run the scheduled action of the process that reached its preemption point, if there is one."""
         expired_process, self.scheduler.expired_process = self.scheduler.expired_process, None
         if expired_process is not None and (strike := self._armed.pop(expired_process, None)) is not None:
             strike(expired_process)
@@ -190,7 +190,7 @@ class Driver:
         return self.gateway.process.start(coroutine_function)
 
     def run_until_done(self, *operations: Operation[Any]) -> None:
-        """Run the machine until operations end; scheduled actions run meanwhile."""
+        """Run the machine until the operations end, including scheduled actions."""
         end_at = self.scheduler.now + OPERATION_TIMEOUT_S
         while not all(operation.is_over for operation in operations):
             self.scheduler.run(lambda: all(operation.is_over for operation in operations), end_at - self.scheduler.now)
@@ -200,12 +200,12 @@ class Driver:
                 raise StuckError("an operation does not finish")
 
     def rest(self) -> None:
-        """Let everything in transit arrive."""
+        """Run the machine until every message in transit has arrived."""
         self.scheduler.run(lambda: False, REST_S)
         self.strike()
 
     def end_all_faults(self) -> None:
-        """End every fault, and let everything in transit arrive."""
+        """End every fault, and run until every message in transit has arrived."""
         self.note("-- all faults end")
         self.network.faults = NetworkFaults()
         self.machine.disk.is_full = False
@@ -218,7 +218,7 @@ class Driver:
     # Episodes.
 
     def change(self, *changes: Change) -> None:
-        """Run operations on episodes concurrently; an unanswered one may or may not have been applied."""
+        """Run operations on episodes concurrently; an operation without a response may or may not have been applied."""
         before = {change.label: self.model.episodes.get(change.label, [None]) for change in changes}
         is_calm = not self.is_fault_active and all(
             p.stalled_until <= self.scheduler.now for p in self.scheduler.processes
@@ -243,7 +243,7 @@ class Driver:
                 self.resolve_state(change.label)
 
     def is_refused(self, label: str, what: str, operation: Operation[Any]) -> bool:
-        """Return whether an operation failed in an accepted way."""
+        """Return whether an operation failed with an accepted error; raises ViolationError for other errors."""
         error = operation.error()
         if error is None:
             return False
@@ -254,7 +254,7 @@ class Driver:
         raise ViolationError(f"{kind}: {label}: {what}: {type(error).__name__}: {error}")
 
     def resolve_state(self, label: str, *, asks_services: bool = True) -> None:
-        """Determine which of its possible states an episode is in; raises ViolationError if none matches."""
+        """Determine the state of an episode among its possible states; raises ViolationError if none matches."""
         states = self.model.episodes[label]
         if not states or self._is_down():
             return
@@ -343,7 +343,7 @@ class Driver:
             return observed_episode(episode.task.key.seed, step_answers(episode), entries, torn, is_failed=has_failed)
 
     async def _digest(self, episode: Episode, service: str) -> str | None:
-        """Return the digest of a service's data, None if it refuses; repeat if there is no response."""
+        """Return the digest of a service's data, or None if it refuses; retry if there is no response."""
         for _ in range(_MOST_TRIES):
             context = episode.context(service, Actor.TRAINER)
             try:
@@ -384,7 +384,7 @@ def step_answers(episode: Episode) -> list[StepAnswer]:
 
 
 def ending_of(operation: Operation[Any]) -> str:
-    """Return how an operation ended, as text."""
+    """Return the result or error of an operation as text."""
     if not operation.is_over or operation.is_lost:
         return "still running"
     error = operation.error()

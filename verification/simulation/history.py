@@ -1,6 +1,4 @@
-"""One history: a seed determines the operations, the faults and their times; the model determines the accepted
-results.
-"""
+"""One history: a seed determines the operations, the faults and their times; the model checks the results."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ def play(seed: int) -> HistoryResult:
 
 
 def _play(moves: Moves) -> None:
-    """Play a few kinds of moves under a few kinds of faults; using all kinds at once hides some effects."""
+    """Play a subset of the moves under a subset of the faults; using all kinds at once hides some effects."""
     rng = moves.rng
     moves.start()
     for label in LABELS[: rng.randint(1, len(LABELS))]:

@@ -64,7 +64,7 @@ class Machine:
             yield
 
     def open_files(self, process: Process) -> _OpenFiles:
-        """Return a process's open files, to be closed at its death."""
+        """Return the open files of a process, which are closed when it dies."""
         found = self._open.get(process)
         if found is None:
             found = self._open[process] = _OpenFiles()
@@ -145,7 +145,7 @@ class SimulatedConnection(sqlite3.Connection):
     name: str
 
     def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
-        """Execute a statement; wait for the lock at the start of a transaction."""
+        """Execute a statement; at the start of a transaction, wait for the lock."""
         if not sql.startswith("BEGIN"):
             return super().execute(sql, *args)
         self.machine.scheduler.preemption_point("sqlite.begin")
@@ -160,7 +160,7 @@ class SimulatedConnection(sqlite3.Connection):
                 self.process.hold("sqlite.locked")
 
     def commit(self) -> None:
-        """Commit if there is disk space."""
+        """Commit; raises OperationalError if the disk is full."""
         self.machine.scheduler.preemption_point("sqlite.commit")
         if self.machine.disk.is_full and self.in_transaction:
             raise _no_room()
@@ -178,14 +178,14 @@ _LOCK_PAUSE_S = 0.05
 
 
 class _OpenFiles:
-    """A process's open files. At its death they are closed without SQLite's cleanup."""
+    """A process's open files. When it dies, they are closed without SQLite's cleanup."""
 
     def __init__(self) -> None:
         self.descriptors: list[tuple[int, int]] = []
         self.connections: list[SimulatedConnection] = []
 
     def close_all(self) -> None:
-        """Close everything as a process death does: no commit, no checkpoint."""
+        """Close everything as at the death of a process: without commit and checkpoint."""
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd, inode in self.descriptors:
             with suppress(OSError):

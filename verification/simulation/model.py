@@ -1,4 +1,4 @@
-"""The expected state of every episode, and its possible states after unanswered operations."""
+"""The expected state of every episode, and its possible states after operations without a response."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class EpisodeModel:
     lineage: int
     actions: tuple[Action, ...] = ()
     answers: tuple[StepAnswer | None, ...] = ()
-    """The response of each step, None if unanswered."""
+    """The response of each step, or None if it is unknown."""
 
     is_failed: bool = False
-    """Whether it ended as infra_error; the effect of its last step is then unknown."""
+    """True if the episode ended as infra_error; the effect of its last step is then unknown."""
 
     def after_step(self, action: Action) -> EpisodeModel:
         """Return the episode after one more step."""
@@ -83,7 +83,7 @@ class EpisodeModel:
 
 @dataclass(frozen=True)
 class ObservedEpisode:
-    """A live episode as reported by the gateway, and whether it matches the services' data."""
+    """A live episode as reported by the gateway, and the services whose data differs."""
 
     seed: int
     step: int
@@ -158,7 +158,7 @@ def difference(seen: ObservedEpisode, played: EpisodeModel) -> str:
 class Model:
     """Every episode by label with its possible states, and every snapshot by id.
 
-    None among the states: the episode may be gone. No states: it was refused as corrupt.
+    If the states include None, the episode may be gone. If there are none, it was refused as corrupt.
     """
 
     episodes: dict[str, list[EpisodeModel | None]] = field(default_factory=dict)

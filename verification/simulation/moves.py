@@ -58,14 +58,14 @@ FAULTS = {
 
 
 class Moves(Driver):
-    """Each move takes the label of its episode, if it has one."""
+    """Each move takes the label of an episode; some ignore it."""
 
     _texts = 0
 
     # Moves.
 
     def reset(self, label: str) -> None:
-        """Reset an episode: the next epoch of a live one, or a new one."""
+        """Reset an episode: start the next epoch of a live one, or a new one."""
         played = self.model.fresh(self.rng.choice(SEEDS))
         options = ResetOptions(scenario=SCENARIO, seed=played.seed, chaos=0, episode_id=label)
 
@@ -81,7 +81,7 @@ class Moves(Driver):
                 self.change(self._step_change(label, self._action()))
 
     def step_twice(self, label: str) -> None:
-        """Send one step twice at once with the same number; it must be applied once."""
+        """Send one step twice concurrently with the same number; it must be applied once."""
         if self._can_step(label):
             action, number = self._action(), len(self.model.of(label).actions) + 1
             after = self.model.of(label).after_step(action)
@@ -126,7 +126,7 @@ class Moves(Driver):
                 self.change(Change(label, f"restore {name[:6]}", coroutine_function, self.model.snapshots[name]))
 
     def fork(self, label: str) -> None:
-        """Fork an episode from a snapshot, replacing the one with the label."""
+        """Fork an episode from a snapshot, replacing the episode with the label."""
         if self.model.snapshots:
             name = self.rng.choice(list(self.model.snapshots))
 
@@ -158,7 +158,7 @@ class Moves(Driver):
                 self.is_refused("snapshot", "delete", operation)
 
     def probe(self) -> None:
-        """Begin an episode and write to every service; this must always work."""
+        """Start an episode and write to every service, which must always succeed."""
         self.note("-- probe")
         was_damaged, self.is_damaged = self.is_damaged, False
         self.reset(PROBE)
@@ -171,7 +171,7 @@ class Moves(Driver):
     # Faults.
 
     def kill_gateway(self, label: str) -> None:
-        """Kill the gateway during an operation, and sometimes the next one during its start."""
+        """Kill the gateway during an operation, and sometimes its successor while that starts."""
         self.arm(self.gateway.process, self.kill)
         self._random_move(label)
         self.disarm()
@@ -201,7 +201,7 @@ class Moves(Driver):
         self._random_move(label)
 
     def stall_across_restart(self, label: str) -> None:
-        """Pause a service during a step, restart gateway and service, then resume the old service."""
+        """Pause a service during a step, restart the gateway and usually the service, then resume the old process."""
         name = self.rng.choice(SERVICES)
         old = self.deployment.services[name]
         if not self._can_step(label) or old.is_dead:
@@ -235,20 +235,20 @@ class Moves(Driver):
         self.resolve_state(label)
 
     def restart_unseen(self, _label: str) -> None:
-        """Restart a service while the old process is killed or continues unnoticed."""
+        """Start a new process of a service, after killing the old one or while it continues to run."""
         name = self.rng.choice(SERVICES)
         if self.rng.random() < 0.5:
             self.kill(self.deployment.services[name])
         self.restart_service(name)
 
     def bad_line(self, label: str) -> None:
-        """Lose, duplicate and delay messages for a while."""
+        """Lose, duplicate and delay messages during an operation."""
         self.network.faults = NetworkFaults(lost=0.15, doubled=0.15, delayed=0.15)
         self._random_move(label)
         self.network.faults = NetworkFaults()
 
     def replay(self, _label: str) -> None:
-        """Deliver earlier calls again."""
+        """Deliver earlier requests again."""
         sent = self.network.sent
         for address, request in self.rng.sample(sent, min(len(sent), self.rng.randint(1, 6))):
             self.note(f"{request.url.path} to {address} is replayed")
@@ -256,14 +256,14 @@ class Moves(Driver):
         self.rest()
 
     def second_gateway(self, _label: str) -> None:
-        """Start another folder's gateway on the same services, and kill it."""
+        """Start a gateway of another folder on the same services, and kill it."""
         other = self.deployment.start_gateway("other")
         self.scheduler.run(lambda: other.started.is_over, OPERATION_TIMEOUT_S)
         self.note(f"{other.process.name}: {ending_of(other.started)}")
         self.kill(other.process)
 
     def take_over(self, label: str) -> None:
-        """Let another folder's gateway take over the services; calls of the first one must change nothing."""
+        """Let a gateway of another folder take over the services; calls of the first one must have no effect."""
         databases = self._held_databases()
         other = self.deployment.start_gateway("other", take_over=True)
         self.run_until_done(other.started)
@@ -280,11 +280,11 @@ class Moves(Driver):
         self._check_databases(databases)
 
     def jump_clock(self, _label: str) -> None:
-        """Make the wall clock jump."""
+        """Change the wall clock by up to a day."""
         self.machine.wall_jump_s += self.rng.choice((-86_400.0, -90.0, -5.0, 5.0, 90.0, 86_400.0))
 
     def fill_disk(self, label: str) -> None:
-        """Fill the disk for a while."""
+        """Fill the disk during an operation."""
         self.machine.disk.is_full = True
         self._random_move(label)
         self.machine.disk.is_full = False
@@ -300,15 +300,15 @@ class Moves(Driver):
         self.has_lost_power = False
 
     def flip_bit(self, _label: str) -> None:
-        """Flip one bit of a file while nothing runs."""
+        """Kill all processes and flip one bit of a file."""
         self._damage(self.machine.disk.flip_bit)
 
     def cut_off(self, _label: str) -> None:
-        """Truncate a file while nothing runs."""
+        """Kill all processes and truncate a file."""
         self._damage(self.machine.disk.cut_off)
 
     def delete_file(self, _label: str) -> None:
-        """Delete a file while nothing runs."""
+        """Kill all processes and delete a file."""
         self._damage(self.machine.disk.delete)
 
     # Helpers.
@@ -336,7 +336,7 @@ class Moves(Driver):
         self._check_databases(databases)
 
     def _step_superseded(self, label: str) -> None:
-        """Take a step by a superseded gateway; it must not be applied."""
+        """Take a step through a superseded gateway; it must not be applied."""
         action = Action(Kind.ADD, self.rng.choice(SERVICES), self._text())
         operation = self.start_operation(self._step_change(label, action).coroutine_function)
         self.run_until_done(operation)
@@ -345,7 +345,7 @@ class Moves(Driver):
             raise ViolationError(f"doubled: {label}: a superseded gateway applied {action}")
 
     def _held_databases(self) -> set[tuple[str, str]]:
-        """Return service and internal id of every live episode whose files a service holds."""
+        """Return service and internal id of every live episode of which a service has database files."""
         ids = [self.internal_ids[label] for label in self.model.live()]
         return {
             (service, internal_id) for service in SERVICES for internal_id in ids if self._holds(service, internal_id)

@@ -38,7 +38,7 @@ class NetworkFaults:
 
 @dataclass
 class Network:
-    """Every address, and every call that was sent."""
+    """The listeners of all addresses, and the first requests that were sent."""
 
     scheduler: Scheduler
     note: Callable[[str], None]
@@ -51,7 +51,7 @@ class Network:
         return _Transport(self, process, address)
 
     def send(self, address: str, request: httpx.Request, answer: _ResponseCallback) -> None:
-        """Send a request to the listener, and return its response."""
+        """Send a request to the listener of an address, and pass its response, or None, to `answer`."""
         if len(self.sent) < MOST_KEPT:
             self.sent.append((address, request))
         listener = self.listeners.get(address)
@@ -119,7 +119,7 @@ class _Transport(httpx.AsyncBaseTransport):
 
 
 def _ignore_response(_response: httpx.Response | None) -> None:
-    """Discard the response."""
+    """Ignore the response."""
 
 
 async def _serve_request(app: ASGIApp, request: httpx.Request, answer: _ResponseCallback) -> None:
@@ -155,6 +155,6 @@ async def _serve_request(app: ASGIApp, request: httpx.Request, answer: _Response
 
     try:
         await app(scope, receive, send)
-    except Exception:  # noqa: BLE001 - the server around the app answers so
+    except Exception:  # noqa: BLE001 - a real server responds with 500 as well
         status, headers, body = 500, [], b""
     answer(httpx.Response(status, headers=headers, content=body))

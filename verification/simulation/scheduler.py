@@ -1,7 +1,8 @@
-"""Simulated processes: an event loop each on virtual time, one running at a time, switched at preemption points.
+"""Simulated processes: each has an event loop on virtual time. One runs at a time, and they switch at preemption
+points.
 
-A process is a greenlet, so that it can be paused in synchronous code, and be abandoned there when it dies. The seed
-alone determines which process runs and where it is paused.
+A process is a greenlet, so that it can be paused in synchronous code, and abandoned there when it dies. The seed alone
+determines which process runs and at which points it is paused.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ PREEMPTION = 0.04
 """Probability that a process is paused at a preemption point."""
 
 MOST_SWITCHES = 200_000
-"""Maximum switches of a history before it counts as stuck."""
+"""Maximum number of switches before a history counts as stuck."""
 
 
 _MOST_CANCELS = 100
 
 
 class ProcessKilledError(BaseException):
-    """Unwinds a killed process, which must not have any further effect."""
+    """Unwinds a killed process, which must have no further effects."""
 
 
 class StuckError(RuntimeError):
-    """Raised when the simulated machine does not become idle."""
+    """Raised if the simulated machine does not become idle."""
 
 
 class Operation(Generic[T]):
-    """An operation of a process: it ends, fails, or is lost with the process."""
+    """An operation of a process. It returns, fails, or is lost when the process dies."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -49,12 +50,12 @@ class Operation(Generic[T]):
 
     @property
     def is_over(self) -> bool:
-        """Return whether it ended, failed or was lost."""
+        """Return whether the operation returned, failed or was lost."""
         return self.is_lost or (self._task is not None and self._task.done())
 
     @property
     def is_lost(self) -> bool:
-        """Return whether its result was lost."""
+        """Return whether the process died before the operation returned."""
         return self._process.is_dead and not (self._task is not None and self._task.done())
 
     def error(self) -> BaseException | None:
@@ -141,7 +142,7 @@ class Process:
         self.stalled_until = 0.0
         self.paused_at: str | None = None
         self.pause_countdown: int | None = None
-        """Preemption points left before the process is paused for the driver; None for no limit."""
+        """Number of preemption points until the process is paused for the driver; None for no limit."""
 
         self.wall_offset = 0.0
         self.on_death: list[Callable[[], None]] = []
@@ -170,7 +171,7 @@ class Process:
         return not self._is_idle or self._wake_at <= now or self.loop.has_work(self.monotonic())
 
     def next_at(self, now: float) -> float:
-        """Return when the process can run next."""
+        """Return the time at which the process can run next."""
         if self.is_dead:
             return math.inf
         at = self.loop.next_at() - self._clock if self._is_idle and not self.loop.has_work(self.monotonic()) else now
@@ -194,7 +195,7 @@ class Process:
         self._yield("idle")
 
     def pass_preemption_point(self, place: str) -> None:
-        """Allow the process to be paused or killed at this point."""
+        """Pause the process here if its countdown ends, or by chance; raises ProcessKilledError if it is dead."""
         if self.is_dead:
             raise ProcessKilledError
         scheduler = self._scheduler
@@ -279,9 +280,9 @@ class Scheduler:
         self._messages.append((self.now + seconds, self._sent, happen))
 
     def run(self, until: Callable[[], bool], seconds: float = math.inf) -> bool:
-        """Run until a condition holds; return False if the machine became idle or the time ran out first.
+        """Run until a condition holds; return False if the machine becomes idle or the time is up first.
 
-        Ends early if a process reached its pause countdown.
+        Returns True early if a process reached its pause countdown.
         """
         end_at = self.now + seconds
         for _ in range(MOST_SWITCHES):
@@ -306,7 +307,7 @@ class Scheduler:
         raise StuckError(f"{MOST_SWITCHES} switches, and no end")
 
     def preemption_point(self, place: str) -> None:
-        """Allow the current process to be paused; does nothing outside a process."""
+        """Pass a preemption point of the current process; does nothing outside a process."""
         if self.current is not None:
             self.current.pass_preemption_point(place)
 

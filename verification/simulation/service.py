@@ -1,4 +1,4 @@
-"""A minimal service on the real framework, used twice, and a scenario that plays it."""
+"""A minimal service on the real framework, used twice, and a scenario with both services."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ SERVICE_DEFINITIONS = {name: _service(name) for name in SERVICES}
 
 @dataclass(frozen=True)
 class EntriesScenario:
-    """A scenario that ends when its steps are used up, without success."""
+    """A scenario without success, which ends when its steps are used up."""
 
     name: str = SCENARIO
     held_out: frozenset[str] = frozenset()

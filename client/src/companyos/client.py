@@ -67,7 +67,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
     CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation; `state` returns a CompanyOSState.
     `token` is the trainer token, if the server requires one. Concurrent calls are executed one after another in call
     order. Every method raises ApiError if the server rejects the call, and ConnectionError if the server is unreachable
-    or the connection is lost, also by a cancelled call; `resume` continues the episode.
+    or the connection is lost. A cancelled call closes the connection as well; `resume` continues the episode.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return EpisodeVerdict.model_validate(evidence["verdict"])
 
     async def service_urls(self) -> dict[str, str]:
-        """Return a URL of each service of the episode for its REST requests, each of which is a step."""
+        """Return the URLs of the episode's services by name, for REST requests; each request is a step."""
         return await self._trainer_client().service_urls(self._require_episode_id())
 
     async def drop(self) -> None:

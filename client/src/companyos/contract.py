@@ -93,14 +93,14 @@ SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
 
 class Completion(StrEnum):
-    """End of an episode: with the act that closes the task, right or wrong, or only with `finish`."""
+    """End of an episode: the action that closes the task, right or wrong, or only `finish`."""
 
     AUTO = "auto"
     EXPLICIT = "explicit"
 
 
 class Shaping(StrEnum):
-    """Payment of milestones: kept, deducted at the end of a failed episode, or not paid."""
+    """Reward for milestones: paid and kept, deducted at the end of a failed episode, or not paid."""
 
     MILESTONES = "milestones"
     POTENTIAL = "potential"
@@ -108,7 +108,7 @@ class Shaping(StrEnum):
 
 
 class RewardScale(StrEnum):
-    """Scale of rewards: the original's, in [-25, 25] per step, or the same divided by 25."""
+    """Scale of rewards: the original, in [-25, 25] per step, or the original divided by 25."""
 
     ORIGINAL = "original"
     UNIT = "unit"
@@ -154,10 +154,10 @@ class ReasonCode(StrEnum):
 
 
 SHIFT_PREFIX = "shift-"
-"""Names of shifts start with this."""
+"""Prefix of the names of shifts."""
 
 SHIFT_SIZES: Mapping[str, int] = {"day": 3, "week": 6, "month": 12}
-"""The number of cases by the name of a size."""
+"""Number of cases by the name of a shift's size."""
 
 
 class CompanySize(StrEnum):
@@ -169,9 +169,9 @@ class CompanySize(StrEnum):
 
 
 def split_company_size(scenario: str) -> tuple[str, CompanySize]:
-    """Return a scenario's name without the size at its end, and the size: `shift-week-large` is a week in a large one.
+    """Return a scenario's name without the company size at its end, and the size.
 
-    A name without a size stands for the small company.
+    `shift-week-large` is `shift-week` in a large company. A name without a size means the small company.
     """
     name, _, size = scenario.rpartition("-")
     return (name, CompanySize(size)) if name and size in _NAMED_SIZES else (scenario, CompanySize.SMALL)
@@ -181,7 +181,7 @@ _NAMED_SIZES = frozenset({CompanySize.MEDIUM, CompanySize.LARGE})
 
 
 class InjectedState(BaseModel):
-    """Starting state instead of the first simulated morning: a snapshot, which is forked."""
+    """Initial state of an episode instead of the first simulated morning: a fork of a snapshot."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -15,7 +15,7 @@ class EntryPointError(ValueError):
 
 
 def find_entry_points(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group, sorted by name. Raises EntryPointError for a name that is there twice."""
+    """Return the entry points of a group, sorted by name. Raises EntryPointError for a duplicate name."""
     found: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
         if point.name in found:
@@ -25,7 +25,7 @@ def find_entry_points(group: str) -> dict[str, EntryPoint]:
 
 
 def load_entry_point(point: EntryPoint) -> Any:
-    """Return the object of an entry point. Raises EntryPointError if it cannot be imported."""
+    """Import and return the object of an entry point. Raises EntryPointError if it cannot be imported."""
     try:
         return point.load()
     except Exception as error:  # the module of another package may raise anything

@@ -8,7 +8,7 @@ _PROBLEM = re.compile(r"[a-z][a-z0-9-]*(?=: )")
 
 
 class ApiError(RuntimeError):
-    """The server rejected a request; it had no effect.
+    """Raised if the server rejects a request; the request has no effect.
 
     `message` starts with the stable CompanyOS code, such as `unknown-snapshot: ...`. `code` is that code for HTTP and
     OpenEnv's code for the WebSocket; `status` is the HTTP status, if any.

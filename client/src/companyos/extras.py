@@ -39,7 +39,7 @@ def install_folder_command(folder: Path, clone: Path = _CLONE) -> str:
 
 
 def command_path() -> str:
-    """Return how the shell finds `companyos`: its name, or the path in this environment if that is not active."""
+    """Return the shell command for `companyos`: its name, or its path if this environment is not active."""
     return "companyos" if shutil.which("companyos") else _quoted(Path(sys.prefix) / "bin" / "companyos")
 
 
@@ -58,14 +58,14 @@ def _quoted(path: Path, folder: Path | None = None) -> str:
 
 @contextmanager
 def require_extra(library: str, extra: str) -> Iterator[None]:
-    """Import an optional library. Raises ImportError with the install command of its extra."""
+    """Guard the import of an optional library. Raises ImportError with the install command of its extra."""
     with require_library(library, install_command(extra)):
         yield
 
 
 @contextmanager
 def require_library(library: str, command: str) -> Iterator[None]:
-    """Import an optional library. Raises ImportError with the command that installs it."""
+    """Guard the import of an optional library. Raises ImportError with the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:

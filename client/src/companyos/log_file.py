@@ -41,7 +41,7 @@ class LogFile:
         return text.splitlines()[-_LAST_LINES:]
 
     def keep(self) -> None:
-        """Keep the file."""
+        """Mark the file to be kept after `close`."""
         self._is_kept = True
 
     def close(self) -> None:

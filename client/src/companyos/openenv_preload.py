@@ -14,10 +14,10 @@ _execution = RLock()
 
 
 def preload_openenv() -> None:
-    """Defer the execution of OpenEnv's packages, and of its MCP environment, until a name of theirs is used.
+    """Defer the execution of OpenEnv's packages, and of its MCP environment, until one of their names is used.
 
-    They import Gradio, FastMCP, FastAPI and OpenAI. The other modules of OpenEnv are imported as usual, and need less.
-    Does nothing if OpenEnv is already imported. Raises ModuleNotFoundError if it is not installed.
+    They import Gradio, FastMCP, FastAPI and OpenAI. The other modules of OpenEnv have fewer dependencies and are
+    imported as usual. Does nothing if OpenEnv is already imported. Raises ModuleNotFoundError if it is not installed.
     """
     if _DEFERRED[0] in sys.modules:
         return
@@ -27,7 +27,7 @@ def preload_openenv() -> None:
 
 
 class _DeferredModule(ModuleType):
-    """A module that is executed when a name is used that it does not have yet."""
+    """Module that is executed on the first access to a name that it does not contain yet."""
 
     def __getattr__(self, name: str) -> Any:
         is_introspection = name.startswith("__") and name != "__all__"
@@ -56,7 +56,7 @@ def _defer(name: str) -> None:
     sys.modules[name] = module = module_from_spec(spec)
     module.__class__ = _DeferredModule
     parent, _, child = name.rpartition(".")
-    vars(sys.modules[parent])[child] = module  # as an import binds it
+    vars(sys.modules[parent])[child] = module  # like an import
 
 
 def _get_server_tools(mcp_server: Any) -> dict[str, Any]:

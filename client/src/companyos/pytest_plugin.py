@@ -1,6 +1,6 @@
 """Pytest plugin with fixtures for the standalone services and for an episode.
 
-Pytest imports this module in every environment with this package, so the fixtures import everything else.
+Pytest imports this module in every environment with this package, so all other imports are inside the fixtures.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class InvalidEvidenceError(ValueError):
 
 
 class Rescorer(Protocol):
-    """Rescore stored evidence. Raises InvalidEvidenceError."""
+    """Function that rescores stored evidence. Raises InvalidEvidenceError."""
 
     def __call__(self, stored: Mapping[str, Any], /) -> EpisodeVerdict:
         """Return the current verdict of the rubric."""

@@ -48,7 +48,10 @@ class TaskInfo(BaseModel):
 
 
 class VerdictLimits(BaseModel):
-    """Limits of what an agent may do in an episode: beyond the first two it fails, further page views are refused."""
+    """Limits of an agent in an episode.
+
+    Exceeding one of the first two fails it; page views beyond the third are refused.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,7 +87,7 @@ DEFAULT_HEIGHT: Final = 800
 
 
 def is_none(value: object) -> bool:
-    """Return whether a field is None, so that it is omitted."""
+    """Return whether a field is None and thus omitted."""
     return value is None
 
 
@@ -153,7 +156,7 @@ _MAX_CAUSES = 3
 
 
 class CheckVerdict(BaseModel):
-    """Result of one check; never visible to the agent. A failed check says what was expected and what was found."""
+    """Result of one check; never visible to the agent. A failed check states the expected and the found value."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -179,14 +182,14 @@ class CheckVerdict(BaseModel):
 
     @property
     def known(self) -> str | None:
-        """The step that last showed the agent something new of `source`; None without a source."""
+        """Text with the step that last showed the agent new data of `source`; None without a source."""
         if not self.source:
             return None
         return f"{self.source} {'never shown' if self.known_at is None else f'shown at step {self.known_at}'}"
 
     @property
     def reason(self) -> str | None:
-        """Why the check failed, as one line; None if it passed."""
+        """Reason why the check failed, on one line; None if it passed."""
         if self.passed or self.entity is None:
             return None
         notes = [f"step {self.step}"] if self.step is not None else []
@@ -198,7 +201,7 @@ class CheckVerdict(BaseModel):
 
 
 class FaultRecovery(BaseModel):
-    """Calls struck by a kind of fault, and those of them after which the same operation succeeded later."""
+    """Number of calls struck by a kind of fault, and of those whose operation succeeded later."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -221,7 +224,7 @@ class Scorecard(BaseModel):
 
     @property
     def partial_credit(self) -> float:
-        """Share of the goals that are met, from 0 to 1."""
+        """Share of the goals that were met, from 0 to 1."""
         return self.goals_met / self.goals if self.goals else 0.0
 
     @property
@@ -239,7 +242,7 @@ class Scorecard(BaseModel):
         return ", ".join([*parts, *(f"{count} {name}" for count, name in counts)])
 
     def count_faults(self) -> tuple[int, int]:
-        """Return how many calls faults struck, and after how many of them the operation succeeded later."""
+        """Return the number of calls struck by faults, and of those whose operation succeeded later."""
         faults = self.faults.values()
         return sum(one.struck for one in faults), sum(one.recovered for one in faults)
 
@@ -283,7 +286,7 @@ class EpisodeVerdict(BaseModel):
 
     @property
     def solved_cases(self) -> str | None:
-        """Text with the number of solved cases of a shift and the tickets of the others; None for a single task."""
+        """Text with the number of solved cases of a shift and the tickets of the unsolved; None for a single task."""
         if self.cases is None:
             return None
         unsolved = [key for key, is_solved in self.cases.items() if not is_solved]
@@ -301,7 +304,7 @@ class EpisodeVerdict(BaseModel):
         return tuple(sorted(self.checks, key=lambda check: (check.passed, check.id != self.primary_failure)))
 
     def agrees_with(self, other: EpisodeVerdict) -> bool:
-        """Return whether two verdicts are equal, ignoring what failed checks say."""
+        """Return whether two verdicts are equal, ignoring the explanations of failed checks."""
         return self._sum() == other._sum()
 
     def _sum(self) -> tuple[object, ...]:
@@ -310,7 +313,7 @@ class EpisodeVerdict(BaseModel):
 
 
 class RowDiff(BaseModel):
-    """A row at both steps; null where it did not exist."""
+    """A row at both steps; null if it did not exist."""
 
     before: dict[str, Any] | None
     after: dict[str, Any] | None

@@ -29,15 +29,15 @@ class ServiceProcess(ServerProcess):
         self._app = app
 
     def arguments(self) -> list[str]:
-        """Return the module that serves an app, and the app."""
+        """Return the module that runs an app, and the app."""
         return ["companyos_shared.serving", self._app]
 
 
 class StandaloneService:
     """A standalone service. `http` sends requests to it, such as `service.http.get("/tickets")`.
 
-    The methods raise ApiError if the service rejects the call, as it does without its control routes, which a service
-    of a gateway lacks. Redirects and error responses of `http` are returned.
+    The methods raise ApiError if the service rejects the call or has no control routes, like the services of a gateway.
+    `http` returns redirects and error responses.
     """
 
     def __init__(self, name: str, url: str) -> None:
@@ -52,10 +52,10 @@ class StandaloneService:
         now: datetime | str | None = None,
         faults: Iterable[Mapping[str, Any] | None] = (),
     ) -> datetime:
-        """Start again from a seed document, by default the demo data, and return the simulated time.
+        """Reset the service to a seed document, by default the demo data, and return the simulated time.
 
-        `now` is that time, by default the document's `started_at`. `faults` are those of the next calls, in their
-        order, such as `{"kind": "unavailable", "retry_after_s": 60}`; None lets a call through.
+        `now` is that time, by default the document's `started_at`. `faults` are the faults of the next calls, in order,
+        such as `{"kind": "unavailable", "retry_after_s": 60}`; None means no fault.
         """
         moment = now.isoformat() if isinstance(now, datetime) else now
         return self._clock("POST", "reset", {"document": document, "now": moment, "faults": list(faults)})
@@ -65,7 +65,7 @@ class StandaloneService:
         return self._clock("GET", "clock")
 
     def advance(self, minutes: int) -> datetime:
-        """Advance the clock and return the simulated time; what is due by then happens."""
+        """Advance the clock, apply the events due by then, and return the simulated time."""
         return self._clock("POST", "clock", {"minutes": minutes})
 
     def close(self) -> None:

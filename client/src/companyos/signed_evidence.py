@@ -46,7 +46,7 @@ class UnsignedEvidenceError(InvalidEvidenceError):
 
 
 class BrokenEvidenceError(InvalidEvidenceError):
-    """Raised for signed evidence that is not what was signed; the text names the first part that does not match."""
+    """Raised for evidence that does not match its signature; the text names the first mismatch."""
 
 
 class EvidenceSignature(BaseModel):
@@ -93,7 +93,7 @@ class EvidenceSigner:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the only accepted spelling of a JSON value: members in their order, no blanks, UTF-8, Python's numbers.
+    """Return the only accepted encoding of a JSON value: members in order, no whitespace, UTF-8, Python's numbers.
 
     Raises ValueError for numbers that are not finite and for unpaired surrogates.
     """
@@ -101,9 +101,9 @@ def canonical_json(value: Any) -> bytes:
 
 
 def check_canonical(raw: bytes, document: Mapping[str, Any]) -> None:
-    """Raise BrokenEvidenceError unless a file is the canonical JSON of its document and a line feed.
+    """Raise BrokenEvidenceError unless a file consists of the canonical JSON of its document and a line feed.
 
-    The chain covers values. This check covers what values do not show: blanks, duplicate members, other spellings of a
+    The chain covers only values. This check covers their encoding: whitespace, duplicate members, other spellings of a
     number or text.
     """
     try:
@@ -119,9 +119,9 @@ def check_canonical(raw: bytes, document: Mapping[str, Any]) -> None:
 def verify_evidence(document: Mapping[str, Any], public_keys: Collection[str] = ()) -> str:
     """Return the public key that signed a document.
 
-    With `public_keys`, only these keys are accepted. Without, the key in the document is: that proves that the document
-    was not modified since the owner of this key signed it. Raises UnsignedEvidenceError for a document without a
-    signature, and BrokenEvidenceError for one that is not the signed one or was signed with another key.
+    With `public_keys`, only these keys are accepted. Without them, the key in the document is accepted, which proves
+    only that the document was not modified since the owner of that key signed it. Raises UnsignedEvidenceError for a
+    document without a signature, and BrokenEvidenceError for one that was modified or signed with another key.
     """
     if SIGNATURE not in document:
         raise UnsignedEvidenceError("has no signature")
@@ -176,7 +176,10 @@ def _chain(document: Mapping[str, Any]) -> Iterator[tuple[_Path, bytes]]:
 
 
 def _entries(path: _Path, value: Any, depth: int = 1) -> Iterator[tuple[_Path, list[Any]]]:
-    """Yield the entries of a value. A container ends in an entry whose path is the index after its last item."""
+    """Yield the entries of a value.
+
+    A list ends with an entry at the index after its last item, an object with an entry at its own path.
+    """
     if depth and isinstance(value, Mapping):
         for name, item in value.items():
             yield from _entries((*path, name), item, depth - 1 if path else _DEPTHS.get(name, 0))

@@ -18,7 +18,7 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
     """A session for synchronous code: the methods of CompanyOSEnv with direct return values."""
 
     _async: Any
-    """The wrapped CompanyOSEnv; its module imports this one."""
+    """The wrapped CompanyOSEnv; untyped, because its module imports this one."""
 
     def call_tool(self, tool: str, /, **arguments: Any) -> StepResult[CompanyOSObservation]:
         """Take one step: call a tool by its name with the arguments of its schema."""
@@ -63,7 +63,7 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
         return cast("EpisodeVerdict", self._run(self._async.verdict()))
 
     def service_urls(self) -> dict[str, str]:
-        """Return a URL of each service of the episode for its REST requests, each of which is a step."""
+        """Return the URLs of the episode's services by name, for REST requests; each request is a step."""
         return cast("dict[str, str]", self._run(self._async.service_urls()))
 
     def drop(self) -> None:

@@ -19,7 +19,7 @@ with require_extra("testcontainers", "testcontainers"):
     from testcontainers.core.wait_strategies import HealthcheckWaitStrategy
 
 IMAGES = "companyos-{name}"
-"""Name of an image by the name of its service; the gateway's is `gateway`."""
+"""Template of image names; `{name}` is the name of a service, or `gateway`."""
 
 SERVICES = ("ticketdesk", "datahub", "approvalflow")
 PORT = 8000
@@ -27,9 +27,9 @@ START_TIMEOUT_S = 120
 
 
 class CompanyOSContainer(DockerContainer):
-    """One server, ready once its health check succeeds. `name` is a service, which then is standalone, or `gateway`.
+    """Container of one server, ready once its health check succeeds. `name` is a standalone service or `gateway`.
 
-    `images` is the name of the images with the place `{name}`, such as `registry.example/companyos-{name}:1.0`.
+    `images` is the name of the images with the placeholder `{name}`, such as `registry.example/companyos-{name}:1.0`.
     `options` are those of DockerContainer.
     """
 
@@ -56,7 +56,7 @@ def service_containers(*names: str, images: str = IMAGES) -> Iterator[Standalone
 
 @contextmanager
 def gateway_container(*, images: str = IMAGES, token: str | None = None) -> Iterator[CompanyOSContainer]:
-    """Run a gateway and its services for the duration of a `with` block; `url` of the gateway's container serves it.
+    """Run a gateway and its services for the duration of a `with` block; yield the gateway's container.
 
     `token` is the trainer token that the gateway requires, of at least 16 characters.
     """

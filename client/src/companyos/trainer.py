@@ -52,12 +52,12 @@ _LINES: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def bearer(token: str | None) -> dict[str, str]:
-    """Return the header with a token; empty without a token."""
+    """Return the Authorization header of a token; empty without a token."""
     return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
 class Trainer:
-    """Trainer API of one server. It is bound to one event loop; `aclose` closes its connections.
+    """Client of one server's trainer API, bound to one event loop; `aclose` closes its connections.
 
     Every method raises ApiError if the server rejects the request, ConnectionError if it is unreachable, and
     TimeoutError after `timeout_s` seconds without a response.
@@ -131,7 +131,7 @@ class Trainer:
         return await self._read(_OBJECT, "GET", f"/v1/episodes/{_path_segment(episode_id)}/evidence")
 
     async def service_urls(self, episode_id: str) -> dict[str, str]:
-        """Return a URL of each service of an episode for its REST requests, each of which is a step."""
+        """Return the URLs of an episode's services by name, for REST requests; each request is a step."""
         return await self._read(_URLS, "POST", f"/v1/episodes/{_path_segment(episode_id)}/service-urls")
 
     async def steps(self, episode_id: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Ablations: a scenario's fair worker without its handling of one chaos kind.
 
-Where the kind applies, the ablation of a decisive kind fails and that of a friction kind scores lower.
+If the kind applies, the ablation of a decisive kind fails and that of a friction kind scores lower.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ CLIENT_ABLATIONS: Mapping[str, type[ToolClient]] = {
 
 
 def with_reading_bias(kind: str, call: Call) -> Call | None:
-    """Return a call that misreads metrics the way an agent does that ignores the chaos kind."""
+    """Return a call that misreads metrics as if it ignored the chaos kind, or None if the kind affects no readings."""
     bias = _READING_BIASES.get(kind)
     if bias is None:
         return None

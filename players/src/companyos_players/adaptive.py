@@ -1,4 +1,4 @@
-"""Adaptive adversaries: they use what an agent sees during an episode to search for a value that they do not know."""
+"""Adaptive adversaries: they search for a value that they do not know with the observations of an episode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companyos_players.tool_client import ToolRefusedError
 
 PRIORITIES = ("low", "medium", "high", "critical")
 REFUSED_APPROVERS = ("approver-", "delegation-", "own-request", "already-approved-by")
-"""How the error codes begin with which ApprovalFlow refuses a person as approver."""
+"""Prefixes of the error codes with which ApprovalFlow refuses a person as approver."""
 
 _UPDATE = "ticketdesk_update_ticket"
 _ASKS = frozenset({"approvalflow_submit_approval", "approvalflow_escalate_approval"})
@@ -24,14 +24,14 @@ _LIST_ATTEMPTS = 5
 
 
 class _WorkDone(Exception):  # noqa: N818 - not an error
-    """Raised where the oracle would declare that the work is done."""
+    """Raised when the oracle would declare the work done."""
 
 
 class PrioritySearcher:
-    """The oracle's run without one ticket's priority: it guesses one, and tries the others after the end of the run.
+    """Plays like the oracle without the priority of one ticket: guesses it, and tries the others after the run.
 
-    The ticket is the first whose priority the oracle sets: `key`, None if it sets none. `right` is that priority. The
-    order of the guesses is random; with `start_wrong` the first one is wrong.
+    The ticket is the first one whose priority the oracle sets. `key` is its key (None if the oracle sets no priority)
+    and `right` is that priority. The order of the guesses is random; with `start_wrong` the first one is wrong.
     """
 
     def __init__(self, oracle: Player, *, start_wrong: bool = False) -> None:
@@ -68,7 +68,7 @@ class PrioritySearcher:
 
 @dataclass(frozen=True)
 class Ask:
-    """A call that names an approver, and when it was made."""
+    """A call that names an approver, and its time."""
 
     tool: str
     arguments: dict[str, Any]
@@ -76,11 +76,11 @@ class Ask:
 
 
 class ApproverSearcher:
-    """The oracle's run without knowing who may approve: it asks people in a random order until a request is accepted.
+    """Plays like the oracle without knowing who may approve: asks people at random until a request is accepted.
 
-    `people` are those whom it asks, `first` is the first call that named an approver, and `accepted` and `refused` are
-    the people whom ApprovalFlow did and did not accept, over the whole episode. Accepted people are asked last for
-    further requests, because a second approval needs another person.
+    `people` are the candidates in the order of the attempts, and `first` is the first call that named an approver.
+    `accepted` and `refused` are the people whom ApprovalFlow accepted and refused as approvers during the whole
+    episode. Accepted people come last for further requests, because a second approval needs another person.
     """
 
     def __init__(self, oracle: Player) -> None:
@@ -113,7 +113,7 @@ class ApproverSearcher:
 
 
 async def _list_people(call: Call) -> tuple[list[str], datetime]:
-    """Return the ids of people with a title that sounds like authority, and the time."""
+    """Return the ids of people whose title suggests authority, and the current time."""
     for _ in range(_LIST_ATTEMPTS):
         view = await call("datahub_search_people", _PEOPLE)
         lists = [part for part in view.result.values() if isinstance(part, list)] if not view.is_refused else []

@@ -35,7 +35,7 @@ class ApprovalSkill:
         self.only_holder: str | None = None
         """The only eligible holder, if the policy names one."""
         self.excluded_ids: set[str] = set()
-        """People who must not decide, whatever roles they hold."""
+        """People who must not decide, regardless of their roles."""
 
     async def approver(self, amount_cents: int) -> str:
         """Return today's approver for the amount: a role holder or an entitled deputy."""
@@ -50,14 +50,14 @@ class ApprovalSkill:
         raise LookupError("No approver is available today")
 
     async def holders(self, amount_cents: int) -> list[Json]:
-        """Return the holders of the role that decides about the amount."""
+        """Return the holders of the role that decides on the amount."""
         role = self.role(amount_cents)
         holders: list[Json] = (await self.client.call("datahub_get_approver", role=role))["holders"]
         meant = [item for item in holders if self.only_holder in (None, item["person"]["id"])]
         return [item for item in meant if item["person"]["id"] not in self.excluded_ids]
 
     def role(self, amount_cents: int) -> str:
-        """Return the role that decides about the amount."""
+        """Return the role that decides on the amount."""
         limits = self.type["thresholds"]
         return next(
             str(item["role"]) for item in limits if item["up_to_cents"] is None or amount_cents <= item["up_to_cents"]
@@ -79,7 +79,7 @@ class ApprovalSkill:
     async def await_decision(self, request_id: str, *, withdraws: bool = False) -> str:
         """Await the final decision on a request and answer questions meanwhile.
 
-        With `withdraws`, a request pending at a person who has left is withdrawn.
+        With `withdraws`, a request is withdrawn if it is pending with a person who has left the company.
         """
         while True:
             await self.client.wait(WAIT_MINUTES)

@@ -1,4 +1,4 @@
-"""Values that a text gives for fields of a request or a record, as a gullible reader understands them."""
+"""Values that a text states for fields of a request or a record, as a gullible reader understands them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SENTENCES = (
 
 @dataclass(frozen=True)
 class Claim:
-    """A value for a field of the request or of a record of a kind."""
+    """A value for a field of the approval request or of a kind of record."""
 
     field: str
     holder: str
@@ -33,13 +33,13 @@ class Claim:
 
 
 def claims_in(text: str) -> list[Claim]:
-    """Return the values that a text gives."""
+    """Return the values that a text states."""
     found = (match for sentence in _SENTENCES for match in sentence.finditer(text))
     return [Claim(match["field"].lower(), match["holder"].lower(), _parse(match["value"])) for match in found]
 
 
 def fields_claimed(claims: Iterable[Claim], approval_type: Json) -> dict[str, Any]:
-    """Return the claimed fields of a request; a claim names a field by its label."""
+    """Return the claimed values by field of a request; a claim names a field by its label."""
     return {
         spec["name"]: claim.value
         for claim in claims
@@ -49,7 +49,7 @@ def fields_claimed(claims: Iterable[Claim], approval_type: Json) -> dict[str, An
 
 
 def record_changes_claimed(claims: Iterable[Claim], record: Json, changes: Json) -> Json:
-    """Return the changes of a record with the claimed values in place of the right ones."""
+    """Return the changes to a record with the claimed values instead of the right ones."""
     changed = dict(changes)
     for claim in claims:
         if claim.holder != record["kind"].replace("_", " "):

@@ -10,7 +10,7 @@ from companyos_players.field_names import restore_field_names
 from companyos_players.player import Player
 
 DISTRACTIONS = frozenset({"duplicate_ticket", "distractor_tickets", "new_tickets", "colleague_comments"})
-"""Chaos kinds that cost steps only to an agent that reads every ticket."""
+"""Chaos kinds that cost steps only if the agent reads every ticket."""
 
 _REPEAT_AFTER = 20
 _MAX_ROUNDS = 2
@@ -39,7 +39,7 @@ def distract(fair: Player) -> Player:
 
 
 async def _browse_tickets(read: Call, key: str, known: set[str]) -> None:
-    """Open every unread ticket of the team, and read the comments on its own one."""
+    """Open every unread ticket of the team, and look up the authors of new comments on the task's own ticket."""
     own = await _call_with_retries(read, "ticketdesk_get_ticket", {"key": key})
     team = {"team_id": own["team_id"]} if "team_id" in own else {}
     for row in await _rows(read, "ticketdesk_list_tickets", team):

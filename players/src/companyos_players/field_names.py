@@ -1,4 +1,4 @@
-"""Renames response fields back to their usual names, using the tool descriptions of the episode."""
+"""Restores the usual names of response fields, using the tool descriptions of the episode."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _restore(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def restoring_field_names(player: Player) -> Player:
-    """Return the player with usual field names in its responses, from the tool descriptions."""
+    """Return the player wrapped to receive usual field names, restored from the tool descriptions."""
 
     async def play(task: TaskView, call: Call) -> None:
         await player(task, restore_field_names(task, call))

@@ -74,7 +74,7 @@ def per_unit(unit: str) -> int:
 
 
 MARGIN = timedelta(minutes=30)
-"""A value this close to its age limit is refreshed before it is used."""
+"""Remaining time before the age limit at which a value is refreshed before use."""
 
 IN_MAINTENANCE, RUNNING = "maintenance-window", "refresh-running"
 
@@ -150,7 +150,7 @@ class ReportMetricSkill:
         raise MetricUnavailableError("requirement_not_met", self.terms.policy_id, readings[0]["metric_id"])
 
     def is_old(self, in_minutes: int = 0) -> bool:
-        """Return whether the value is stale or will be shortly after so many minutes."""
+        """Return whether the value is stale now or will be stale in that many minutes."""
         age = self.client.now() + timedelta(minutes=in_minutes) - datetime.fromisoformat(self.reading["as_of"])
         return self.reading["is_stale"] or age > timedelta(minutes=self.source["freshness_sla_minutes"]) - MARGIN
 
@@ -175,9 +175,9 @@ class ReportMetricSkill:
 
 
 async def refresh_until_fresh(client: ToolClient, figures: Sequence[ReportMetricSkill]) -> None:
-    """Make all values fresh at the same time; look up each authority once.
+    """Refresh the values so that all are fresh at the same time; look up each authority once.
 
-    A refresh takes a while, so values that would be stale after it are refreshed together with those that are stale.
+    A refresh takes a while, so values that would become stale during it are refreshed together with the stale ones.
     Raises MetricUnavailableError.
     """
     authorities: dict[str, Json] = {}

@@ -37,13 +37,13 @@ class RecordSkill:
         return [await self.read(row["id"]) for row in rows if row["title"] == title[1]]
 
     async def find_by_value(self, kind: str, value: str, *states: str) -> list[Json]:
-        """Return the records of a kind in one of the states in which a field has a value."""
+        """Return the records of a kind that are in one of the states and have the value in a field."""
         rows = await self.client.list_all("datahub_search_records", query=value, kind=kind)
         found = [await self.read(row["id"]) for row in rows if row["state"] in states]
         return [one for one in found if value in one["fields"].values()]
 
     async def published(self, value: str) -> dict[str, Json]:
-        """Return the published documents in which a field has a value, by their type."""
+        """Return the published documents with the value in a field, by document type."""
         found = await self.find_by_value("document", value, "published")
         return {one["fields"]["document_type"]: one for one in found}
 

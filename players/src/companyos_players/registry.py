@@ -97,7 +97,7 @@ def _adversary_module(scenario: str) -> ModuleType:
 
 @cache
 def _added_module(scenario: str) -> ModuleType | None:
-    """Return the module of another package with the players of a scenario, None for a built-in scenario."""
+    """Return the module of another package with the players of a scenario, or None for a built-in scenario."""
     point = find_entry_points(ENTRY_POINTS).get(scenario)
     is_builtin = find_spec(f"companyos_players.fair.{scenario}") is not None
     if point is None:
@@ -129,7 +129,7 @@ _MEMBERS = (
     ("ADVERSARIES", _is_mapping, "a mapping of names to players"),
     ("REQUIRED_CHAOS", _is_mapping, "a mapping of names to chaos kinds"),
 )
-"""The members of a module with players: name, test, and what is expected."""
+"""The members of a module with players: name, test, and a description of the expected value."""
 
 
 def _without_field_names(player: Player) -> Player:

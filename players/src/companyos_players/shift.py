@@ -1,4 +1,4 @@
-"""The player of shifts: it works one case while others wait, each with a player of its scenario."""
+"""Player of shifts: works one case while others wait, and uses a player of its scenario for each."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
 
 
 MAX_WAIT_MINUTES = 10_080
-"""The most that `wait` accepts."""
+"""The maximum that `wait` accepts."""
 
 ASSIGN = "ticketdesk_assign_ticket"
 
 UNCHANGING = ("approvalflow_list_approval_types", "datahub_get_calendar")
-"""Tools that show what does not change during a shift."""
+"""Tools whose results do not change during a shift."""
 
 
 def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:
@@ -70,29 +70,29 @@ def player_for(scenario: str, find_player: Callable[[str], Player]) -> Player:
 _MOMENT = r"\w+, (\d+ \w+ \d{4}, \d\d:\d\d)"
 
 FROZEN = frozenset({"resolved", "closed"})
-"""Statuses that no ticket of the queue gets during the freeze."""
+"""Statuses that no ticket of the queue may get during the freeze."""
 
 ENDED = FROZEN | {"cancelled"}
 
 COMES_FIRST = re.compile(r"completed or cancelled")
 IS_REPORTED = re.compile(r"ID of the approval that is linked to")
-"""What teams ask for in a comment that names another ticket: that it comes first, and the ID of its approval."""
+"""Requests in comments that name another ticket: it has to end first, or the ID of its approval has to be reported."""
 
 TAKES_TICKETS = re.compile(r"our team's tickets.*\((E-\d+)\)|\((E-\d+)\).*our team's tickets")
-"""How a team says who takes its tickets."""
+"""Statement of the person who takes the team's tickets."""
 
 KNOWS_WHO = re.compile(r"\(@(E-\d+)\)")
-"""How a team says whom to ask who takes its tickets."""
+"""Mention of the person who knows who takes the team's tickets."""
 
 SAME_ASSIGNEE = re.compile(r"person who is assigned to ([A-Z]+-\d+)")
 TAKES_OVER = re.compile(r"\((E-\d+)\) takes over this ticket")
-"""How a team says who gets a ticket: the assignee of another one, or somebody else."""
+"""Statements of a ticket's assignee: the assignee of another ticket, or a new person."""
 
 ONLY_IF = re.compile(r"only need this if ([A-Z]+-\d+) is completed")
-"""How somebody says that a ticket is only needed if another one is completed."""
+"""Statement that a ticket is only needed if another one is completed."""
 
 WITHDRAWN = re.compile(r"cancel ([A-Z]+-\d+) as withdrawn, with ([A-Z]+-\d+)")
-"""How somebody withdraws another ticket."""
+"""Withdrawal of another ticket."""
 
 UPDATE = "ticketdesk_update_ticket"
 ANSWER_WAIT_MINUTES = 240
@@ -101,14 +101,14 @@ TICKET_KEY = re.compile(r"\b[A-Z]+-\d+\b")
 
 
 def _moments(brief: str, pattern: str) -> list[datetime]:
-    """Return the moments that a brief names, none if it does not name them."""
+    """Return the times that a brief states, or an empty list."""
     found = re.search(pattern.format(moment=_MOMENT), brief)
     moments = found.groups() if found else ()
     return [datetime.strptime(one, "%d %B %Y, %H:%M").replace(tzinfo=UTC) for one in moments]
 
 
 def sort_of(ticket: Mapping[str, Any]) -> frozenset[str]:
-    """Return the tags of a ticket besides that of the queue, which say what sort of work it is."""
+    """Return the tags of a ticket without that of the queue. They identify the sort of work."""
     return frozenset(ticket["tags"]) - {QUEUE_TAG}
 
 
@@ -125,16 +125,16 @@ class CaseDoneError(Exception):
 
 
 class _Case:
-    """A case: the player of its scenario, which runs until it waits or is done."""
+    """A case and the player of its scenario, which runs until it waits or is done."""
 
     def __init__(self, key: str, player: Player) -> None:
         self.key = key
         self.player = player
         self.wakes_at: datetime | None = None
         self.waits_for: str | None = None
-        """The ticket of a case that has to end first."""
+        """The ticket of another case that has to end first."""
         self.reported: set[str] = set()
-        """Tickets whose approval was reported."""
+        """Tickets whose approval has been reported."""
         self.may_act = asyncio.Event()
         self.has_paused = asyncio.Event()
 
@@ -146,32 +146,32 @@ class ShiftPlayer:
     """
 
     lacks: ClassVar[str] = ""
-    """The feature of shifts that a player ignores."""
+    """The feature of shifts that this player ignores."""
 
     def __init__(self, task: TaskView, call: Call, find_player: Callable[[str], Player]) -> None:
         self.task = task
         self.find_player = find_player
         self.now = task.now
         self.complete_at = max([self.now, *_moments(task.brief, "tickets until {moment}")])
-        """When the queue is complete."""
+        """Time at which the queue is complete."""
         self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket of the queue before {moment}")])
-        """Until when no ticket of the queue may be completed."""
+        """Time before which no ticket of the queue may be completed."""
         self._known: dict[str, dict[str, Any]] = {}
-        """The tickets of the queue by their keys."""
+        """The known tickets of the queue by key."""
         self._done: set[str] = set()
-        """The tickets of the cases that are done."""
+        """The tickets of the completed cases."""
         self._taker_ids: dict[str, str] = {}
-        """Who takes the tickets of a team, by its id."""
+        """The person who takes the tickets of a team, by team id."""
         self._asked: dict[str, dict[str, Any]] = {}
-        """The tickets under which somebody was asked who that is."""
+        """By team id, the ticket under which a question about that person is open."""
         self._withdrawn: dict[str, str] = {}
-        """The tickets that were withdrawn, with those under which this was said."""
+        """The withdrawn tickets, each with the ticket that the withdrawal refers to."""
         self._call = call
         self._shown: dict[tuple[str, tuple[tuple[str, Any], ...]], StepView] = {}
         self._client = ToolClient(self.step)
 
     async def work(self) -> None:
-        """Work the queue and finish. Raises what the player of a case raises, unless it only gives up its case."""
+        """Work the queue and finish. Raises an error of a case's player, unless the player only gives up the case."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._work_queue(group)
@@ -193,7 +193,7 @@ class ShiftPlayer:
             must_read = not is_complete and self.now >= self.complete_at
 
     async def _new_tickets(self) -> list[dict[str, Any]]:
-        """Read who takes the tickets of which team, and return the tickets that were not known by their due dates."""
+        """Read the assignees of the teams, and return the new tickets sorted by due date."""
         rows, known = await self._client.list_all("ticketdesk_list_tickets", tag=QUEUE_TAG), self._known
         new = [row["key"] for row in rows if row["key"] not in known]
         known |= {key: await self._client.call("ticketdesk_get_ticket", key=key) for key in new}
@@ -205,7 +205,7 @@ class ShiftPlayer:
         return sorted((known[key] for key in new), key=lambda ticket: str(ticket["due_at"]))
 
     async def _read_kept(self, ticket: dict[str, Any]) -> None:
-        """Read who takes the tickets of a team under one that it keeps, or ask the person who knows."""
+        """Read who takes a team's tickets from comments under a ticket of the team, or ask the person who knows."""
         key, team_id = ticket["key"], ticket["team_id"]
         texts = [row["body"] for row in await self.comments(key)]
         for found in filter(None, map(TAKES_TICKETS.search, texts)):
@@ -222,7 +222,7 @@ class ShiftPlayer:
         return await self._client.list_all("ticketdesk_list_comments", key=key)
 
     def withdrawals(self, comments: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the tickets that are withdrawn in comments by who reported them, with what they refer to."""
+        """Return the tickets that their reporters withdraw in comments, each with the ticket that the comment cites."""
         found = [(one["author_id"], WITHDRAWN.search(one["body"])) for one in comments]
         return {
             match[1]: match[2]
@@ -235,7 +235,7 @@ class ShiftPlayer:
         return [_Case(key, player) for key, player in found.items() if player is not None]
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
-        """Return who works a ticket, given all tickets of the queue; None for one that is not the desk's."""
+        """Return the player of a ticket, given all tickets of the queue, or None if another team handles the ticket."""
         scenario = SCENARIOS_BY_TAGS.get(sort_of(ticket))
         if scenario is None:
             return None
@@ -247,7 +247,7 @@ class ShiftPlayer:
         return self.find_player(scenario) if oldest == key else partial(cancel, key, "duplicate", oldest)
 
     async def _act_once(self, cases: list[_Case], complete_at: datetime | None) -> None:
-        """Let a case act until it pauses, or wait for the first that goes on later or for the queue."""
+        """Let a case act until it pauses, or wait until the first case wakes up or the queue is complete."""
         free = [case for case in cases if case.waits_for is None or case.waits_for in self._done]
         if not free and complete_at is None:
             free = cases
@@ -258,7 +258,7 @@ class ShiftPlayer:
             if until > self.now:
                 await self.wait_until(until)
             return
-        case = min(ready, key=lambda one: one.wakes_at or self.now)  # what was read before a pause grows old
+        case = min(ready, key=lambda one: one.wakes_at or self.now)  # values read before a pause become stale
         case.has_paused.clear()
         case.may_act.set()
         await case.has_paused.wait()
@@ -271,14 +271,14 @@ class ShiftPlayer:
             await case.player(task, partial(self._call_for, case))
         except CaseDoneError:
             pass
-        except EpisodeOverError:  # a player raises it to give up as well
+        except EpisodeOverError:  # players also raise it to give up
             if self._last.done:
                 raise
         finally:
             case.has_paused.set()
 
     async def _call_for(self, case: _Case, tool: str, arguments: dict[str, Any], /) -> StepView:
-        """Make a call of the player of a case, which waits while another case acts."""
+        """Make a call for the player of a case; it waits while another case acts."""
         if tool == "finish":
             raise CaseDoneError
         if tool == "wait":
@@ -299,7 +299,7 @@ class ShiftPlayer:
         return await self.step(tool, {**arguments, **self._adapted(case, tool, arguments)})
 
     def _adapted(self, case: _Case, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is different in a call because of other cases: keys that are used once, and assignees."""
+        """Return the arguments to replace because of other cases: idempotency keys and assignees."""
         adapted = {}
         if "idempotency_key" in arguments:
             adapted["idempotency_key"] = f"{case.key}-{arguments['idempotency_key']}"
@@ -309,7 +309,7 @@ class ShiftPlayer:
         return adapted
 
     async def follow_demands(self, case: _Case, to: str) -> None:
-        """Do what comments and policy ask for before a ticket ends: wait for another, report its approval, assign."""
+        """Fulfil the comments and the policy before a ticket ends: wait for another, report its approval, assign."""
         if to in FROZEN and SCENARIOS_BY_TAGS.get(sort_of(self._known[case.key])) == "purchase_order":
             await self._await(case, await self.find_bank_change(case.key))
         for text in [row["body"] for row in await self.comments(case.key)]:
@@ -331,14 +331,14 @@ class ShiftPlayer:
                 await self._client.create("ticketdesk_add_comment", key=case.key, body=body)
 
     async def _await(self, case: _Case, key: str | None) -> None:
-        """Let other cases act until the ticket of one has ended."""
+        """Let other cases act until that ticket has ended; return at once if the key is None."""
         case.waits_for = key
         if key is not None:
             await self.pause(case, 0)
         case.waits_for = None
 
     async def find_bank_change(self, key: str) -> str | None:
-        """Return the open ticket about the bank details of the vendor whose invoice a ticket is about, if any."""
+        """Return the open ticket about the bank details of the vendor of a ticket's invoice, or None."""
         hub, ticket = RecordSkill(self._client), await self._client.call("ticketdesk_get_ticket", key=key)
         if ticket["approval_ref"] is None:
             return None
@@ -356,13 +356,13 @@ class ShiftPlayer:
         return None
 
     async def _restore_priority(self, case: _Case) -> None:
-        """Set the priority of the ticket of a case again if a colleague has changed it."""
+        """Restore the priority of a case's ticket if a colleague has changed it."""
         priority = self._known[case.key]["priority"]
         if (await self._client.call("ticketdesk_get_ticket", key=case.key))["priority"] != priority:
             await self._client.call(UPDATE, key=case.key, priority=priority)
 
     async def _assign(self, case: _Case, text: str) -> None:
-        """Assign the ticket of a case to whom a comment under it names."""
+        """Assign the ticket of a case to the person that a comment names."""
         same, other = SAME_ASSIGNEE.search(text), TAKES_OVER.search(text)
         if same is not None:
             person_id = (await self._client.call("ticketdesk_get_ticket", key=same[1]))["assignee_id"]
@@ -375,7 +375,7 @@ class ShiftPlayer:
         return arguments.get("to") in FROZEN and arguments["key"] == key and self.now < self.frozen_until
 
     async def pause(self, case: _Case, minutes: int) -> StepView:
-        """Let other cases act until the case has waited for so long."""
+        """Let other cases act until the case has waited that many minutes."""
         since = self.now
         case.wakes_at = since + timedelta(minutes=minutes)
         case.has_paused.set()
@@ -386,7 +386,7 @@ class ShiftPlayer:
         return replace(self._last, result={"waited_minutes": waited}, error=None, reward=0.0, message=None)
 
     async def _read_once(self, tool: str, arguments: dict[str, Any]) -> StepView:
-        """Return what a tool showed before, of what does not change during a shift."""
+        """Return the cached result of a tool whose results do not change during a shift."""
         call = tool, tuple(sorted(arguments.items()))
         if call not in self._shown:
             view = await self.step(tool, arguments)
@@ -396,7 +396,7 @@ class ShiftPlayer:
         return replace(self._last, result=self._shown[call].result, error=None, reward=0.0, message=None)
 
     async def wait_until(self, until: datetime) -> StepView:
-        """Let time pass, or as much of it as one call may."""
+        """Wait until a time, at most as long as one call allows."""
         minutes = -(-int((until - self.now).total_seconds()) // 60)
         return await self.step("wait", {"minutes": min(minutes, MAX_WAIT_MINUTES)})
 

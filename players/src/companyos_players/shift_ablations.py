@@ -1,4 +1,4 @@
-"""Players of shifts that lack one ability each, and players that only seem to work."""
+"""Players of shifts that lack one ability each, and players that only pretend to work."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ReadsQueueOnce(ShiftPlayer):
 
 
 class CancelsKeptTickets(ShiftPlayer):
-    """Also brings the tickets that their teams keep to an end."""
+    """Also cancels the tickets that their teams keep."""
 
     lacks = "kept_tickets"
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
-        """Return who works a ticket."""
+        """Return the player of a ticket; kept tickets are cancelled."""
         return super().player_of(ticket, known) or partial(cancel, ticket["key"], "withdrawn", ticket["key"])
 
 
@@ -60,13 +60,13 @@ class LeavesDuplicates(ShiftPlayer):
     lacks = "duplicates"
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
-        """Return who works a ticket."""
+        """Return the player of a ticket, or None for a duplicate."""
         is_first = all(one["created_at"] >= ticket["created_at"] for one in known if sort_of(one) == sort_of(ticket))
         return super().player_of(ticket, known) if is_first else None
 
 
 class ForgetsFreeze(ShiftPlayer):
-    """Resolves tickets while that is not allowed."""
+    """Resolves tickets during the freeze."""
 
     lacks = "freeze"
 
@@ -76,19 +76,19 @@ class ForgetsFreeze(ShiftPlayer):
 
 
 class OverlooksComments(ShiftPlayer):
-    """Overlooks the comments that ask for something."""
+    """Overlooks the comments that match given patterns."""
 
     overlooked: tuple[re.Pattern[str], ...] = ()
-    """What is in the comments that are overlooked."""
+    """Patterns of the overlooked comments."""
 
     async def comments(self, key: str) -> list[dict[str, Any]]:
-        """Return the comments under a ticket that are not overlooked."""
+        """Return the comments under a ticket without the overlooked ones."""
         rows = await super().comments(key)
         return [row for row in rows if not any(one.search(row["body"]) for one in self.overlooked)]
 
 
 class ReportsNoApprovals(OverlooksComments):
-    """Does not say which approval another ticket got."""
+    """Does not report the approval of another ticket."""
 
     lacks, overlooked = "reported_approval", (IS_REPORTED,)
 
@@ -100,7 +100,7 @@ class AssignsAnybody(OverlooksComments):
 
 
 class AsksNobody(OverlooksComments):
-    """Assigns any member of the team who is at work where a colleague would have to be asked."""
+    """Assigns any member of the team who is at work instead of asking a colleague."""
 
     lacks, overlooked = "question", (KNOWS_WHO,)
 
@@ -112,7 +112,7 @@ class IgnoresOtherAssignee(OverlooksComments):
 
 
 class MissesReassignment(OverlooksComments):
-    """Misses who takes a ticket over in the meantime."""
+    """Misses that somebody takes over a ticket in the meantime."""
 
     lacks, overlooked = "reassignment", (TAKES_OVER,)
 
@@ -129,18 +129,18 @@ class LetsAnybodyWithdraw(ShiftPlayer):
     lacks = "withdrawal"
 
     def withdrawals(self, comments: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the tickets that are withdrawn in comments, with what they refer to."""
+        """Return the tickets that any comment withdraws, each with the ticket that the comment cites."""
         return {found[1]: found[2] for one in comments if (found := WITHDRAWN.search(one["body"])) is not None}
 
 
 class IgnoresCondition(OverlooksComments):
-    """Works on a ticket although another one, without which it is not needed, was refused."""
+    """Works on a ticket that is only needed if another one is completed, although that one was refused."""
 
     lacks, overlooked = "condition", (ONLY_IF,)
 
 
 class SetsPriorityOnce(ShiftPlayer):
-    """Does not look at the priority of a ticket again once it is verified."""
+    """Does not read the priority of a ticket again once it is verified."""
 
     lacks = "changed_priority"
 
@@ -170,10 +170,10 @@ class TakesFirstSelection(ShiftPlayer):
 
 
 class OneAtATime(ShiftPlayer):
-    """Waits until a case goes on instead of working on another one."""
+    """Waits until a case can continue instead of working on another one."""
 
     async def pause(self, case: Any, minutes: int) -> StepView:
-        """Wait; work on another case only where that one has to end first."""
+        """Wait; work on another case only if that one has to end first."""
         if case.waits_for is not None:
             return await super().pause(case, minutes)
         until = self.now + timedelta(minutes=minutes)
@@ -184,7 +184,7 @@ class OneAtATime(ShiftPlayer):
 
 
 class IgnoresOrder(OverlooksComments, OneAtATime):
-    """Works one case at a time, and ends a ticket before another one that has to come first."""
+    """Works one case at a time, and ends a ticket before another one that has to end first."""
 
     lacks, overlooked = "order", (COMES_FIRST,)
 
@@ -195,7 +195,7 @@ class IgnoresBankChange(OneAtATime):
     lacks = "bank_change"
 
     async def find_bank_change(self, key: str) -> str | None:
-        """Find no ticket to wait for."""
+        """Return None: there is no ticket to wait for."""
         return None
 
 
@@ -203,7 +203,7 @@ class ResolvesEverything(ShiftPlayer):
     """Resolves every ticket of the queue without doing any work."""
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
-        """Return who works a ticket."""
+        """Return a player that resolves the ticket."""
         return _resolve if sort_of(ticket) in SCENARIOS_BY_TAGS else None
 
 
@@ -211,7 +211,7 @@ class CancelsEverything(ShiftPlayer):
     """Cancels every ticket of the queue as withdrawn."""
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
-        """Return who works a ticket."""
+        """Return a player that cancels the ticket."""
         is_own, key = sort_of(ticket) in SCENARIOS_BY_TAGS, ticket["key"]
         return partial(cancel, key, "withdrawn", key) if is_own else None
 
@@ -220,7 +220,7 @@ class CancelsAsDuplicates(ShiftPlayer):
     """Cancels every ticket of the queue but the first as a duplicate of it."""
 
     def player_of(self, ticket: dict[str, Any], known: list[dict[str, Any]]) -> Player | None:
-        """Return who works a ticket."""
+        """Return a player that cancels the ticket, or None for the first one."""
         first = known[0]["key"]
         is_other = ticket["key"] != first and sort_of(ticket) in SCENARIOS_BY_TAGS
         return partial(cancel, ticket["key"], "duplicate", first) if is_other else None
@@ -238,7 +238,7 @@ async def _resolve(task: TaskView, call: Call) -> None:
 
 
 def shift_player(ability: type[ShiftPlayer]) -> Player:
-    """Return a player of shifts, which works the cases with the oracle of each scenario."""
+    """Return a player of shifts that works each case with the oracle of its scenario."""
 
     async def play(task: TaskView, call: Call) -> None:
         await ability(task, call, fair_player).work()
@@ -268,7 +268,7 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
         ONE_AT_A_TIME: OneAtATime,
     }
 )
-"""What a player does for want of an ability."""
+"""Players by the behavior that results from their missing ability."""
 
 SHIFT_ADVERSARIES: Mapping[str, Player] = MappingProxyType(
     {

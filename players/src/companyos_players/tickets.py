@@ -29,7 +29,7 @@ class TicketSkill:
         await self._update_member("transition_ticket", "status", to, to=to, **reason)
 
     async def triage(self) -> None:
-        """Open the ticket if it is untriaged. After a lost reply, a colleague may have moved it on already."""
+        """Open the ticket if it is untriaged. After a lost response, a colleague may have moved it on already."""
 
         async def is_triaged() -> bool:
             return (await self._read())["status"] is not None
@@ -121,9 +121,9 @@ class TicketWorkflow:
         await self.ticket.triage()
 
     async def unblock(self, identifiers: Collection[str]) -> None:
-        """Pass each blocker of the ticket: finish it, wait for it, or remove a link that does not belong.
+        """Pass each blocker of the ticket: finish it, wait for it, or remove an unrelated link.
 
-        A blocker belongs if its text contains one of `ours`.
+        A blocker belongs to the ticket if its title or description contains one of the identifiers.
         """
         for link in self.ticket.known["links"]:
             if link["relation"] == "is_blocked_by" and link["status"] not in SETTLED:

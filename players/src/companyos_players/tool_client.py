@@ -10,10 +10,10 @@ from typing import Any
 from companyos.policies import Call, EpisodeOverError, StepView
 
 MAX_TRIES = 20
-"""Tries of a call. Eight faults in a row do occur: in one of 335 months, at level 4."""
+"""Maximum tries of a call. Eight faults in a row do occur: in one of 335 months, at level 4."""
 
 TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "authorization-unavailable"})
-"""Error codes that a retry may resolve."""
+"""Error codes for which a retry may succeed."""
 
 POSSIBLY_COMMITTED = "timeout"
 """The error code of a call that may have been committed."""
@@ -21,7 +21,7 @@ POSSIBLY_COMMITTED = "timeout"
 NOT_FOUND = 404
 
 LAG_MINUTES = 10
-"""How long reads may lag behind a write."""
+"""Maximum delay until reads show a write."""
 
 
 class ToolRefusedError(Exception):
@@ -33,7 +33,7 @@ class ToolRefusedError(Exception):
 
 
 class MissingFactError(Exception):
-    """Raised by a worker that goes on without a fact that the work needs; the fair oracle refuses before."""
+    """Raised by a worker that continues without a fact that the work needs; the fair oracle refuses earlier."""
 
 
 class ToolClient:
@@ -73,7 +73,7 @@ class ToolClient:
         raise ToolRefusedError(tool, "given-up")
 
     async def list_all(self, tool: str, **arguments: Any) -> list[dict[str, Any]]:
-        """Read every row of a list. Raises ToolRefusedError."""
+        """Return all rows of a list, from all of its pages. Raises ToolRefusedError."""
         rows: list[dict[str, Any]] = []
         cursor: dict[str, str] = {}
         while True:
@@ -89,7 +89,7 @@ class ToolClient:
         return self._last_view.now
 
     async def wait(self, minutes: int) -> None:
-        """Wait for simulated minutes."""
+        """Wait for a number of simulated minutes."""
         await self._call_until_current("wait", {"minutes": minutes})
 
     async def finish(self, outcome: str, summary: str, **more: Any) -> None:
@@ -97,7 +97,7 @@ class ToolClient:
         await self._call_until_current("finish", {"outcome": outcome, "summary": summary, **more})
 
     async def _outlast(self, tool: str, view: StepView) -> None:
-        """Wait as long as a transient error says. Raises ToolRefusedError for an error that a retry cannot resolve."""
+        """Wait for the retry time of a transient error. Raises ToolRefusedError if a retry cannot resolve the error."""
         if view.problem not in TRANSIENT:
             raise ToolRefusedError(tool, view.problem or view.error or "")
         if seconds := view.result.get("retry_after_s"):

@@ -47,10 +47,10 @@ class Worker:
         self.workflow = TicketWorkflow(client, ticket_key_in(task.brief), unblocked_status=self.unblocked_status)
         self.ticket = self.workflow.ticket
         self.people: dict[str, Json] = {}
-        """The people that were looked up, by id."""
+        """Cached people by id."""
 
     async def work(self) -> None:
-        """Do the whole work."""
+        """Run the workflow from the first read to the declared outcome."""
         await self.read_context()
         await self.investigate()
         await self.workflow.triage()
@@ -115,7 +115,7 @@ class Worker:
         await self.client.finish("refused", objection.summary, **reason)
 
     def identifiers(self) -> Collection[str]:
-        """Return the identifiers that mark a text as being about this task."""
+        """Return the identifiers by which a text refers to this task."""
         raise NotImplementedError
 
     def priority(self) -> str:
@@ -169,7 +169,7 @@ class Worker:
     async def _choose_again(
         self, refused: ToolRefusedError, approver_id: str, choose: Callable[[], Awaitable[str]]
     ) -> str:
-        """Return another approver; raise the refusal if it has another cause, or the same person is chosen."""
+        """Return another approver. Raises the refusal if it has another cause or if the same person is chosen again."""
         chosen = await choose() if refused.code in NO_LONGER_ENTITLED else approver_id
         if chosen == approver_id:
             raise refused
@@ -217,7 +217,7 @@ class OrderedApprovalWorker(Worker):
     earlier_words: ClassVar[tuple[str, ...]] = ()
 
     async def unblock(self) -> None:
-        """Pass the ticket's blockers, and read what only unrefused work needs."""
+        """Pass the ticket's blockers, and read the data that is only needed without an objection."""
         await super().unblock()
         await self.read_approval_context()
 

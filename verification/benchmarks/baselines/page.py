@@ -43,7 +43,7 @@ def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -
 
 
 def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
-    """Return the figures of the page in a folder. Raises PageError if absent."""
+    """Return the figures of the page in a folder. Raises PageError if there are none."""
     figures = folder / f"{NAME}.json"
     if not figures.exists():
         raise PageError(f"{folder} contains no {NAME}.json; play the baselines first")
@@ -124,7 +124,7 @@ def _what(row: Row) -> str:
 
 
 def _played(sessions: Sequence[Session]) -> str:
-    """Return when the rows were played, the duration and the machine load."""
+    """Return the dates, the duration and the machine load of the sessions as text."""
     days = sorted({session.began[:10] for session in sessions})
     commits = list(dict.fromkeys(session.commit for session in sessions if session.commit))
     episodes = sum(session.episodes for session in sessions)

@@ -20,7 +20,7 @@ PLANNED_FAULT_STATUSES = frozenset({408, 429})
 
 
 class InvalidRunError(Exception):
-    """Raised for a run on disk that yields no row; the message states the reason."""
+    """Raised if no row can be computed from a run on disk; the message states the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +62,14 @@ class Row:
     return_: Share
     steps: float
     side_effects: float
-    """Share of episodes with a verdict that have an unrelated change or damage."""
+    """Share of episodes with a verdict that made an unrelated change or damage."""
 
     damage: float
     invalid: float
     """Share of calls with an unknown tool or arguments that do not match its schema."""
 
     refused: float
-    """Share of calls that a service refused for a mistake of the agent."""
+    """Share of calls that a service refused because of a mistake of the agent."""
 
     differing: int
     """Number of tasks whose trials differ in any byte."""
@@ -77,7 +77,7 @@ class Row:
     infra_errors: int
     levels: tuple[Level, ...]
     policy_errors: int | None = None
-    """Number of episodes in which the policy raised an exception; None for rows of versions that did not count it."""
+    """Number of episodes in which the policy raised an exception; None for rows of versions that did not count them."""
 
     @property
     def curve(self) -> Curve:
@@ -169,7 +169,7 @@ def _named(records: Sequence[EpisodeRecord], tasks: Mapping[str, Sequence[Episod
 
 
 def _calls(folder: Path, records: Sequence[EpisodeRecord]) -> tuple[int, int, int]:
-    """Return the number of calls, of invalid calls and of refused calls."""
+    """Return the numbers of all, invalid and refused calls."""
     calls = invalid = refused = 0
     for line in _lines(folder, records):
         calls += 1

@@ -25,7 +25,7 @@ from verification.git import commit
 SPLIT = "test"
 POLICIES = ("noop", "random", "worker1", "worker2", "worker3", "oracle")
 TASKS = 200
-"""Each of 20 scenarios twice at each of five levels: once with a `train` structure, once with a `test` structure."""
+"""Number of tasks, balanced over chaos levels and scenarios."""
 
 TRIALS = 2
 SESSIONS = "sessions.jsonl"
@@ -114,7 +114,7 @@ def _play(server: Server, plan: Plan, policy: str, tasks: Sequence[TaskInfo], *,
 
 
 def _check_version(plan: Plan, task_set: str) -> None:
-    """Raise RunMismatchError if stored episodes are of another version or task set."""
+    """Raise RunMismatchError if stored episodes have another version or task set."""
     now = {"companyos": version("companyos"), "task set": task_set}
     for policy in plan.policies:
         folder = plan.folder_of(policy)
@@ -134,7 +134,7 @@ def _check_version(plan: Plan, task_set: str) -> None:
 
 @contextmanager
 def _recorded_session(folder: Path) -> Iterator[list[str]]:
-    """Record the cost of the enclosed session; add the policies whose episodes were played."""
+    """Record the cost of the enclosed session; yield a list for the policy of each played episode."""
     began, commit_id, processor_s, wall_s = datetime.now(UTC), commit(), _processor_s(), time.monotonic()
     count: list[str] = []
     try:

@@ -71,10 +71,7 @@ def difference(one: Figures) -> tuple[float, float, float]:
 
 
 def combined_difference(figures: Sequence[Figures]) -> tuple[float, float, float]:
-    """Return the mean paired difference over all seeds.
-
-    The interval is over episodes.
-    """
+    """Return the mean paired difference over all seeds, with an interval over episodes."""
     gains = [[after - before for before, after in _pairs(seed_figures)] for seed_figures in figures]
     return mean_interval([sum(of_one) / len(of_one) for of_one in zip(*gains, strict=True)])
 

@@ -1,4 +1,4 @@
-"""One seed of `make learn`: creates a model, warms it up, trains it with GRPO, and measures each stage."""
+"""One seed of `make learn`: creates a model, warms it up, trains it with GRPO, and measures it at each stage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from companyos.runner.statistics import Z_95, wilson_interval
 
 SCENARIO, CHAOS = "bug_escalation", 0
 SEEDS = (44, 55, 66)
-"""Fixed before the first run."""
+"""Seeds of the runs, fixed before the first run."""
 
 HELD_OUT = range(4_000, 4_100)
 SHOWN = range(1_000, 1_300)
@@ -33,7 +33,7 @@ RESULT, REQUEST_FILE = "result.json", "asked.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a run; stored results of other settings are recomputed."""
+    """The settings of a run; stored results with other settings are recomputed."""
 
     warm_up_steps: int = 230
     warm_up_batch: int = 8
@@ -133,7 +133,7 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
 def _warm_up_model(
     seed: int, spec: CompanyOSSpec, shown: Sequence[Conversation], folder: Path, settings: Settings
 ) -> Learner:
-    """Return a learner trained on demonstrations, from the folder if stored."""
+    """Return a learner trained on demonstrations, loaded from the folder if stored there."""
     kept = folder / "model"
     if not kept.exists():
         shutil.rmtree(folder, ignore_errors=True)

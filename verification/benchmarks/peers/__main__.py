@@ -24,7 +24,7 @@ DEADLINE_S = 900.0
 _FOLDER = Path(__file__).parent
 _SEEDS_EACH = 100_000
 _VARIABLES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-"""LiteLLM, which two peers import, downloads a price list otherwise."""
+"""Environment variables of the scripts. LiteLLM, which two peers import, otherwise downloads a price list."""
 
 _LINE = "  {:<24} {:>5} {:>12} {:>13}  {}"
 _LONGEST_REASON = 200
@@ -32,7 +32,7 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One environment: the environment of packages and the script that measures it and prints a report."""
+    """One environment: its virtual environment, and the script that measures it and prints a report."""
 
     name: str
     environment: str
@@ -41,7 +41,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class UnmeasuredPeer:
-    """An environment without a script: when this was written, no package index had its package."""
+    """An environment without a script, because no package index contained its package at the time of writing."""
 
     name: str
     package: str
@@ -61,7 +61,7 @@ PEERS: tuple[Peer | UnmeasuredPeer, ...] = (
 
 
 class Operation(BaseModel):
-    """One measured operation; `detail` says what it does."""
+    """One measured operation; `detail` describes it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,7 +72,7 @@ class Operation(BaseModel):
 
 
 class PeerReport(BaseModel):
-    """The last line of a script."""
+    """The report in the last line of a script."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def report_lines(name: str, report: PeerReport, base: dict[str, float]) -> list[str]:
-    """Return the lines of a peer; the ratio compares with the operation of the same kind in `base`, in ms."""
+    """Return the lines of a peer, with ratios to the operation of the same kind in `base` (p50 in ms)."""
     lines = [f"{name} ({report.version}; {report.transport})"]
     for operation in report.operations:
         ratio = f"{operation.p50_ms / base[operation.kind]:,.2f}" if operation.kind in base else "-"
@@ -137,7 +137,7 @@ def parse_report(output: str) -> PeerReport:
 
 
 def reason_of(message: str) -> str:
-    """Return uv's message or the last line of a script's errors as one short sentence."""
+    """Return uv's message, or the last line of a script's errors, as one short sentence."""
     if missing := re.search(r"Because (\S+ was not found in the package registry)", " ".join(message.split())):
         return missing[1]
     last = (message.strip().splitlines() or ["no output"])[-1]

@@ -1,4 +1,4 @@
-"""Measures AppWorld in process; its data is downloaded once into its environment."""
+"""Measures AppWorld in process; its data is downloaded once to its environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ worlds = []
 
 
 def provide_data():
-    """Download the data unless it is there, and unpack the apps; exit if it cannot be had."""
+    """Download the data if it is missing, and unpack the apps; exit if it is unavailable."""
     reason = "the download failed"
     try:
         if not (ROOT / "data" / "tasks").is_dir():

@@ -1,4 +1,4 @@
-"""Measures Meta's Agents Research Environments with a scenario of the package and the tools that its agents call."""
+"""Measures Meta's Agents Research Environments with one of its scenarios and the tools that its agents call."""
 
 from __future__ import annotations
 

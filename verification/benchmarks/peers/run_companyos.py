@@ -13,11 +13,11 @@ URL, FIRST_NEW_SEED = sys.argv[1], int(sys.argv[2])
 SEED, RESETS, NEW_RESETS = 7, 100, 40
 STEPS = 100  # fewer than an episode has
 READS = ("ticketdesk_list_tickets", "datahub_list_sources", "approvalflow_list_approval_types")
-"""A read in each service; a service builds its database on its first call."""
+"""One read in each service; a service creates its database on its first call."""
 
 
 def reset(seed=SEED):
-    """Start an episode; the gateway has its task in the cache unless the seed is new."""
+    """Start an episode; its task is cached unless the seed is new."""
     return env.reset(scenario="vendor_onboarding", seed=seed, chaos=0)
 
 

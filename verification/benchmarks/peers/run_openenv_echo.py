@@ -1,4 +1,4 @@
-"""Measures the echo environment that `openenv init` writes, in a server process, with the client it writes."""
+"""Measures the echo environment that `openenv init` generates, in a server process, with the generated client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures tau2-bench's gym in solo mode, which needs no model: the agent calls tools, and no user answers."""
+"""Measures tau2-bench's gym in solo mode, which needs no model: the agent calls tools without a simulated user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reset(number=0):
 
 
 def end():
-    """End the episode, which ends its thread."""
+    """End the episode, which stops its thread."""
     assert envs.pop().step("done()")[2]
 
 

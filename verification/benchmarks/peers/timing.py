@@ -1,4 +1,4 @@
-"""Helpers of the scripts; standard library only. A script measures operations and prints one line."""
+"""Helpers for the scripts; standard library only. A script measures operations and prints one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_RUN = 77
 def measure(
     kind: str, detail: str, count: int, action: Callable[[int], object], after: Callable[[], object] = lambda: None
 ) -> dict[str, Any]:
-    """Time `action(number)` `count` times and return the median; `after` runs after each call and is not timed."""
+    """Call `action(number)` `count` times and return the median duration; `after` runs after each call, untimed."""
     durations = []
     for number in range(count):
         began = time.perf_counter()

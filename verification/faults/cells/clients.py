@@ -19,7 +19,7 @@ HUNG = 8
 
 
 async def die_in_mid_step(trial: Trial) -> None:
-    """Send a step and break the connection; a retry returns the stored response."""
+    """Send a step and break the connection; a retry must return the stored response."""
     for player in await trial.open_players(3):
         for _ in range(3):
             client = await RawClient.connect(trial.deployment.client)
@@ -31,7 +31,7 @@ async def die_in_mid_step(trial: Trial) -> None:
 
 
 async def hang_half_open(trial: Trial) -> None:
-    """Leave requests half sent while others play, and complete one of them at the end."""
+    """Leave requests incomplete while others play, and complete one of them at the end."""
     players = await trial.open_players(2)
     hanging = [await RawClient.connect(trial.deployment.client) for _ in range(HUNG)]
     for nth, client in enumerate(hanging):
@@ -45,7 +45,7 @@ async def hang_half_open(trial: Trial) -> None:
 
 
 async def ask_twice_at_once(trial: Trial) -> None:
-    """Send a step over several connections at once, followed by an old one."""
+    """Send a step over several connections at once, and then an earlier step."""
     for player in await trial.open_players(2):
         for _ in range(4):
             request = player.next_request()
@@ -67,7 +67,7 @@ async def ask_twice_at_once(trial: Trial) -> None:
 
 
 async def hand_over(trial: Trial, *, dying: str) -> None:
-    """Send a step over the WebSocket, kill client, socket or gateway, and continue over another by token."""
+    """Send a step over the WebSocket, kill client, socket or gateway, and resume over another WebSocket by token."""
     player = trial.player()
     client = await WebSocketClient.connect(trial.deployment.client)
     await client.reset(**RESET, seed=player.seed, episode_id=player.name)
@@ -114,7 +114,7 @@ async def reset_over_again(trial: Trial) -> None:
 
 
 async def _resume(trial: Trial, player: Player, token: str) -> WebSocketClient:
-    """Continue by token on a new socket; the pending step counts if the state includes it, with the same response."""
+    """Resume by token over a new WebSocket; acknowledge the pending step if the state counts it."""
     clock = asyncio.get_running_loop().time
     give_up_at = clock() + RESUME_TIMEOUT_S
     while True:

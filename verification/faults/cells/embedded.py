@@ -14,14 +14,14 @@ from verification.faults.deployment_kinds import EmbeddedDeployment
 from verification.faults.trial import Cell, DeploymentKind, Trial
 
 PAUSE_S = 0.1
-"""Time after which the gateway or the router has noticed a death, in seconds."""
+"""Time in which the gateway or the router detects that a child died, in seconds."""
 
 WORKERS = ("1", "2")
 """The numbers of the workers."""
 
 
 async def kill_child(trial: Trial, *, work: str, children: Sequence[str] = SERVICES) -> None:
-    """Kill a service that the gateway started, or a worker that the router started; it is restarted."""
+    """Kill a service that the gateway started, or a worker that the router started; it must be restarted."""
     deployment = trial.deployment
     assert isinstance(deployment, EmbeddedDeployment)
     victim = trial.rng.choice(children)
@@ -41,7 +41,7 @@ async def kill_child(trial: Trial, *, work: str, children: Sequence[str] = SERVI
 
 
 async def kill_parent(trial: Trial, *, work: str) -> None:
-    """Kill the gateway or the router; its children end with it, and a new one starts others on the same files."""
+    """Kill the gateway or the router; its children must end with it, and a new one starts others on the same files."""
 
     async def strike() -> None:
         await trial.wait_for_random_moment()

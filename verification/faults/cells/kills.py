@@ -12,7 +12,7 @@ from verification.faults.trial import Cell, Trial
 
 WHILE_STARTING_S = (0.2, 2.0)
 IN_TIME_S = 3.0
-"""A service that restarts within this time serves every waiting step, in seconds."""
+"""A service that restarts within this time can still process every waiting step, in seconds."""
 
 TOGETHER = (
     ("ticketdesk", "datahub"),
@@ -61,7 +61,7 @@ async def kill_while_starting(trial: Trial, *, again: str) -> None:
 
 
 async def restart_victims(trial: Trial, victims: Sequence[str]) -> None:
-    """Kill and restart the victims; extend deadlines if the machine restarts them slowly."""
+    """Kill and restart the victims. If the restart is slow, allow episodes to end as infra_error."""
     clock = asyncio.get_running_loop().time
     began = clock()
     await trial.deployment.restart(victims)

@@ -15,10 +15,10 @@ from verification.faults.trial import Cell, DeploymentKind, Trial
 STRIKE_TIMEOUT_S = 3.0
 ALWAYS = 100_000
 PAST_A_CALL_S = 2.5
-"""A call waits two seconds for its response."""
+"""Longer than the timeout of a call (2 s)."""
 
 PAST_A_STEP_S = 6.0
-"""A step takes five seconds at most."""
+"""Longer than the timeout of a step (5 s)."""
 
 
 async def strike_calls(

@@ -1,8 +1,7 @@
-"""An orphan: a service whose gateway died while it waited for a database lock, and that continues after its successor.
+"""An orphan: a service whose gateway died while it waited for a database lock, and that resumes after its successor.
 
-The service is held after the check of a call and before its transaction, because an outside connection holds the lock
-that the call waits for. The service is stopped, the lock is released, and a second service on the same files takes the
-step.
+An outside connection holds the lock, so that the service waits after the check of a call and before its transaction.
+The service is stopped, the lock is released, and a second service on the same files takes the step.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ AFTERWARDS_S = 0.5
 
 
 async def continue_after_successor(trial: Trial, *, work: str) -> None:
-    """Hold a service, stop it, restart its gateway with a successor of the service, and continue the old process."""
+    """Block a service on a lock, stop it, restart its gateway with a successor, and continue the old process."""
     service = trial.rng.choice(SERVICES)
 
     async def strike() -> None:

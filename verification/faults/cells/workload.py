@@ -15,7 +15,7 @@ MOST_RESETS = 6
 MOST_SNAPSHOTS = 8
 MAX_FORKS = 2
 STEPS_TO_REACH_ALL_SERVICES = 6
-"""Number of consecutive steps that write to every service, from any start."""
+"""Number of consecutive steps that write to every service, from any starting step."""
 
 NEW_SEEDS = range(1_000, 1_000_000)
 
@@ -28,7 +28,7 @@ async def stepping(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
 
 
 async def resetting(trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Reset episodes, the first one with a new seed."""
+    """Reset episodes; the first player also resets one with a new seed."""
     fresh = trial.player(trial.rng.choice(NEW_SEEDS)) if player is trial.players[0] else None
     if fresh is not None:
         await fresh.open()
@@ -51,7 +51,7 @@ async def snapshotting(_trial: Trial, player: Player, stop: asyncio.Event) -> No
 
 
 async def restoring(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
-    """Take a step and restore the snapshot, repeatedly."""
+    """Restore the snapshot and take steps in every service, repeatedly."""
     (snapshot,) = player.snapshots
     while not stop.is_set() and player.replay_number < MOST_PLAYED:
         if not await player.restore(snapshot) or not await _step_into_every_service(player):
@@ -93,10 +93,11 @@ async def run_during(
     arm: Callable[[], Awaitable[None]] | None = None,
     retry: bool = True,
 ) -> None:
-    """Run the players, inject the fault, let everything finish, and judge the result.
+    """Run the players, inject the fault, wait for everything to finish, and judge the result.
 
-    `arm` is called when all players have started; `strike` returns once the fault is over and dead processes are ready
-    again. Players without `insist` skip a step whose response was lost, and take another.
+    `arm` is called when all players have started. `strike` returns once the fault is over and dead processes are ready
+    again. If `retry` is False, a player whose response was lost stops, and its pending step may have been applied or
+    not.
     """
     open_players = await trial.open_players(players, snapshot=work in NEEDS_SNAPSHOT)
     for player in open_players:

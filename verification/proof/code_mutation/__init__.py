@@ -1,1 +1,1 @@
-"""Code mutants: rubrics and rewards changed in one place, and whether stored evidence detects the change."""
+"""Code mutants: rubrics and rewards changed in one place, to test whether stored evidence detects the change."""

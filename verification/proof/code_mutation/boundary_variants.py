@@ -1,4 +1,4 @@
-"""Variants of a final state with times and amounts exactly on a limit, just before it or just after it."""
+"""Variants of a final state with times and amounts exactly at a limit, just before it or just after it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def boundary_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def due_date_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield variants with the entry ticket ended and the outcome declared at closing time on the due date."""
+    """Yield variants in which the entry ticket is ended, or the outcome declared, at closing time on the due date."""
     closes = _office_closes_at(oracle_run)
     for offset in _OFFSETS:
         yield _ended_at(oracle_run.key, closes + offset)
@@ -33,7 +33,7 @@ def due_date_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def due_date_with_fresh_metrics(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the outcome declared at closing time on the due date, with every metric measured just then."""
+    """Yield variants with the declaration at closing time on the due date and all metrics measured at that moment."""
     closes = _office_closes_at(oracle_run)
     metrics = sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys())
     for offset in _OFFSETS:
@@ -55,7 +55,7 @@ def _measured_and_declared_at(metrics: Sequence[str], moment: datetime) -> Mutat
 
 
 def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each used metric at the maximum age when its ticket or its requests changed."""
+    """Yield variants in which a used metric has a maximum age at a request, change, ticket end or declaration."""
     metrics = oracle_run.evidence.table(DATAHUB, "metrics")
     requests = [
         change
@@ -79,7 +79,7 @@ def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def evidence_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each used metric at the age that a request type allows when the agent made the request."""
+    """Yield variants in which a used metric has the maximum age of a request field when the request is created."""
     types = oracle_run.evidence.table(APPROVALFLOW, "approval_types")
     metric_ids = sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys())
     for key, row in oracle_run.approved():
@@ -102,7 +102,7 @@ def _evidence_dated(request_id: str, name: str, metric_id: str, moment: datetime
 
 
 def age_limit_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each used metric at the age that its source allows when the agent changed a ticket or reported an issue."""
+    """Yield variants with a used metric near its source's maximum age when the agent changes a ticket or data issue."""
     metrics = oracle_run.evidence.table(DATAHUB, "metrics")
     sources = oracle_run.evidence.table(DATAHUB, "sources")
     for metric_id in sorted(_used_metrics(oracle_run) & metrics.keys()):
@@ -118,7 +118,7 @@ def decisive_changes(oracle_run: OracleRun) -> list[Change]:
 
 
 def metric_value_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each used metric at every number that a policy names, and at the amount of every record that was read."""
+    """Yield variants that set a used metric to each number in a policy and the amount of each record that was read."""
     policies = oracle_run.evidence.table(DATAHUB, "policies").values()
     numbers = {value for row in policies for value in row["parameters"].values() if type(value) in (int, float)}
     called = [line["arguments"] for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])]
@@ -140,7 +140,7 @@ def _metric_with(metric_id: str, value: float) -> Mutation:
 
 
 def issue_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield a metric that is stale for one step, on its limit or beyond it, and is reported before, then or later."""
+    """Yield variants with a metric near its age limit in one of its states, and an issue reported at one step."""
     for net in oracle_run.changed(DATAHUB, "metrics"):
         if net.before is None:
             continue
@@ -153,7 +153,7 @@ def issue_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _stale_for_a_step(metric: Row, age: timedelta, stale_since: int, reported: int) -> Mutation:
-    """Let a metric change at steps 2 and 3, and be of an age at the end of one of its states."""
+    """Change a metric at steps 2 and 3, and give it an age at the end of one of its states."""
 
     def mutate(final_state: FinalState) -> None:
         began = final_state.instance.started_at
@@ -189,7 +189,7 @@ def _ages(oracle_run: OracleRun) -> list[timedelta]:
 
 
 def _used_metrics(oracle_run: OracleRun) -> set[str]:
-    """Return the metrics that were refreshed or stated in requests."""
+    """Return the metrics that DataHub calls named by id, or by key and subject."""
     calls = [line["arguments"] for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])]
     metric_ids = {str(call["metric_id"]) for call in calls if "metric_id" in call}
     keys = {(call.get("key"), call.get("subject")) for call in calls if "subject" in call}
@@ -198,7 +198,7 @@ def _used_metrics(oracle_run: OracleRun) -> set[str]:
 
 
 def _delegation_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each approved request decided by a deputy whose delegation is at its limits."""
+    """Yield each approved request decided by a deputy whose delegation is near its limits, or by an excluded person."""
     day = oracle_run.kept.instance.started_at.date()
     for key, row in oracle_run.approved():
         other = _substitute(oracle_run, row)
@@ -226,7 +226,7 @@ def zero_limit_delegations(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _substitute(oracle_run: OracleRun, row: Row) -> str:
-    """Return an active person without a role and unrelated to a request."""
+    """Return an active person who has no role and is neither requester nor approver of a request."""
     day = oracle_run.kept.instance.started_at.date()
     people = [item.id for item in oracle_run.company.people if item.is_employed(day) and not item.roles]
     at_work = [item for item in people if not oracle_run.company.is_out_of_office(item, day)]
@@ -304,7 +304,7 @@ def _metric_of(metric_id: str, moment: datetime) -> Mutation:
 
 
 def _show(final_state: FinalState, metric_id: str) -> None:
-    """Let a page show every state of a metric before the first step."""
+    """Show every state of a metric on a page before the first step."""
     changes = [row for row in final_state.changes[DATAHUB] if (row["table"], row["key"]) == ("metrics", metric_id)]
     states = [final_state.initial[DATAHUB]["metrics"].get(metric_id), *(change["after"] for change in changes)]
     final_state.views += [{"step": 0, "shown": dict(state)} for state in states if state is not None]

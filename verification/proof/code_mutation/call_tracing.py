@@ -1,4 +1,4 @@
-"""Traces the functions that run; a mutant of a function that does not run cannot be detected."""
+"""Traces which functions run; a mutant of a function that does not run cannot be detected."""
 
 from __future__ import annotations
 

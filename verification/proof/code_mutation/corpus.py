@@ -1,4 +1,4 @@
-"""The corpus that mutants are run against: final states of every scenario with verdicts, and random reward traces."""
+"""The corpus for running mutants: final states of every scenario with their verdicts, and random reward traces."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from verification.proof.reward_fuzz import outcome_cases, trace_of
 
 RANDOM_TRACES = 80
 _MANY_CASES, _FEW_CASES = 600, 120
-"""Number of correct and incorrect states and of variants judged for the first instances and for the others."""
+"""Maximum number of mutations per kind, for the first instances and for the others."""
 
 _SEARCHED_SEEDS = 60
 """Seeds among which instances of a scenario are selected."""
 
 _CUTS = 6
-"""Number of prefixes judged of each episode, which show milestone payments, each with two declarations."""
+"""Number of prefixes judged per episode, each with two declarations; they cover milestone payments."""
 
 SHIFTS = (
     "shift-access_request-quarter_close",
@@ -68,7 +68,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 @dataclass(frozen=True, eq=False)
 class CorpusCase:
-    """One final state: the rubric's input, its verdict, and the functions that ran."""
+    """One final state: the rubric's input, its verdict, and the functions that were executed."""
 
     stored: dict[str, Any]
     finish: FinishDeclaration | None
@@ -76,13 +76,13 @@ class CorpusCase:
     executed: frozenset[Function]
 
     def differs(self, rubric: TaskRubric) -> bool:
-        """Return whether the rubric's verdict differs now."""
+        """Return whether the rubric's verdict differs from the stored one."""
         return _verdict_summary(rubric, self.stored, self.finish) != self.summary
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusTask:
-    """One task with its cases; `ran` are the functions that build its rubric, `shape` its checks and rewards."""
+    """One task with its cases. `executed` are the functions that build its rubric, `shape` its checks and rewards."""
 
     scenario: str
     cases: tuple[CorpusCase, ...]
@@ -92,7 +92,7 @@ class CorpusTask:
 
 
 async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[CorpusTask]:
-    """Play instances of a scenario with each outcome, and mutate their final states, the first ones most."""
+    """Play instances of a scenario for each outcome and mutate their final states, most for the first ones."""
     seeds = instance_seeds(scenario, count)
     most = [_MANY_CASES if place < len(OUTCOMES) < len(seeds) else _FEW_CASES for place in range(len(seeds))]
     return [await task_of(engine, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
@@ -122,7 +122,7 @@ async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int 
 
 
 async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
-    """Play shifts that ask for as many different things as possible, and vary their final states."""
+    """Play shifts with as many different features as possible, and vary their final states."""
     tasks = []
     seen: set[str] = set()
     for name in SHIFTS:
@@ -139,19 +139,19 @@ async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
 
 
 def _features(name: str, seed: int) -> set[str]:
-    """Return what the instance of a shift asks for besides its cases."""
+    """Return the features of a shift's instance."""
     shift = find_scenario(catalogue(), name)
     assert shift is not None
     return set().union(*shift.plan(seed, MUTATION_LEVEL, NO_TRANSPORT_FAULTS).rubric.features.values())
 
 
 def random_traces() -> tuple[Any, ...]:
-    """Return the payments of random episodes, step by step, and their ends, with the current rewards."""
+    """Return the payments per step and the outcomes of random episodes, computed with the current reward code."""
     return outcome_cases(), *(trace_of(Stream("proof", "mutants", number)) for number in range(RANDOM_TRACES))
 
 
 def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
-    """Return a rubric's checks and rewards before it judges."""
+    """Return the checks (id, passes_idle) and milestones (id, points) of a rubric."""
     check_shapes = tuple((check.id, check.passes_idle) for check in rubric.checks)
     return check_shapes, tuple((item.id, item.points) for item in rubric.milestones)
 
@@ -179,7 +179,7 @@ def _final_states(oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) ->
 
 
 def _apply(final_state: FinalState, mutate: Mutation) -> bool:
-    """Apply a mutation and return whether it applies; its rows may be missing."""
+    """Apply a mutation; return False if it does not apply because its rows are missing."""
     try:
         mutate(final_state)
     except (AssertionError, LookupError):
@@ -188,7 +188,7 @@ def _apply(final_state: FinalState, mutate: Mutation) -> bool:
 
 
 class _SharedRecords:
-    """Shares equal changes and calls among the states of a task, to save memory."""
+    """Shares equal changes, calls and function sets among the states of a task, to save memory."""
 
     def __init__(self) -> None:
         self._changes: dict[bytes, Change] = {}
@@ -206,7 +206,7 @@ class _SharedRecords:
         }
 
     def executed(self, functions: set[Function]) -> frozenset[Function]:
-        """Return the functions."""
+        """Return the functions as a shared set."""
         found = frozenset(functions)
         return self._ran.setdefault(found, found)
 
@@ -242,7 +242,7 @@ def _cases(
 
 
 def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishDeclaration | None) -> tuple[Any, ...]:
-    """Return the rubric's verdict as the API gives it, or the error that an impossible state raises."""
+    """Return the rubric's verdict in its API form, or the name of the exception that an impossible state raises."""
     try:
         evidence = Evidence.from_json(stored)
         verdict = rubric.judge(evidence, finish)
@@ -252,7 +252,7 @@ def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishD
 
 
 def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
-    """Return the cases ordered so that those unlike all earlier ones come first."""
+    """Return the cases, ordered so that those with a new verdict come first."""
     seen_summaries: set[tuple[Any, ...]] = set()
     novel: list[CorpusCase] = []
     alike: list[CorpusCase] = []
@@ -270,13 +270,13 @@ def planned_cases(scenario: str) -> dict[int, ScenarioCase]:
 
 
 def kind_of(case: ScenarioCase) -> tuple[str, ...]:
-    """Return a case's variant, or the reason and the tables to read for a refusal."""
+    """Return a case's variant, or the reason code and the tables to read if it must be refused."""
     tables = [fact.entity.partition("[")[0] for fact in case.outcome.facts]
     return (case.variant,) if case.refusal is None else (case.refusal.code, *tables)
 
 
 def declared_solution(case: ScenarioCase) -> str:
-    """Return what the scenario's code declares to be right now, as text, or the error that it raises."""
+    """Return the solution that the scenario's code currently declares, as text, or the exception that it raises."""
     try:
         return _ADDRESS.sub("", repr(case.declare()))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -284,9 +284,9 @@ def declared_solution(case: ScenarioCase) -> str:
 
 
 def instance_seeds(scenario: str, count: int) -> list[int]:
-    """Return seeds of as many feasible instances as of those that must be refused, in turn.
+    """Return up to `count` seeds each of feasible instances and of those that must be refused, alternating.
 
-    Instances with an unseen variant, or with an unseen reason and other tables to read for a refusal, come first.
+    Instances of a new kind come first: a new variant, or a new reason code and tables to read for a refusal.
     """
     kinds: dict[bool, dict[int, int]] = {False: {}, True: {}}
     seen: Counter[tuple[str, ...]] = Counter()

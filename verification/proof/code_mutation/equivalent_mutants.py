@@ -1,4 +1,4 @@
-"""Mutants that are known to survive, each with the reason."""
+"""Mutants that are expected to survive, each with the reason."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def reasons() -> dict[Key, str]:
 
 
 def survival_reason(mutant: Mutant) -> str | None:
-    """Return the reason why a mutant may survive, or None."""
+    """Return the reason for which a mutant may survive, or None."""
     return reasons().get(mutant.key)

@@ -1,4 +1,4 @@
-"""Variants in which a row had other values for some steps: at requests, at the ticket's end, or at the start."""
+"""Variants in which a row had other values for some steps: at requests, at the ticket's end, or from the start."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def history_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def held_between(place: tuple[str, str, str], first: int, last: int, columns: Row) -> Mutation:
-    """Return the mutation that gives a row other values from one step to another."""
+    """Return a mutation that gives a row other values from step `first` to step `last`."""
     service, table, key = place
 
     def mutate(final_state: FinalState) -> None:
@@ -61,7 +61,7 @@ def held_between(place: tuple[str, str, str], first: int, last: int, columns: Ro
 
 
 def _insert(changes: list[Row], row: tuple[str, str], step: int, before: Row, after: Row) -> None:
-    """Insert a change by the clock before everything else at a step."""
+    """Insert a change by the clock before all other changes of a step."""
     at = next((number for number, one in enumerate(changes) if one["step"] >= step), len(changes))
     neighbor = changes[min(at, len(changes) - 1)]
     own = {"step": step, "actor": "clock", "cause": None, "table": row[0], "key": row[1]}
@@ -69,7 +69,7 @@ def _insert(changes: list[Row], row: tuple[str, str], step: int, before: Row, af
 
 
 def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: list[int]) -> Iterator[Mutation]:
-    """Yield a row with other values at each step, also at the previous step, and at all except the previous one."""
+    """Yield variants of a row with other values at a step, at it and the previous one, and at all but the previous."""
     if all(row.get(name) == value for name, value in columns.items()):
         return
     for step in sorted(set(steps)):
@@ -79,7 +79,7 @@ def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: li
 
 
 def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
-    """Yield the records that were changed or named in requests."""
+    """Yield the records that the agent changed or that DataHub calls named."""
     requested_ids = {
         str(line["arguments"].get("record_id")) for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])
     }
@@ -89,7 +89,7 @@ def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
 
 
 def _from_the_start(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield tickets of the task and blockers of its own with another value from the first step on."""
+    """Yield variants in which a ticket of the task, or a blocker, has another value from the first step on."""
     tickets, blocking = oracle_run.evidence.table(TICKETDESK, "tickets"), set()
     for side in (
         oracle_run.kept.stored["initial"][TICKETDESK].get("links", {}),
@@ -104,7 +104,7 @@ def _from_the_start(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _recreate_row(service: str, table: str, key: str) -> Mutation:
-    """Delete and recreate a row at the start."""
+    """Return a mutation that deletes and recreates a row at the first step."""
 
     def mutate(final_state: FinalState) -> None:
         changes, first = final_state.changes[service], final_state.initial[service][table][key]
@@ -118,7 +118,7 @@ def _recreate_row(service: str, table: str, key: str) -> Mutation:
 
 
 def both(one: Mutation, other: Mutation) -> Mutation:
-    """Return the mutation that applies two."""
+    """Return a mutation that applies both mutations."""
 
     def mutate(final_state: FinalState) -> None:
         one(final_state)

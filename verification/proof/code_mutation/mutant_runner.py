@@ -1,4 +1,4 @@
-"""Runs code mutants: each replaces its module and is killed if the corpus detects it."""
+"""Runs code mutants: each replaces its module and counts as killed if the corpus detects it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from verification.proof.code_mutation.patching import mutant_in_place
 from verification.proof.players.oracles import MUTATION_LEVEL
 
 _TRACED_SEEDS = 24
-"""Instances whose rubrics are built to find the code that builds them."""
+"""Number of instances whose rubrics are built to find the code that builds them."""
 
 REWARD = "companyos_gateway.engine.reward"
 TIME_LIMIT_S = 20.0
@@ -53,7 +53,7 @@ class MutantTimeoutError(Exception):
 
 
 def modules_of(scenarios: Sequence[str]) -> list[str]:
-    """Return the modules that judge: each scenario's own, the rewards, and with all scenarios the shared rubrics.
+    """Return the modules that judge: those of each scenario, the rewards and, for all scenarios, the shared rubrics.
 
     Mutants of shared code are detected only with all scenarios.
     """
@@ -65,7 +65,7 @@ def modules_of(scenarios: Sequence[str]) -> list[str]:
 
 
 def is_whole(scenarios: Sequence[str]) -> bool:
-    """Return whether these are all scenarios, and shared code is mutated."""
+    """Return whether these are all scenarios, in which case shared code is mutated."""
     return set(scenarios) == set(catalogue())
 
 
@@ -90,7 +90,7 @@ def _executed_functions(scenario: str) -> frozenset[Function]:
 
 
 def mutants_for(scenarios: Sequence[str]) -> list[Mutant]:
-    """Return the mutants of the modules that judge; of a scenario, only those of code that runs to build rubrics."""
+    """Return the mutants of the modules that judge. Scenario code is mutated only in functions that build rubrics."""
     own = {module: name for name in scenarios for module in _scenario_modules(name)}
     found = []
     for module in modules_of(scenarios):
@@ -109,7 +109,7 @@ def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[M
 
 
 def differing_seeds(mutant: Mutant) -> list[int]:
-    """Return the first seed of each kind of case for which a mutant of a scenario's code declares another solution."""
+    """Return the first seed of each kind of case in which a mutant of scenario code declares another solution."""
     if ".scenarios." not in mutant.module:
         return []
     cases = planned_cases(mutant.scenario)
@@ -120,7 +120,7 @@ def differing_seeds(mutant: Mutant) -> list[int]:
 
 
 class MutantRunner:
-    """Runs mutants against the corpus. Cases that killed a mutant of a module are tried first with the next."""
+    """Runs mutants against the corpus. Cases that killed a mutant of a module are tried first on its next mutants."""
 
     def __init__(self, tasks: Sequence[CorpusTask], expected_traces: tuple[Any, ...]) -> None:
         self._tasks = tuple(tasks)
@@ -128,12 +128,12 @@ class MutantRunner:
         self._killing_cases: dict[str, dict[tuple[CorpusTask, CorpusCase], None]] = {}
 
     def run_mutant(self, mutant: Mutant, most_cases: int | None = None) -> Trial:
-        """Replace the module with its mutant and compare all results, or those of as many relevant cases."""
+        """Replace the module with its mutant and compare the results of all or `most_cases` relevant cases."""
         module = import_module(mutant.module)
         try:
             with mutant_in_place(module, apply_mutant(source_of(mutant.module), mutant)):
                 is_killed = self._traces_differ() if mutant.module == REWARD else self._is_killed(mutant, most_cases)
-        except Exception:  # noqa: BLE001  # whatever a mutant breaks on, it is told from the original
+        except Exception:  # noqa: BLE001  # any exception distinguishes the mutant from the original
             is_killed = True
         return Trial(mutant, is_killed)
 
@@ -158,9 +158,7 @@ class MutantRunner:
         return False
 
     def _in_order(self, mutant: Mutant, function: Function | None) -> Iterator[tuple[CorpusTask, CorpusCase]]:
-        """Yield the relevant cases: those that killed mutants before, then the others of all tasks, most distinct
-        first.
-        """
+        """Yield the relevant cases: first those that killed mutants, latest first, then those of all tasks in turn."""
         killers = self._killing_cases.get(mutant.module, {})
         tasks = [task for task in self._tasks if f".{task.scenario}." in mutant.module] or self._tasks
         yield from ((task, case) for task, case in reversed(killers) if _can_detect(task, case, function))

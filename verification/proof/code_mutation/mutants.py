@@ -1,4 +1,4 @@
-"""Creates mutants of a module: one comparison, condition, connective, sign, number or quantifier changed."""
+"""Creates mutants of a module: one comparison, condition, connective, operator, number or quantifier changed."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _QUANTIFIERS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
 _TEXT_LIMITS = frozenset({"MAX_NAMED", "MAX_SUMMARY_CHARS", "MAX_REFERENCE_CHARS", "MAX_ANSWERS"})
-"""Constants that limit text lengths; no verdict depends on them."""
+"""Constants that limit text lengths; verdicts do not depend on them."""
 
 _RECORDING = frozenset({"record", "as_json", "fold_digest", "services"})
 """Functions that record evidence; digests are compared at the end of every episode."""
 
 
 _IGNORED_KEYWORD = "strict"
-"""Keyword of zip() for sequences of equal length."""
+"""Keyword argument of zip() that requires sequences of equal length; it is not mutated."""
 
 
 @dataclass(frozen=True, order=True)
 class Mutant:
-    """One change to a module: its index, line, and the source before and after.
+    """One change to a module: its index, its line, and the source before and after.
 
-    `begins` is the first line of its function, or None outside functions.
+    `function_line` is the first line of the enclosing function, or None outside functions.
     """
 
     module: str
@@ -96,7 +96,7 @@ def apply_mutant(source: str, mutant: Mutant) -> ast.Module:
 
 
 def _functions(tree: ast.Module) -> dict[int, tuple[int, str]]:
-    """Return by node id the first line and name of the innermost enclosing function."""
+    """Return the first line and the name of the innermost enclosing function, by node id."""
     found: dict[int, tuple[int, str]] = {}
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         first = min([function.lineno, *(item.lineno for item in function.decorator_list)])
@@ -105,7 +105,7 @@ def _functions(tree: ast.Module) -> dict[int, tuple[int, str]]:
 
 
 def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """Yield every possible change, and apply the one with the given index."""
+    """Yield every possible change, and apply the one with index `make`."""
     number = 0
     for node in _mutable_nodes(tree):
         for before, after in _variants(node):
@@ -119,7 +119,7 @@ def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.ex
 
 
 def _mutable_nodes(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield the expressions that run: no annotations, texts or decorators."""
+    """Yield the executed expressions, without annotations, f-strings and decorators."""
     for statement in ast.walk(tree):
         if isinstance(statement, ast.FunctionDef) and statement.name not in _RECORDING:
             for part in statement.body:
@@ -129,7 +129,7 @@ def _mutable_nodes(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _is_text_limit(statement: ast.Assign) -> bool:
-    """Return whether a constant only limits the length of findings, or names a type."""
+    """Return whether a constant only limits text lengths, or names a type."""
     joined = statement.value.left if isinstance(statement.value, ast.BinOp) else None
     is_type = isinstance(joined, ast.Name) and joined.id in ("int", "float", "str")
     return is_type or any(isinstance(item, ast.Name) and item.id in _TEXT_LIMITS for item in statement.targets)
@@ -156,7 +156,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _variants(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the replacements of a node."""
+    """Yield each replacement of a node, with a copy of the original."""
     before = deepcopy(node)
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISON_SWAPS:
         yield before, ast.Compare(node.left, [_COMPARISON_SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)

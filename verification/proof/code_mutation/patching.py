@@ -1,4 +1,4 @@
-"""Patches a module with its mutant: function code and constants are replaced and restored afterwards."""
+"""Patches a module with its mutant: replaces function code and constants, and restores them afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONSTANT_TYPES = (bool, int, float, str, bytes, tuple, frozenset, dict)
 
 @contextmanager
 def mutant_in_place(module: ModuleType, tree: ast.Module) -> Iterator[None]:
-    """Run a module as its mutant inside the context. Existing objects keep their state."""
+    """Replace a module's code and constants with its mutant's in the context. Existing objects keep their state."""
     namespace: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(compile(tree, str(module.__file__), "exec"), namespace)  # noqa: S102  # our own source, changed in one place
     undo: list[Callable[[], None]] = []

@@ -1,4 +1,4 @@
-"""Variants of rows: changed columns, added or removed rows, and work by others."""
+"""Variants of rows: changed columns, added or removed rows, and changes by others."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _columns(service: str, table: str, key: str, row: Row) -> Iterator[Mutation]
 
 
 def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]:
-    """Yield a column or field of a row written at the start."""
+    """Yield variants in which a changed column or field of a row was already written at the first step."""
     for name in sorted(net.columns - BOOKKEEPING_COLUMNS - {"fields"}):
         yield _write_early(net.service, net.table, net.key, before, {name: after[name]})
     fields: dict[str, Any] = before.get("fields") or {}
@@ -91,7 +91,7 @@ def _replace_row(service: str, table: str, key: str, row: Row) -> Mutation:
 
 
 def _touch_late(service: str, table: str, key: str) -> Mutation:
-    """Touch a row later without a relevant change."""
+    """Return a mutation that changes only a row's version, long after the episode."""
 
     def mutate(final_state: FinalState) -> None:
         final_state.set(service, table, key, version=99)
@@ -101,7 +101,7 @@ def _touch_late(service: str, table: str, key: str) -> Mutation:
 
 
 def _reassigned(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield unrelated rows linked to the task's own."""
+    """Yield variants in which an unrelated row references one of the task's rows."""
     own = {
         "ticket_key": [oracle_run.key],
         "request_id": [key for key, _ in oracle_run.approved()],
@@ -118,7 +118,7 @@ def _reassigned(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _bookkeeping(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield a change of derived columns only, on an own and on an unrelated row."""
+    """Yield variants that change only bookkeeping columns, of the entry ticket and of an unrelated ticket."""
     tickets = oracle_run.evidence.table(TICKETDESK, "tickets")
     other = next(key for key in sorted(tickets) if key not in {net.key for net in oracle_run.net_changes})
     for columns in _BOOKKEEPING_COLUMNS:
@@ -127,7 +127,7 @@ def _bookkeeping(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _foreign(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield a final status and a comment on unrelated tickets, requests and delegations."""
+    """Yield variants with changes to unrelated tickets, requests and delegations, such as a final status."""
     touched = {net.key for net in oracle_run.net_changes}
     touches: list[tuple[str, str, Row]] = [
         *((TICKETDESK, "tickets", {"status": status}) for status in _FINAL_STATUSES),
@@ -142,7 +142,7 @@ def _foreign(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _links(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield links of the entry ticket and of others: added, added and removed, or removed."""
+    """Yield variants of links of the entry ticket and of others: added, added and removed, or removed."""
     tickets = sorted(oracle_run.evidence.table(TICKETDESK, "tickets"))
     other, third = [key for key in tickets if key != oracle_run.key][:2]
     for from_key, to_key in ((oracle_run.key, other), (other, oracle_run.key), (other, third)):
@@ -158,7 +158,7 @@ def _links(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield an additional issue on related and unrelated subjects, with and without a reason."""
+    """Yield variants with an additional data issue on related and unrelated subjects, with and without a reason."""
     own = {net.key for net in oracle_run.net_changes if net.service == DATAHUB} | {
         str(value)
         for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])
@@ -176,7 +176,7 @@ def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _changed_from_start(service: str, table: str, key: str, name: str, value: Any) -> Mutation:
-    """Give a row a value from the start, initial or created."""
+    """Return a mutation that gives a row a value from the start, in its initial state or at its creation."""
 
     def mutate(final_state: FinalState) -> None:
         final_state.rewrite(service, table, key, **{name: value})
@@ -212,7 +212,7 @@ def _add_row(service: str, table: str, key: str, row: Row) -> Mutation:
 
 
 def _remove_link(key: str, row: Row, *, is_made: bool) -> Mutation:
-    """Record a link as removed, whether it was made in the episode or not."""
+    """Return a mutation that records a link as removed; `is_made` adds it in the episode first."""
 
     def mutate(final_state: FinalState) -> None:
         if is_made:

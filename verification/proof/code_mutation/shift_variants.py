@@ -1,4 +1,4 @@
-"""Variants of a shift's final state: requests taken back, ends at other times, other comments, and guesses."""
+"""Variants of a shift's final state: withdrawn requests, other resolution times, other comments, and guesses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REFUSED_CALLS = MAX_GUESSES + 1
 
 
 def _take_requests_back(final_state: FinalState) -> None:
-    """End all requests as withdrawn by the agent, before anybody acted on them."""
+    """End all new requests as withdrawn by the agent, before others acted on them."""
     changes = final_state.changes[APPROVALFLOW]
     made = [one for one in changes if one["table"] == "requests" and one["before"] is None]
     keys = {one["key"] for one in made}
@@ -26,7 +26,7 @@ def _take_requests_back(final_state: FinalState) -> None:
 
 
 def _take_other_requests_back(final_state: FinalState) -> None:
-    """End all requests as withdrawn, and let them be of a type that no case needs."""
+    """End all new requests as withdrawn, and give them a type that no case requires."""
     _take_requests_back(final_state)
     for change in final_state.changes[APPROVALFLOW]:
         if change["table"] == "requests" and change["actor"] == "agent":
@@ -34,13 +34,13 @@ def _take_other_requests_back(final_state: FinalState) -> None:
 
 
 def _guess_approvers(final_state: FinalState) -> None:
-    """Escalate a request to people who may not decide, one after another."""
+    """Add refused escalations of a request to people who may not decide."""
     request_id = next(one["key"] for one in final_state.changes[APPROVALFLOW] if one["table"] == "requests")
     _add_refused_calls(final_state, "escalate_approval", request_id=request_id)
 
 
 def _ask_for_other_approvals(final_state: FinalState) -> None:
-    """Ask for approvals that no case needs, from people who may not give them."""
+    """Add refused requests of a type that no case requires, submitted to people who may not decide."""
     _add_refused_calls(final_state, "submit_approval", type_key="another_type")
 
 
@@ -53,7 +53,7 @@ def _add_refused_calls(final_state: FinalState, operation: str, **arguments: str
 
 
 def _complete_when_freeze_ends(final_state: FinalState) -> None:
-    """Let the agent resolve every ticket at the moment at which it may."""
+    """Resolve every ticket at the moment at which the brief's freeze ends."""
     (moment,) = re.findall(
         r"close any ticket of the queue before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief
     )
@@ -62,12 +62,12 @@ def _complete_when_freeze_ends(final_state: FinalState) -> None:
 
 
 def _end_when_first_remarks_bind(final_state: FinalState) -> None:
-    """Let the agent resolve tickets at the moment at which first comments under them bind, before any other step."""
+    """Resolve tickets at the moment at which their first comments become binding, at step 1."""
     _end_when_remarks_bind(final_state, reversed(_remarks(final_state)))
 
 
 def _end_when_last_remarks_bind(final_state: FinalState) -> None:
-    """Let the agent resolve tickets at the moment at which last comments under them bind, before any other step."""
+    """Resolve tickets at the moment at which their last comments become binding, at step 1."""
     _end_when_remarks_bind(final_state, _remarks(final_state))
 
 
@@ -78,20 +78,20 @@ def _end_when_remarks_bind(final_state: FinalState, remarks: Iterable[tuple[str,
 
 
 def _leave_tickets_open(final_state: FinalState) -> None:
-    """Let the agent not resolve the tickets with comments under them."""
+    """Remove the agent's resolution of tickets with binding comments."""
     ends = [change for key in dict(_remarks(final_state)) for change in _ends(final_state, key)]
     final_state.changes[TICKETDESK] = [one for one in final_state.changes[TICKETDESK] if one not in ends]
 
 
 def _comment_with_the_end(final_state: FinalState) -> None:
-    """Let the agent comment in the step in which it resolves the ticket."""
+    """Move the agent's comments to the step in which it resolves the ticket."""
     for comment in _own_comments(final_state):
         for end in _ends(final_state, comment["after"]["ticket_key"]):
             comment["step"] = end["step"]
 
 
 def _name_two_requests(final_state: FinalState) -> None:
-    """Let the agent's comments name another request as well."""
+    """Mention another request in the agent's comments."""
     other = next(iter(final_state.initial[APPROVALFLOW]["requests"]))
     for comment in _own_comments(final_state):
         comment["after"] = {**comment["after"], "body": f"{comment['after']['body']} See also {other}."}
@@ -103,7 +103,7 @@ def _own_comments(final_state: FinalState) -> list[Row]:
 
 
 def _ends(final_state: FinalState, key: str | None = None) -> list[Row]:
-    """Return the changes with which the agent resolved tickets, or one of them."""
+    """Return the changes with which the agent resolved tickets, or one ticket."""
     return [
         one
         for one in final_state.changes[TICKETDESK]
@@ -115,7 +115,7 @@ def _ends(final_state: FinalState, key: str | None = None) -> list[Row]:
 
 
 def _remarks(final_state: FinalState) -> list[tuple[str, str]]:
-    """Return the entry tickets that teams comment on, with the times of the comments, in order."""
+    """Return the entry tickets with comments that name a ticket, and the comments' times, in order of time."""
     events = final_state.instance.documents["ticketdesk"]["scheduled_events"]
     cases = final_state.instance.rubric.cases
     return sorted(

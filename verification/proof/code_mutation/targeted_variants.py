@@ -1,4 +1,4 @@
-"""Variants targeted at one condition of a rubric each; rarely produced by random draws, and all of them judged."""
+"""Variants that each target one condition of a rubric. Random draws rarely produce them, so all of them are judged."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the true and the untrue data issues on the task's metrics."""
+    """Yield variants with correct and incorrect data issues on the task's metrics."""
     named = (*honest_mutations(oracle_run), *dishonest_mutations(oracle_run))
     yield from (mutate for name, mutate in named if "data issue" in name)
 
 
 def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield all calls of an operation refused or struck by a fault, and those about an entity without a response."""
+    """Yield variants in which calls of an operation are refused or faulty, or calls about an entity lack responses."""
     for service, lines in oracle_run.kept.stored["audits"].items():
         for operation in sorted({line["operation"] for line in lines}):
             yield _calls_with(service, operation, status=_BAD)
@@ -78,20 +78,20 @@ def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _no_request_accepted(final_state: FinalState) -> None:
-    """Let ApprovalFlow have refused every call, so that there is no request."""
+    """Mark every ApprovalFlow call as refused, and remove all requests."""
     final_state.changes[APPROVALFLOW] = []
     for line in final_state.audits[APPROVALFLOW]:
         line.update(status=_CONFLICT, code="approver-not-entitled", response=None)
 
 
 def _named_entities(lines: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the entities that calls name."""
+    """Return the ids of the entities that calls name in arguments."""
     arguments = [(name, value) for line in lines for name, value in line["arguments"].items()]
     return {str(value) for name, value in arguments if value and (name == "key" or name.endswith("_id"))}
 
 
 def _without_responses(service: str, entity: str) -> Mutation:
-    """Return a mutation in which the agent was shown nothing by the calls that name an entity."""
+    """Return a mutation that removes the responses of calls that name an entity."""
 
     def mutate(final_state: FinalState) -> None:
         for line in final_state.audits[service]:
@@ -102,7 +102,7 @@ def _without_responses(service: str, entity: str) -> Mutation:
 
 
 def _hidden_rows(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the first and the last row of each list that the agent was shown, left out of all responses."""
+    """Yield variants in which the first or last row of a list is missing from all responses."""
     for service, lines in oracle_run.kept.stored["audits"].items():
         items = [rows for line in lines for rows in _lists(line.get("response")) if rows]
         entities = {row.get("key", row.get("id")) for rows in items for row in (rows[0], rows[-1])}
@@ -128,7 +128,7 @@ def _without_entity(service: str, entity: str) -> Mutation:
 
 
 def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield reads of sources replaced by refreshes, refused for maintenance or another reason."""
+    """Yield variants with refused refreshes in place of reads of sources, for maintenance or another reason."""
     subjects = sorted(_subjects(oracle_run))
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
     decisions = {change.step for change in decisive_changes(oracle_run)}
@@ -142,7 +142,7 @@ def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _reported_elsewhere(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the reported issue moved to another metric or record that the task has read."""
+    """Yield variants in which the reported data issue is about another metric, record or vendor of the task."""
     rows = oracle_run.evidence.table(DATAHUB, "metrics")
     for net in oracle_run.changed(DATAHUB, "data_issues", added=True):
         assert net.after is not None
@@ -153,7 +153,7 @@ def _reported_elsewhere(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _assigned_to_one(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield the merged and the other tickets all assigned to one person."""
+    """Yield variants in which all merged tickets, or all other tickets, are assigned to one person."""
     tickets = [(net.key, net.after) for net in oracle_run.changed(TICKETDESK, "tickets") if net.after is not None]
     people = sorted({row["assignee_id"] for _, row in tickets if row["assignee_id"] is not None})
     for is_merged in (False, True):
@@ -162,7 +162,7 @@ def _assigned_to_one(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each change of the agent moved after a request that it must precede."""
+    """Yield variants in which a change of the agent comes after a request that it must precede."""
     for key, _ in oracle_run.approved():
         made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].step
         for service, changes in oracle_run.kept.stored["changes"].items():
@@ -172,7 +172,7 @@ def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _earlier_vendor_changes(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield each of the agent's changes of vendors made on an earlier day."""
+    """Yield variants in which the agent changed a vendor on an earlier day."""
     for at, change in enumerate(oracle_run.kept.stored["changes"].get(DATAHUB, [])):
         if change["table"] == "vendors" and change["cause"] is not None:
             made = datetime.fromisoformat(change["at"])
@@ -180,7 +180,7 @@ def _earlier_vendor_changes(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield requests of every type on everything the agent has read, pending or approved and linked."""
+    """Yield variants with a request of each type about each of the task's entities: pending, or approved and linked."""
     requests = oracle_run.evidence.table(APPROVALFLOW, "requests")
     like = requests[min(requests)]
     for type_key in sorted(oracle_run.evidence.table(APPROVALFLOW, "approval_types")):
@@ -192,7 +192,7 @@ def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _bank_details_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
-    """Yield accounts from records entered at the vendors that the task has read."""
+    """Yield variants in which a vendor of the task has a bank account taken from one of the task's records."""
     vendors = oracle_run.evidence.table(DATAHUB, "vendors")
     records = oracle_run.evidence.table(DATAHUB, "records")
     subjects = _subjects(oracle_run)
@@ -203,7 +203,7 @@ def _bank_details_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
 
 
 def _subjects(oracle_run: OracleRun) -> set[str]:
-    """Return the ids of everything that the task requested or changed in the data."""
+    """Return the ids of the records, vendors and metrics that DataHub calls named or the agent changed or reported."""
     lines = oracle_run.kept.stored["audits"].get(DATAHUB, [])
     requested_ids = {
         str(value) for line in lines for name, value in line["arguments"].items() if name.endswith("_id") and value

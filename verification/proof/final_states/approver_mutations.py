@@ -1,4 +1,4 @@
-"""Valid mutations of the approver: each other person whom the policy allows, directly or by escalation."""
+"""Valid mutations of the approver: every other person whom the policy allows, directly or by escalation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from verification.proof.final_states.mutations import (
 
 _LONG = timedelta(days=100)
 _MOST_NEW = 2
-"""Maximum delegates added for each request."""
+"""Maximum number of delegates added for each request."""
 
 
 def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each approved request with every other valid delegate of its holder, existing or added."""
+    """Yield each approved request decided by every other valid delegate of the role holder, existing or added."""
     for key, row in oracle_run.approved():
         approver_ids = {
             change.after["approver_id"]
@@ -38,7 +38,7 @@ def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row | None]]:
-    """Yield other valid approvers with the delegation they need."""
+    """Yield the other valid approvers, each with the delegation to add, or None if it exists."""
     own, stands_in = row["approver_id"], None
     rows = list(oracle_run.evidence.table(APPROVALFLOW, "delegations").values())
     for one in rows:
@@ -74,7 +74,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
 
 
 def _unlimited(row: Row) -> Row:
-    """Return a delegation that covers the request: its type, no limit, always in force."""
+    """Return the columns of a delegation that covers the request: its type, no limit, always in force."""
     made = datetime.fromisoformat(row["submitted_at"])
     starts_at, ends_at = ((made + days).isoformat().replace("+00:00", "Z") for days in (-_LONG, _LONG))
     scope = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
@@ -101,7 +101,7 @@ def _is_at_work(oracle_run: OracleRun, person_id: str, row: Row) -> bool:
 
 
 def _named(oracle_run: OracleRun) -> str:
-    """Return the task's data as text; people named in it may have to be excluded from the decision."""
+    """Return the task's data as text; people named in it may be excluded from the decision."""
     tables = [(DATAHUB, "records"), (DATAHUB, "vendors"), (APPROVALFLOW, "requests")]
     rows = [
         oracle_run.ticket,
@@ -126,7 +126,7 @@ def _decided_by(key: str, person_id: str, delegation: Row | None) -> Mutation:
 
 
 def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutation:
-    """Let the agent ask somebody else first and escalate to the actual approver."""
+    """Return a mutation in which the agent submits the request to another person and escalates it to the approver."""
 
     def mutate(final_state: FinalState) -> None:
         _add_delegation(final_state, delegation)

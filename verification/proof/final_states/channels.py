@@ -1,4 +1,4 @@
-"""Everything that could have been read at a moment of an episode: responses of read tools, and pages of the apps."""
+"""Everything that can be read at one step of an episode: responses of read tools, and pages of the apps."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from verification.proof.players.oracles import NO_TRANSPORT_FAULTS, steps_of
 _LINK = re.compile(r'href="([^"#]*)')
 _ID = re.compile(r"[A-Z]{1,5}-\d+")
 _MOST_PAGES = 60
-"""Maximum number of pages of an app that are opened at a moment."""
+"""Maximum number of pages opened per app and step."""
 
 _MOST_ARGUMENTS = 40
-"""Maximum number of calls of a tool at a moment."""
+"""Maximum number of generated calls per tool and step."""
 
 _FIRST_ERROR_STATUS = 400
 
 Values = dict[str, list[str]]
-"""Text values by the name of an argument; those under the empty name are tried for every argument."""
+"""Text values by argument name; values under the empty name are tried for every argument."""
 
 
 async def channels_at(
     engine: EpisodeEngine, oracle_run: RecordedEpisode, step: int, entities: Sequence[str]
 ) -> AsyncIterator[Channel]:
-    """Play an episode again up to a step, and yield what an agent could read then about some entities.
+    """Replay an episode up to a step, and yield everything that an agent can read about some entities at that point.
 
-    Reads take no step here, so all of them see the episode as it was at that moment.
+    Reads are not steps here, so all of them return the state at that step.
     """
     result = oracle_run.result
     options = ResetOptions(
@@ -65,7 +65,7 @@ async def channels_at(
 
 
 def _known_values(oracle_run: RecordedEpisode, entities: Sequence[str]) -> Values:
-    """Return text values for arguments by name: of the oracle's calls and of the columns of the entities."""
+    """Return text values by argument name, taken from the oracle's calls and the columns of the entities."""
     columns = [
         row for tables in oracle_run.stored["initial"].values() for rows in tables.values() for row in rows.items()
     ]
@@ -103,7 +103,7 @@ def _describe(name: str, arguments: Collection[str]) -> str:
 
 
 def _arguments(tool: Tool, known: Values) -> Iterator[dict[str, Any]]:
-    """Yield calls of a tool with the required arguments and at most one optional one, with every value that may fit."""
+    """Yield arguments of a tool: the required ones and at most one optional one, with every value that may fit."""
     properties, required = tool.input_schema.get("properties", {}), tool.input_schema.get("required", [])
     most = {"limit": properties["limit"].get("maximum", 50)} if "limit" in properties else {}
     values = {name: _values(name, schema, known) for name, schema in properties.items() if name != "limit"}
@@ -127,7 +127,7 @@ def _values(name: str, schema: dict[str, Any], known: Values) -> list[Any]:
 async def _pages(
     engine: EpisodeEngine, episode: Episode, service: str, entities: Sequence[str]
 ) -> AsyncIterator[Channel]:
-    """Yield the pages of an app that its links lead to, with the pages of all other entities left out."""
+    """Yield the pages of an app that its links reach, except pages of other entities."""
     shell = Shell(app=service, title=service, prefix=f"/{service}")
     waiting, seen = [""], {""}
     for number, page in enumerate(waiting):
@@ -147,7 +147,7 @@ async def _pages(
 
 
 def _links(response: ServiceResponse, service: str, entities: Sequence[str]) -> Iterator[str]:
-    """Yield the links of a page within its app. Links to other entities lead to the entities instead."""
+    """Yield the links of a page within its app. Ids of entities in links are replaced with each given entity."""
     prefix = f"/{service}/"
     for link in map(unescape, _LINK.findall(response.payload.decode())):
         if not link.startswith(prefix):

@@ -1,6 +1,6 @@
 """Mutations of the agent's knowledge: a deciding fact is removed from all responses, then shown by another channel.
 
-The deciding facts are those that the checks of a rubric ask the evidence for.
+Deciding facts are those about which the checks of a rubric query the evidence.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
 _MOST_ALTERNATIVES = 5
-"""Maximum number of ways to know a fact, such as the two names of a column."""
+"""Maximum number of alternatives removed with a fact, such as the two names of a column."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A check's question to the evidence: was an entity shown with columns and values before a step?"""
+    """A check's query of the evidence: whether an entity was shown with these columns and values before a step."""
 
     entity: str
     columns: tuple[str, ...]
@@ -31,19 +31,19 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question in words, without values and steps."""
+        """The question as text, without values and steps."""
         return f"{self.entity} {', '.join((*self.columns, *(name for name, _ in self.values)))}"
 
     def is_answered_by(self, objects: Collection[tuple[str, Mapping[str, Any]]]) -> bool:
-        """Return whether one of the objects shows it."""
+        """Return whether one of the objects is the entity with the columns and values."""
         return any(
             entity == self.entity and contains(shown, self.columns, dict(self.values)) for entity, shown in objects
         )
 
     def is_read_in(self, response: Any, owner: str | None = None) -> bool:
-        """Return whether a response has the columns and values in one object with the id, under any name.
+        """Return whether one object in a response has the columns and values and the entity's id under any name.
 
-        An object with an identity is about that; one without may also be about the object around it.
+        An object with an identity column is about that entity; one without may be about the enclosing object.
         """
         if isinstance(response, list):
             return any(self.is_read_in(part, owner) for part in response)
@@ -58,14 +58,14 @@ class Question:
 
 
 class QuestionedEvidence(Evidence):
-    """Evidence that notes the questions about the agent's knowledge that it answered with yes."""
+    """Evidence that records the questions about the agent's knowledge that were true."""
 
     def __init__(self, initial: Mapping[str, Rows]) -> None:
         super().__init__(initial)
         self.known: dict[Question, None] = {}
 
     def knew(self, entity: str, *columns: str, before: int, **values: Any) -> bool:
-        """Answer as `Evidence` does."""
+        """Return the result of `Evidence.knew`, and record the question if it is true."""
         is_known = super().knew(entity, *columns, before=before, **values)
         if is_known:
             self.known[Question(str(entity), columns, tuple(values.items()), before)] = None
@@ -74,23 +74,23 @@ class QuestionedEvidence(Evidence):
 
 @dataclass(frozen=True)
 class Channel:
-    """A response to a tool call, or the objects that a page showed."""
+    """One way to read facts: the response to a tool call, or the objects shown by a page."""
 
     name: str
     service: str
     arguments: dict[str, Any]
     response: Any
-    """The objects as a list, if it is a page."""
+    """The list of shown objects if the channel is a page."""
 
     is_page: bool = False
 
     @property
     def objects(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """The objects that it shows, with their entities."""
+        """The objects that the channel shows, each with its entity."""
         return list(objects_in(self.arguments, self.response))
 
     def show(self, final_state: FinalState, step: int) -> None:
-        """Add it to an episode after a step."""
+        """Add the channel to the evidence of an episode, at a step."""
         shown = json.loads(json.dumps(self.response))
         if self.is_page:
             final_state.views += [{"step": step, "shown": one} for one in shown]
@@ -104,39 +104,39 @@ class Channel:
 
 @dataclass(frozen=True)
 class Fact:
-    """A deciding fact: a question, and the others that a check asks if that one is answered with no."""
+    """A deciding fact: a question, and the alternatives that the checks query if it is false."""
 
     questions: tuple[Question, ...]
 
     @property
     def text(self) -> str:
-        """The fact in words."""
+        """The fact as text."""
         return self.questions[0].text
 
     @property
     def first_use(self) -> int:
-        """The step of the first act that it decides."""
+        """The step of the first decision that requires the fact."""
         return min(one.before for one in self.questions)
 
     @property
     def last_use(self) -> int:
-        """The step of the last act that it decides."""
+        """The step of the last decision that requires the fact."""
         return max(one.before for one in self.questions)
 
     def forgotten(self, kept: RecordedEpisode) -> FinalState:
-        """Return the final state of an episode in which nothing showed the fact."""
+        """Return the final state of an episode with the fact removed from everything that the agent was shown."""
         final_state = FinalState(kept)
         _remove(final_state, self.questions)
         return final_state
 
     def is_shown_by(self, channel: Channel) -> bool:
-        """Return whether a channel shows it: as rubrics look it up, or next to the entity's id under any name."""
+        """Return whether a channel shows the fact, as rubrics look it up or next to the entity's id under any name."""
         objects = channel.objects
         return any(one.is_answered_by(objects) or one.is_read_in(channel.response) for one in self.questions)
 
 
 def known_questions(final_state: FinalState) -> list[Question]:
-    """Return the questions about the agent's knowledge that the checks ask and the evidence answers with yes."""
+    """Return the questions about the agent's knowledge that the checks ask and that are true."""
     evidence = QuestionedEvidence.from_json(final_state.stored())
     assert isinstance(evidence, QuestionedEvidence)
     for check in final_state.instance.rubric.checks:
@@ -145,7 +145,7 @@ def known_questions(final_state: FinalState) -> list[Question]:
 
 
 def deciding_facts(final_state: FinalState) -> list[list[Question]]:
-    """Return the questions about each fact: those that differ only in the step before which it has to be known."""
+    """Return the questions grouped by fact: those of a group differ only in the step before which it must be known."""
     facts: dict[tuple[Any, ...], list[Question]] = {}
     for one in known_questions(final_state):
         facts.setdefault((one.entity, one.columns, one.values), []).append(one)
@@ -153,9 +153,9 @@ def deciding_facts(final_state: FinalState) -> list[list[Question]]:
 
 
 def forget(final_state: FinalState, questions: Sequence[Question]) -> Fact:
-    """Remove a fact from everything that the agent was shown, with the alternatives that the checks accept for it.
+    """Remove a fact, and the alternatives that the checks accept for it, from everything that the agent was shown.
 
-    An alternative is a question that the checks ask once the fact is unknown and did not ask before.
+    An alternative is a question that the checks ask only once the fact is unknown.
     """
     removed = list(questions)
     first = set(known_questions(final_state))
@@ -170,7 +170,7 @@ def forget(final_state: FinalState, questions: Sequence[Question]) -> Fact:
 
 
 def _remove(final_state: FinalState, questions: Sequence[Question]) -> None:
-    """Remove what answers the questions; what was shown too late for a question is left to others about the entity."""
+    """Remove the columns that make the questions true, from what was shown before the step of each question."""
     for lines in final_state.audits.values():
         for line in lines:
             if line.get("response") is not None:

@@ -1,4 +1,4 @@
-"""Final states that can be mutated: recorded evidence rewritten as if the episode had been different."""
+"""Mutable final states: recorded evidence that can be rewritten as if the episode had been different."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class FinalState:
         self.declared_at: str | None = stored["declared_at"]
 
     def is_unchanged(self, kept: RecordedEpisode) -> bool:
-        """Return whether nothing was changed."""
+        """Return whether the state equals that of the recorded episode."""
         same = self.changes == kept.stored["changes"] and self.audits == kept.stored["audits"]
         planted = self.initial is kept.stored["initial"]
         return same and planted and self.finish == kept.finish and self.declared_at == kept.stored["declared_at"]
 
     def changed_entities(self, kept: RecordedEpisode) -> set[str]:
-        """Return the rows that differ from those of the recorded episode at any time, and `finish` if that differs."""
+        """Return the rows whose history differs from the recorded episode, and `finish` if the declaration differs."""
         ours, theirs = _history(self.changes, self.initial), _history(kept.stored["changes"], kept.stored["initial"])
         changed = {row for row in ours.keys() | theirs.keys() if ours.get(row) != theirs.get(row)}
         is_same = (self.finish, self.declared_at) == (kept.finish, kept.stored["declared_at"])
@@ -60,7 +60,7 @@ class FinalState:
         return Evidence.from_json(self.stored())
 
     def row(self, service: str, table: str, key: str) -> Row | None:
-        """Return a row at the end."""
+        """Return a row's final state, or None if it does not exist."""
         for change in reversed(self.changes.get(service, [])):
             if (change["table"], change["key"]) == (table, key):
                 after: Row | None = change["after"]
@@ -68,7 +68,7 @@ class FinalState:
         return self.initial[service].get(table, {}).get(key)
 
     def set(self, service: str, table: str, key: str, **columns: Any) -> None:
-        """Change columns of a row at the end, as the agent."""
+        """Append a change of columns of a row, as the agent."""
         before = self.row(service, table, key)
         assert before is not None, (service, table, key)
         if all(same_value(before.get(name), value) for name, value in columns.items()):
@@ -76,15 +76,15 @@ class FinalState:
         self._append(service, table, key, before, {**before, **columns})
 
     def add(self, service: str, table: str, key: str, row: Row) -> None:
-        """Add a row at the end, as the agent."""
+        """Append the creation of a row, as the agent."""
         self._append(service, table, key, None, row)
 
     def delete(self, service: str, table: str, key: str) -> None:
-        """Delete a row at the end, as the agent."""
+        """Append the deletion of a row, as the agent."""
         self._append(service, table, key, self.row(service, table, key), None)
 
     def rewrite(self, service: str, table: str, key: str, **columns: Any) -> None:
-        """Rewrite values of a row since the change that created it."""
+        """Overwrite columns in every recorded change of a row."""
         for change in self.changes[service]:
             if (change["table"], change["key"]) == (table, key):
                 for side in ("before", "after"):
@@ -92,19 +92,19 @@ class FinalState:
                         change[side].update(columns)
 
     def change_initial_row(self, service: str, table: str, key: str, **columns: Any) -> None:
-        """Change the initial values of a row."""
+        """Overwrite columns of a row's initial state; does nothing if there is none."""
         rows = self.initial[service][table]
         if key in rows:
             tables = {**self.initial[service], table: {**rows, key: {**rows[key], **columns}}}
             self.initial = {**self.initial, service: tables}
 
     def add_initial_row(self, service: str, table: str, key: str, row: Row) -> None:
-        """Add an initial row."""
+        """Add a row to the initial state."""
         rows = {**self.initial[service].get(table, {}), key: row}
         self.initial = {**self.initial, service: {**self.initial[service], table: rows}}
 
     def undo(self, service: str, table: str, key: str, *columns: str) -> None:
-        """Reset columns of a row to their initial values."""
+        """Reset columns of a row to their initial values; a row that was created in the episode is removed."""
         first = self.initial[service][table].get(key)
         if first is None:
             self.changes[service] = [change for change in self.changes[service] if change["key"] != key]
@@ -118,7 +118,7 @@ class FinalState:
         self.views = [view for view in self.views if view["step"] <= step]
 
     def drop(self, cause: str) -> None:
-        """Remove a call of the agent and its immediate and later changes."""
+        """Remove the changes of one call, and adjust later changes of the same rows."""
         for service, changes in self.changes.items():
             kept: list[Row] = []
             undone: dict[tuple[str, str], Row] = {}
@@ -136,7 +136,7 @@ class FinalState:
             self.changes[service] = kept
 
     def created_rows(self, service: str, table: str) -> Iterator[tuple[str, Row]]:
-        """Yield the rows that the episode created, at the end."""
+        """Yield the final state of each row that the episode created."""
         evidence = self.evidence()
         for key in evidence.changed_keys(service, table):
             row = evidence.row(service, table, key)
@@ -152,7 +152,7 @@ class FinalState:
 
 
 def _history(changes: dict[str, list[Row]], initial: dict[str, dict[str, dict[str, Row]]]) -> dict[str, list[Any]]:
-    """Return the states of each row in order, by its name in verdicts."""
+    """Return the history of each row in order, by its path in verdicts."""
     states: dict[str, list[Any]] = {}
     for service, tables in initial.items():
         for table, rows in tables.items():
@@ -172,7 +172,7 @@ def _reverted(change: Row) -> Row:
 
 
 def _rebased(change: Row, undone: Row) -> Row:
-    """Return both sides of a change without columns that were never written; its own writes are kept."""
+    """Return both sides of a change with undone columns reset, except for columns that the change itself wrote."""
     before, after = change["before"], change["after"]
     if before is None or after is None:
         return {"before": before, "after": after}

@@ -41,7 +41,7 @@ def invalid_mutations(kept: RecordedEpisode, foreign: RecordedEpisode) -> NamedM
 
 
 def path_mutations(oracle_run: OracleRun, foreign: RecordedEpisode) -> NamedMutations:
-    """Yield the state without a required write, reached in a forbidden order, or taken from another seed."""
+    """Yield the final state without a required write, with a forbidden order, or of another seed."""
     for cause in required_causes(oracle_run.kept):
         yield f"without {cause}", _without(cause)
     if oracle_run.approved():
@@ -52,7 +52,7 @@ def path_mutations(oracle_run: OracleRun, foreign: RecordedEpisode) -> NamedMuta
 
 
 def declaration_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield the state with other declarations."""
+    """Yield the final state with other declarations."""
     right = oracle_run.kept.finish
     for outcome in ("done", "refused", "impossible"):
         if (right is None and outcome != "done") or (right is not None and right.outcome != outcome):
@@ -77,7 +77,7 @@ def declaration_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _followed_approval(oracle_run: OracleRun, record_id: str) -> bool:
-    """Return whether a record's last change followed an approval; others may be settled earlier."""
+    """Return whether a record's last change followed an approval; other records may be changed earlier."""
     moments = [
         change.step
         for request_id, _ in oracle_run.approved()
@@ -99,7 +99,7 @@ def _declared(finish: FinishDeclaration | None) -> Mutation:
 
 
 def _first(service: str, table: str, key: str, status: Any) -> Mutation:
-    """Move the last change of a row (to a status, if given) to the start."""
+    """Return a mutation that moves the last change of a row (to a status, if given) to the start."""
 
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes[service]

@@ -1,4 +1,4 @@
-"""Helpers for mutations: values near a correct one, and the task's own entities."""
+"""Helpers for mutations: values similar to a correct one, and the task's own entities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NamedMutations = Iterator[tuple[str, Mutation]]
 
 
 def near_values(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield incorrect values that resemble the correct one."""
+    """Yield incorrect values similar to a correct one, each with its description."""
     if value is not None:
         yield "null", None
     if isinstance(value, bool):
@@ -45,22 +45,22 @@ def near_values(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def set_columns(service: str, table: str, key: str, **columns: Any) -> Mutation:
-    """Return the mutation that changes columns at the end, as the agent."""
+    """Return a mutation that appends a change of columns, as the agent."""
     return lambda final_state: final_state.set(service, table, key, **columns)
 
 
 def rewrite_row(service: str, table: str, key: str, **columns: Any) -> Mutation:
-    """Return the mutation that gives a row other values since its creation."""
+    """Return a mutation that overwrites columns in every recorded change of a row."""
     return lambda final_state: final_state.rewrite(service, table, key, **columns)
 
 
 def revert_columns(service: str, table: str, key: str, *columns: str) -> Mutation:
-    """Return the mutation that resets columns to their initial values."""
+    """Return a mutation that resets columns to their initial values."""
     return lambda final_state: final_state.undo(service, table, key, *columns)
 
 
 class OracleRun:
-    """An oracle's final state and the task's own entities."""
+    """A recorded oracle episode and the task's own entities."""
 
     def __init__(self, kept: RecordedEpisode) -> None:
         self.kept = kept
@@ -74,31 +74,31 @@ class OracleRun:
 
     @property
     def ticket(self) -> Row:
-        """The entry ticket at the end."""
+        """The final state of the entry ticket."""
         row = self.evidence.row(TICKETDESK, "tickets", self.key)
         assert row is not None
         return row
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether the work was refused."""
+        """Return whether the oracle declared another outcome than `done`."""
         return self.kept.finish is not None and self.kept.finish.outcome != "done"
 
     @property
     def open_items(self) -> Sequence[ChecklistItem]:
-        """The checklist items of the entry ticket that were open at the start, with the rows that back them."""
+        """The checklist items of the entry ticket that are open at the start, with the rows that back them."""
         factory = self.kept.instance.build_rubric
         assert isinstance(factory, RubricFactory)
         items: Sequence[ChecklistItem] = factory.case.open_items
         return items
 
     def known_from(self, item: ChecklistItem) -> int | None:
-        """Return the first step at which the agent knew everything that backs an item, None if it never did."""
+        """Return the first step at which the agent knew all the facts that back an item, or None."""
         steps = range(1, len(self.kept.step_records) + 2)
         return next((step for step in steps if not item.find_unknown(self.evidence, step)), None)
 
     def changed(self, service: str, table: str, *, added: bool = False) -> list[NetChange]:
-        """Return the rows of a table that the agent changed or added, and did not revert."""
+        """Return the agent's net changes of a table: changed rows, or added rows if `added`."""
         found = [net for net in self.net_changes if (net.service, net.table) == (service, table) and not net.deleted]
         return [net for net in found if net.added is added]
 
@@ -107,7 +107,7 @@ class OracleRun:
         return max(str(change["at"]) for changes in self.kept.stored["changes"].values() for change in changes)
 
     def approved(self) -> list[tuple[str, Row]]:
-        """Return the requests that were created and approved."""
+        """Return the requests that the agent created and that were approved."""
         made = self.changed(APPROVALFLOW, "requests", added=True)
         return [(net.key, net.after) for net in made if net.after is not None and net.after["status"] == "approved"]
 
@@ -120,7 +120,7 @@ class OracleRun:
         return any(value in own for value in row.values() if isinstance(value, str))
 
     def ineligible_people(self) -> dict[str, str]:
-        """Return people who may not replace the correct person."""
+        """Return people who may not replace the correct person, by a description."""
         company, day = self.company, self.kept.instance.started_at.date()
         team, now = self.ticket["team_id"], self.evidence
         at_work = [item for item in company.people if item.is_employed(day) and item.id != company.agent_id]

@@ -20,15 +20,15 @@ from verification.proof.final_states.mutations import (
 
 STATUSES = ("pending", "rejected", "info_requested", "escalated", "withdrawn", "cancelled", "expired", "draft")
 _WITHDRAWN_STATUSES = ("withdrawn", "cancelled")
-"""Final statuses that an escalated request must not get; any decision of its approver is accepted."""
+"""Statuses that are invalid for an escalated request; any decision of its approver is accepted."""
 
 LONG_AGO = timedelta(days=400)
 _MOST_LEFT = 3
-"""Maximum number of unrelated rows of each kind that are settled together with the task's."""
+"""Maximum number of unrelated requests, and of unrelated delegations, that are changed."""
 
 
 def request_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each approved request of the task changed in one place."""
+    """Yield each approved request of the task with one change."""
     for key, row in oracle_run.approved():
         for name, columns in _columns(oracle_run, row).items():
             yield f"request {key}: {name}", rewrite_row(APPROVALFLOW, "requests", key, **columns)
@@ -48,7 +48,7 @@ def request_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def existing_request_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each existing request that the work settled, settled differently or not at all."""
+    """Yield each existing request that the agent closed or escalated, with another result or unchanged."""
     for net in oracle_run.changed(APPROVALFLOW, "requests"):
         if net.after is None:
             continue
@@ -71,7 +71,7 @@ def existing_request_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def delegation_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each revoked delegation still in force, and others revoked as well."""
+    """Yield each revoked delegation as still in force, and unrelated ones as revoked."""
     touched = {net.key for net in oracle_run.net_changes if (net.service, net.table) == (APPROVALFLOW, "delegations")}
     for net in oracle_run.changed(APPROVALFLOW, "delegations"):
         if "revoked_at" in net.columns:
@@ -89,7 +89,7 @@ def delegation_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _unrelated_requests(oracle_run: OracleRun) -> NamedMutations:
-    """Yield unrelated requests settled as well."""
+    """Yield unrelated requests closed or escalated as well."""
     touched = {net.key for net in oracle_run.net_changes}
     rows = oracle_run.evidence.table(APPROVALFLOW, "requests")
     left = [key for key in sorted(rows) if key not in touched and rows[key]["status"] in ("pending", "approved")]
@@ -112,7 +112,7 @@ def _columns(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
 
 
 def _out_of_limit(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
-    """Return deputies whose delegation does not cover the request: limit too low, other types, revoked."""
+    """Return deputies whose delegation does not cover the request: limit too low, other types, or revoked."""
     amounts = [value for name, value in row["fields"].items() if "amount" in name and isinstance(value, int)]
     right = {row["approver_id"]}
     found = {}
@@ -161,7 +161,7 @@ def _undecided(request_id: str) -> Any:
 
 
 def _stale(oracle_run: OracleRun, key: str, row: Row) -> NamedMutations:
-    """Yield the request with stale evidence, alone and with an equally old metric."""
+    """Yield the request with an outdated measurement time, alone and with the metric measured at that time."""
     for name, value in row["fields"].items():
         if not isinstance(value, str) or "T" not in value:
             continue

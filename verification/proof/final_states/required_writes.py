@@ -14,13 +14,13 @@ _MOVES = frozenset({"tickets", "transitions"})
 
 
 def required_causes(oracle_run: RecordedEpisode) -> list[str]:
-    """Return the calls without which the final state differs: all writes except intermediate transitions."""
+    """Return the causes of all writes except pure transitions to an intermediate status."""
     causes = dict.fromkeys(change["cause"] for change in _changes(oracle_run) if change["cause"] is not None)
     return [cause for cause in causes if not _only_intermediate(oracle_run, cause)]
 
 
 def is_between_states(oracle_run: RecordedEpisode, step: int) -> bool:
-    """Return whether a step only moved a ticket to an intermediate status, or changed nothing."""
+    """Return whether a step only moved a ticket to an intermediate status, or had no writes."""
     causes = {
         change["cause"] for change in _changes(oracle_run) if change["step"] == step and change["actor"] == "agent"
     }

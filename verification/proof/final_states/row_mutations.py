@@ -28,7 +28,7 @@ _PROTECTED_EACH = 3
 
 
 def ticket_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield the entry ticket with one column changed, its checklist undone, and the work moved to another ticket."""
+    """Yield the entry ticket with one column changed, its checklist undone, or the work moved to another ticket."""
     row, key = oracle_run.ticket, oracle_run.key
     if any(net.key == key and "status" in net.columns for net in oracle_run.changed(TICKETDESK, "tickets")):
         for status in STATUSES:
@@ -90,7 +90,7 @@ def _columns(oracle_run: OracleRun, row: dict[str, Any]) -> dict[str, dict[str, 
 
 
 def _swapped(oracle_run: OracleRun) -> NamedMutations:
-    """Yield the work moved from the entry ticket to another one."""
+    """Yield the final state with the entry ticket's changes moved to another ticket."""
     own = next((net for net in oracle_run.changed(TICKETDESK, "tickets") if net.key == oracle_run.key), None)
     if own is None or own.after is None or own.before is None:
         return
@@ -111,7 +111,7 @@ _COVERED_ELSEWHERE = frozenset({(TICKETDESK, "checklist_items"), (APPROVALFLOW, 
 _DERIVED_TABLES = frozenset(
     {"transitions", "removed_links", "comments", "notes", "decisions", "metric_values", "refresh_jobs"}
 )
-"""Tables that are derived from others, or may change freely on the task's own entities."""
+"""Tables that are derived from others, or in which the task's own entities may change freely."""
 
 _FIXED: dict[tuple[str, str], dict[str, tuple[Any, ...]]] = {
     (TICKETDESK, "tickets"): {
@@ -133,7 +133,7 @@ _SUFFIXES = ("_id", "_key", "_ref", "_cents", "_on", "_iban", "limit", "kind", "
 
 
 def record_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield every other row that the work changed, with one column changed."""
+    """Yield every other row that the agent changed, with one column changed, undone or deleted."""
     for net in oracle_run.net_changes:
         if net.after is None or net.added or net.key == oracle_run.key:
             continue
@@ -143,7 +143,7 @@ def record_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield an unrelated row added, changed and deleted in every table."""
+    """Yield an unrelated row added, changed and deleted in each table."""
     for service, tables in oracle_run.kept.stored["initial"].items():
         touched = {change["key"] for change in oracle_run.kept.stored["changes"].get(service, [])}
         for table, rows in tables.items():
@@ -157,7 +157,7 @@ def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def change_and_revert(service: str, table: str, key: str, column: str, value: Any) -> Mutation:
-    """Return a mutation in which the agent changes a column and brings it back."""
+    """Return a mutation in which the agent changes a column and reverts it."""
 
     def mutate(final_state: FinalState) -> None:
         final_state.set(service, table, key, **{column: "high" if value != "high" else "low"})
@@ -182,7 +182,7 @@ def _row_mutations(net: NetChange, row: Row) -> NamedMutations:
 
 
 def _columns_beside(net: NetChange, row: Row) -> Iterator[tuple[str, Any]]:
-    """Yield incorrect values of columns: near ones for changed columns, and fixed ones for known tables."""
+    """Yield incorrect column values: similar ones for changed columns, and fixed ones for known tables."""
     for name in sorted(net.columns - BOOKKEEPING_COLUMNS - {"fields"}):
         if name in _STATE_COLUMNS or name.endswith(_SUFFIXES):
             for _, other in near_values(row[name]):

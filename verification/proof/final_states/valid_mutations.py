@@ -65,7 +65,7 @@ def _summary(summary: str) -> Mutation:
 
 
 def _remarks(oracle_run: OracleRun) -> NamedMutations:
-    """Yield a comment on the entry ticket, and a note on each of its requests."""
+    """Yield an additional comment on the entry ticket, or an additional note on one of its requests."""
     comments = oracle_run.kept.stored["initial"][TICKETDESK].get("comments", {})
     for number, row in enumerate(list(comments.values())[:2]):
         new = {
@@ -83,7 +83,7 @@ def _remarks(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _mistakes(oracle_run: OracleRun) -> NamedMutations:
-    """Yield an unrelated row that is not protected, changed and reverted."""
+    """Yield unrelated, unprotected rows changed and reverted."""
     for (service, table), column in _MISTAKES.items():
         for key, row in _free_rows(oracle_run, service, table, _MISTAKES_EACH):
             reverted = change_and_revert(service, table, key, column, row[column])
@@ -91,7 +91,7 @@ def _mistakes(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _passing_rows(oracle_run: OracleRun) -> NamedMutations:
-    """Yield a row added and deleted again."""
+    """Yield a row added and then deleted."""
     for service, table in (("ticketdesk", "links"), ("ticketdesk", "comments"), ("approvalflow", "delegations")):
         for key, row in _free_rows(oracle_run, service, table, 1):
             yield f"{table}: a row that came and went", _added_and_deleted(service, table, {**row, "id": f"{key}-new"})
@@ -106,7 +106,7 @@ def _added_and_deleted(service: str, table: str, row: Row) -> Mutation:
 
 
 def _changes_by_time(oracle_run: OracleRun) -> NamedMutations:
-    """Yield changes by others and by time, without a call of the agent."""
+    """Yield unrelated rows changed by others or by time, without a call of the agent."""
     for service, tables in oracle_run.kept.stored["initial"].items():
         for table in sorted(tables)[:_CLOCK_TABLES]:
             for key, row in _free_rows(oracle_run, service, table, 1):
@@ -140,7 +140,7 @@ def _adding(service: str, table: str, key: str, row: Row) -> Mutation:
 
 
 def _free_rows(oracle_run: OracleRun, service: str, table: str, count: int) -> Iterator[tuple[str, Row]]:
-    """Yield unrelated rows."""
+    """Yield up to `count` rows that are unchanged in the episode and unrelated to the task."""
     touched = {change["key"] for change in oracle_run.kept.stored["changes"].get(service, [])}
     rows = oracle_run.kept.stored["initial"].get(service, {}).get(table, {})
     free = [key for key in sorted(rows) if key not in touched and not oracle_run.is_related(rows[key])]

@@ -1,1 +1,1 @@
-"""Players of the proof: oracles with their traces, and players that must not succeed."""
+"""Players of the proof: oracles and their traces, and players that must not succeed."""

@@ -1,4 +1,4 @@
-"""Hill climbing on the return: mutates call sequences and keeps those that earn no less."""
+"""Hill climbing on the return: mutates call sequences and keeps each mutation whose return is not lower."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BORROW_CHANCE = 0.3
 
 
 class HillClimber:
-    """Climbs on one instance with calls of any tool with seen ids, and calls of another instance's trace."""
+    """Climbs on one instance, with calls of any tool using seen ids, and calls from another instance's trace."""
 
     def __init__(self, engine: EpisodeEngine, scenario: str, *, seed: int, chaos: int, foreign: Sequence[Step]) -> None:
         self._engine = engine
@@ -32,7 +32,7 @@ class HillClimber:
         self._seen: dict[str, list[Any]] = {}
 
     async def climb(self, evaluations: int) -> list[EpisodeResult]:
-        """Play episodes and return them."""
+        """Play that many episodes and return their results."""
         best: list[Step] = []
         best_return = float("-inf")
         played: list[EpisodeResult] = []
@@ -55,7 +55,7 @@ class HillClimber:
         return await play(self._engine, self._scenario, "climber", player, seed=self._seed, chaos=self._chaos)
 
     def _mutated(self, steps: Sequence[Step], stream: Stream) -> list[Step]:
-        """Add, replace, remove or move a call."""
+        """Return the steps with one call added, replaced, removed or swapped."""
         changed = list(steps)
         mutation = stream.choice(["add", "add", "replace", "drop", "swap"])
         if mutation == "add" or not changed:

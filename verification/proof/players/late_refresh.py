@@ -33,7 +33,7 @@ class RefreshesLate(NeverRefuses):
 
 
 def late_refresher(scenario: str) -> Player | None:
-    """Return the late refresher of a scenario, or None if its fair solution is not a worker with metrics."""
+    """Return the late refresher of a scenario, or None if its fair oracle is not a worker."""
     worker = worker_class(scenario)
     if worker is None:
         return None
@@ -49,7 +49,7 @@ def late_refresher(scenario: str) -> Player | None:
 
 
 def is_late_refresh(step_records: Sequence[StepRecord]) -> bool:
-    """Return whether the request stated a measurement time and only later calls were refreshes."""
+    """Return whether a request stated a measurement time before any metric was refreshed."""
     done = [item for item in step_records if item.is_carried_out]
     dated = [at for at, one in enumerate(done) if one.tool == SUBMIT and _MOMENT.search(repr(one.arguments["fields"]))]
     refreshed = [at for at, one in enumerate(done) if one.tool == REFRESH]

@@ -1,4 +1,4 @@
-"""The oracles as players, and their traces for replay and mutation."""
+"""The oracles as players, and their recorded episodes for replay and mutation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from verification.proof.episode_runner import Player, RecordedEpisode, StepRecor
 
 FAIR, CLAIRVOYANT = "fair", "clairvoyant"
 MUTATION_LEVEL = 2
-"""The level of mutated episodes: the lowest with work that must be refused."""
+"""The level of mutated episodes: the lowest at which instances must be refused."""
 
 NO_TRANSPORT_FAULTS: Mapping[str, float] = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
-"""Overrides without transport faults, which cause steps that success does not depend on."""
+"""Overrides that disable transport faults, because these cause steps on which success does not depend."""
 
 _DETOURS = frozenset({Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE})
 """Chaos kinds that also cause such steps."""
@@ -46,7 +46,7 @@ def clairvoyant_oracle(scenario: str, seed: int, level: int) -> Player:
 async def undisturbed_trace(
     engine: EpisodeEngine, scenario: str, seed: int, level: int = MUTATION_LEVEL
 ) -> RecordedEpisode:
-    """Play the clairvoyant oracle without detours, and record it."""
+    """Play the clairvoyant oracle without transport faults, and record it."""
     player = clairvoyant_oracle(scenario, seed, level)
     return await record_episode(
         engine, scenario, CLAIRVOYANT, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
@@ -59,7 +59,7 @@ def steps_of(step_records: Sequence[StepRecord]) -> list[Step]:
 
 
 def undisturbed_seed(scenario: str, first: int, outcome: str) -> int:
-    """Return the first seed with an outcome, at the mutation level, without detours.
+    """Return the first seed with an outcome at the mutation level and without detours.
 
     Raises LookupError if there is none.
     """

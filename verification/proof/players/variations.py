@@ -14,7 +14,7 @@ from verification.proof.final_states.honest_mutations import ASSIGNEE_BY_POLICY
 from verification.proof.players.oracles import fair_oracle, steps_of
 
 INDEPENDENT = frozenset({"ticketdesk_update_ticket", "ticketdesk_assign_ticket", "ticketdesk_complete_checklist_item"})
-"""Writes on the entry ticket in any order."""
+"""Writes on the entry ticket that may be in any order."""
 
 _READ_EVERY = 5
 _READS: tuple[Step, ...] = (
@@ -27,14 +27,14 @@ _MAX_READS = 6
 
 SUBMIT, VERIFY, REFRESH = "approvalflow_submit_approval", "ticketdesk_verify_ticket", "datahub_refresh_metric"
 _MOST_ASKED = 4
-"""Colleagues whom an agent tries to assign; TicketDesk refuses those who are away."""
+"""Maximum number of colleagues to try as assignee; TicketDesk refuses those who are away."""
 
 Detour = Callable[[Call, dict[str, Any]], Awaitable[None]]
-"""What an agent does before a call with these arguments."""
+"""Calls that an agent adds before or after a call with these arguments."""
 
 
 def variation_players(trace: RecordedEpisode, scenario: str, count: int) -> dict[str, Player]:
-    """Return players of correct solutions: permutations of the oracle's trace, and the fair oracle with more reads."""
+    """Return players of correct solutions: permuted oracle traces, and the fair oracle with detours or more reads."""
     steps = steps_of(trace.step_records)
     players: dict[str, Player] = {}
     for number in range(count):
@@ -96,7 +96,7 @@ async def _reassign(call: Call, arguments: dict[str, Any]) -> None:
 
 
 async def _verify_again(call: Call, arguments: dict[str, Any]) -> None:
-    """Verify the ticket once more, which TicketDesk refuses, and comment on it."""
+    """Verify the ticket again, which TicketDesk refuses, and comment on it."""
     await call(VERIFY, {"key": arguments["key"]})
     await call("ticketdesk_add_comment", {"key": arguments["key"], "body": "Everything is checked."})
 
@@ -149,7 +149,7 @@ def reading_more(fair: Player) -> Player:
 
 
 def repeating(fair: Player) -> Player:
-    """Return the fair oracle sending every call with an idempotency key twice."""
+    """Return the fair oracle, which repeats every successful call that has an idempotency key."""
 
     async def play(task: TaskView, call: Call) -> None:
         async def twice(tool: str, arguments: dict[str, Any], /) -> StepView:

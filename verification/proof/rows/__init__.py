@@ -1,4 +1,4 @@
-"""The rows of the proof by letter."""
+"""The rows of the proof, by letter."""
 
 from verification.proof.rows.adversaries import Adversaries
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally

@@ -1,4 +1,4 @@
-"""Row B: agents that do not do the work never succeed, and earn far less than the fair oracle."""
+"""Row B: agents that do not do the work never succeed, and their returns are far below the fair oracle's."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ LONGEST_CLIMB_SCENARIO = "vendor_onboarding"
 CLIMBED_LEVEL = CHANCE_LEVEL = 1
 _CHUNK = 500
 _FOREIGN = 10_007
-"""Seed distance of a trace from another instance."""
+"""Distance between a seed and the seed of the instance that supplies a foreign trace."""
 
 
 class Adversaries(Row):
-    """Task-agnostic agents, imitators and a scenario's own adversaries."""
+    """Task-agnostic agents, imitators and the adversaries of each scenario."""
 
     letter = "B"
     title = "Adversaries"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance and kind of player, and a hill climb for each scenario."""
+        """Return a job for each instance and group of players, and hill climbs for each scenario."""
         size, scenarios = scope.size, scope.sampled("B")
         for scenario in scenarios:
             for level in size.levels:
@@ -71,7 +71,7 @@ class Adversaries(Row):
                 yield Job(row="B", part=CLIMB, scope=scope, scenario=scenario, seed=seed, level=level, weight=weight)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Run some of the players."""
+        """Run the players of a job."""
         if job.part == CLIMB:
             return await _climb(engine, job)
         if job.part == CHEAT:
@@ -118,7 +118,7 @@ class Adversaries(Row):
         return rows
 
     def _chance_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
-        """Return the success of the random policy, as the reference for every agent."""
+        """Return the random policy's success rate, the baseline for every agent."""
         values = [value for tally in tallies for value in tally.values]
         won, (low, high) = sum(tally.notes["successes"] for tally in tallies) / len(values), confidence_interval(values)
         result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
@@ -175,7 +175,7 @@ async def _cheat(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _refresh_late(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Submit a request with a stale value, and refresh it while the request is pending."""
+    """Play the adversary that submits a stale value and refreshes it while the request is pending."""
     late, stale = late_refresher(job.scenario), {Kind.STALE_METRIC.value: 1.0}
     if late is None:
         return []
@@ -184,7 +184,7 @@ async def _refresh_late(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _search_priority(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Guess the priority and try the others, in instances in which it is judged: after a wrong guess, and at random."""
+    """Play agents that guess the priority, once starting with a wrong guess and once at random, if it is judged."""
     tallies: list[Tally] = []
     for promise, starts_wrong, chances in ((SEARCHED, True, ()), (GUESSED, False, (PRIORITY_CHANCE,))):
         searcher = PrioritySearcher(fair_oracle(job.scenario), start_wrong=starts_wrong)
@@ -196,7 +196,7 @@ async def _search_priority(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _search_approver(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Ask people in a random order until a request is accepted."""
+    """Play an agent that submits a request to people in random order until one is accepted."""
     searcher = ApproverSearcher(fair_oracle(job.scenario))
     kept = await record_episode(engine, job.scenario, ASKER, searcher.play, seed=job.seed, chaos=job.level)
     if searcher.first is None:
@@ -227,7 +227,7 @@ async def _climb(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResult]) -> list[Tally]:
-    """Count successes, and failing returns above the bound."""
+    """Count successes, and returns of failed episodes above the bound."""
     won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
     lost = [episode for episode in played if not episode.success and episode.outcome is not Outcome.INFRA_ERROR]
     high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)

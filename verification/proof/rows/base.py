@@ -1,4 +1,4 @@
-"""The interface of a proof row: jobs that any process can run, their tallies, and the resulting lines."""
+"""The interface of a row of the proof: jobs that any process can run, their tallies, and the resulting lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from companyos_shared.streams import Stream
 from verification.proof.sizes import Size
 
 MOST_NAMED = 3
-"""Maximum violations that a line names."""
+"""Maximum number of violations that a line names."""
 
 JOB_FAILED = "every job finishes"
-"""The guarantee under which failed jobs are counted."""
+"""The guarantee that counts failed jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,22 +27,22 @@ class Scope:
     first: int
 
     def seeds(self, count: int) -> range:
-        """Return that many seeds."""
+        """Return the first `count` seeds of the scope."""
         return range(self.first, self.first + count)
 
     def sampled(self, name: str) -> tuple[str, ...]:
-        """Return the scenarios of a row or kind, sampled to the maximum of the size."""
+        """Return the scenarios of a row or chaos kind, sampled down to the maximum of the size."""
         return self.sample(self.size.sampled_scenarios, name)
 
     def sample(self, count: int, *name: str) -> tuple[str, ...]:
-        """Return that many of the scenarios, sampled by name and first seed; all of them if there are fewer."""
+        """Return at most `count` of the scenarios, sampled by name and first seed."""
         sampled = Stream("proof", *name, self.first).sample(self.scenarios, min(count, len(self.scenarios)))
         return tuple(sorted(sampled))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One job of a row, self-contained. Jobs with a higher `weight` run first."""
+    """One independent job of a row. Jobs with a higher `weight` run first."""
 
     row: str
     part: str
@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """A job's count for a guarantee: samples, violations, and optional figures."""
+    """The result of a job for one guarantee: number of samples, violations, and optional figures."""
 
     promise: str
     n: int
@@ -73,7 +73,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One guarantee: claim, sample size, result, and whether it holds (None if not run)."""
+    """One guarantee: promise, sample size, result, and whether it holds (None if not run)."""
 
     row: str
     promise: str
@@ -84,7 +84,7 @@ class Line:
 
 
 class Row(ABC):
-    """One row: returns its jobs, runs any of them, and summarizes the tallies."""
+    """One row: creates jobs, runs them, and summarizes their tallies."""
 
     letter: ClassVar[str]
     title: ClassVar[str]
@@ -102,7 +102,7 @@ class Row(ABC):
         """Run one job."""
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return one line per guarantee, in the order in which they were first counted."""
+        """Return one line per guarantee, in order of first occurrence."""
         return [self.line(scope, promise, group) for promise, group in group_by_promise(tallies).items()]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:

@@ -1,4 +1,4 @@
-"""Row E: a seed is one trajectory, in every process, with any machine settings and concurrency."""
+"""Row E: a seed determines the trajectory, in every process, with any machine settings and concurrency."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SETTINGS: tuple[Mapping[str, str], ...] = (
     {"TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8"},
 )
 CONCURRENCY_LEVELS = (1, 8, 3, 16)
-"""Numbers of concurrent episodes, in rotation."""
+"""Numbers of concurrent episodes, used in rotation."""
 
 SHIFT = "shift-week"
-"""A shift that is played besides the scenarios, if all of them are proved."""
+"""A shift that is played in addition to the scenarios, if all of them are proved."""
 
 WORKER, CONCURRENT, RESTORED, PYTHON = "leg", "crowd", "restored", "python"
 OTHER_PYTHON = "PROOF_PYTHON"
-"""Environment variable with another interpreter that has the packages; by default one is searched on the path."""
+"""Environment variable for another interpreter with the packages; by default, one is searched on the path."""
 
 VERSIONS = ("3.11", "3.13")
 _LEVEL = 3
@@ -42,9 +42,7 @@ class Determinism(Row):
     title = "Determinism"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each process: rotating settings, many concurrent episodes, restored episodes, another
-        Python.
-        """
+        """Return one job per process: rotating settings, high concurrency, restored episodes and another Python."""
         for index in range(scope.size.processes):
             yield Job(row="E", part=WORKER, scope=scope, seed=index, level=_LEVEL, weight=20)
         for index, part in enumerate((CONCURRENT, RESTORED, PYTHON), start=scope.size.processes):

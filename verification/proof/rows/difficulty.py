@@ -1,4 +1,4 @@
-"""Row G: chaos makes tasks harder, skill decides, and every kind matters."""
+"""Row G: chaos makes tasks harder, skilled workers succeed more often, and every chaos kind has an effect."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ FIRES = "each kind fires in >= 99 % of the episodes that configure it"
 LEVELS_PART, PLANS = "levels", "plans"
 
 _KIND_LEVEL = 1
-"""The level for single kinds: nothing has to be refused there, so each kind affects the work."""
+"""The level for single kinds. No instance must be refused at it, so each kind affects the work."""
 
 _HIGHEST_LEVEL = 4
 
 
 class Difficulty(Row):
-    """Workers of increasing skill over the levels, and each chaos kind alone."""
+    """Workers of increasing skill at all levels, and each chaos kind alone."""
 
     letter = "G"
     title = "Difficulty"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each paired seed, one for each kind in each scenario, and one for planning only."""
+        """Return jobs for paired seeds at all levels, for each kind in each scenario, and for planning only."""
         marks = profile_for(_HIGHEST_LEVEL)
         for scenario in scope.scenarios:
             for seed in scope.seeds(scope.size.pairs):
@@ -62,7 +62,7 @@ class Difficulty(Row):
                     yield Job(row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Run workers at every level, or an ablation with and without its kind."""
+        """Run workers at every level, an agent that ignores a kind, or planning only."""
         if job.part == LEVELS_PART:
             return await _levels(engine, job)
         if job.part == PLANS:
@@ -89,7 +89,7 @@ class Difficulty(Row):
         return found
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return success by worker and level, and one line per kind."""
+        """Return success by worker and level, and a line for each kind."""
         rows = ["| who | " + " | ".join(f"level {level}" for level in LEVELS) + " |", "|---" * 6 + "|"]
         curves = _curves([tally for tally in tallies if tally.promise == LADDER])
         rows += [
@@ -157,10 +157,10 @@ async def _friction(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
 
 
 def _paired_overrides(kind: Kind) -> dict[str, float]:
-    """Return overrides for pairs that differ only in one kind, and the overrides that make it relevant.
+    """Return the overrides that both episodes of a pair share, so that they differ only in one kind.
 
-    Transport faults are off and the kind's prerequisites are on in both; the person who leaves is the first approver
-    asked.
+    Transport faults are off, and the kind's prerequisites are on. For `approver_leaves`, the first approver is in
+    office.
     """
     calm = {item.value: 0.0 for item in Kind if item.group is Group.TRANSPORT and item is not kind}
     needed = {REQUIRES[kind].value: 1.0} if kind in REQUIRES else {}
@@ -180,7 +180,7 @@ def _planned(job: Job) -> list[Tally]:
 
 
 def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
-    """Return whether a transport fault has affected a call; other kinds are visible in the plan."""
+    """Return a tally of whether a transport fault affected a call; other kinds are checked in the plan."""
     if kind.value not in set(FaultKind):
         return []
     if kind is Kind.STALE_READ and not _changed_existing_row(kept):
@@ -190,7 +190,7 @@ def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
 
 
 def _changed_existing_row(kept: RecordedEpisode) -> bool:
-    """Return whether a call changed an existing row, which can then be read stale; changes by time do not count."""
+    """Return whether the agent changed an existing row, which can then be read stale."""
     changes = (line for lines in kept.stored["changes"].values() for line in lines)
     return any(change["actor"] == Actor.AGENT and change["before"] is not None for change in changes)
 
@@ -232,7 +232,7 @@ def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
 
 
 def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
-    """Compare by kind, so that one that rarely occurs is not hidden by others."""
+    """Compare by kind, so that frequent kinds do not hide one that rarely occurs."""
     shares = {
         who: 1 - sum(len(tally.faults) for tally in group) / sum(tally.n for tally in group)
         for who, group in _by_who(tallies).items()
@@ -253,7 +253,7 @@ def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
 
 
 def _rises(differences: Sequence[float]) -> bool:
-    """Return whether the differences are above 0 beyond chance."""
+    """Return whether the mean difference is significantly above 0."""
     return bool(differences) and confidence_interval(differences)[0] > 0
 
 

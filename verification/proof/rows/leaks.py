@@ -1,4 +1,4 @@
-"""Row F: hidden data never occurs in what an agent can read. Every hidden field contains a canary."""
+"""Row F: hidden data never occurs in the text that an agent can read. Every hidden field contains a canary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOLVED = "the fair oracle still solves an instance with canaries in it"
 FUZZERS = ("random", "grounded random", "guesses tools", "sends malformed arguments")
 _LEVELS = (1, 4)
 _SEED_DIGITS = 15
-"""Digits of a canary seed, which must be a number that occurs nowhere else."""
+"""Maximum number of digits of a canary seed, which must be a number that does not occur elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Canaries:
         return cls(int(digest(["canary seed", scenario, seed]), 16) % 10**_SEED_DIGITS, words)
 
     def found_in(self, text: str) -> list[str]:
-        """Return the canaries that occur in a text."""
+        """Return the names of the canaries that occur in a text."""
         found = [name for name, word in self.words.items() if word in text]
         return [*found, *(["seed"] if str(self.seed) in text else [])]
 
@@ -80,7 +80,7 @@ class Leaks(Row):
                     yield Job(row="F", part="read", scope=scope, scenario=scenario, seed=seed, level=level, weight=4)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Play with canaries, and search the responses."""
+        """Play an instance with canaries, and search for them in everything that the players receive."""
         canaries, original = Canaries.of(job.scenario, job.seed), engine.task_cache.scenarios
         engine.task_cache.scenarios = {**original, job.scenario: CanaryScenario(original[job.scenario], canaries)}
         try:
@@ -105,7 +105,7 @@ async def _read(engine: EpisodeEngine, job: Job, canaries: Canaries) -> list[Tal
 
 
 def _recording_player(player: Player, texts: list[str]) -> Player:
-    """Return the player with all its input recorded."""
+    """Return a player that records everything it receives."""
 
     async def play_recorded(task: TaskView, call: Call) -> None:
         texts.append(f"{task.brief} {task.company} {task.acting_as} {task.now} {task.tools}")
@@ -129,7 +129,7 @@ class _CanaryRubric(TaskRubric):
         self._words = words
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
-        """Return the verdict with canaries in its texts."""
+        """Return the verdict with canaries in check ids, findings and damage."""
         verdict, words = self._rubric.judge(evidence, finish), self._words
         checks = tuple(
             CheckResult(f"{one.id}_{words['check']}", one.mismatch and replace(one.mismatch, found=words["finding"]))
@@ -138,7 +138,7 @@ class _CanaryRubric(TaskRubric):
         return replace(verdict, checks=checks, damage=self._named(verdict.damage))
 
     def standing(self, evidence: Evidence) -> Standing:
-        """Return where the episode stands, with canaries in the names of what is damaged."""
+        """Return the standing of the episode with canaries in its damage."""
         standing = self._rubric.standing(evidence)
         return replace(standing, damage=self._named(standing.damage))
 

@@ -1,4 +1,4 @@
-"""Row I: what an instance plans could have happened in a real company."""
+"""Row I: every planned instance could have happened in a real company."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CHUNK = 20
 
 
 class Plausible(Row):
-    """Checks planned instances by the rules of the plausibility linter."""
+    """Checks planned instances with the rules of the plausibility linter."""
 
     letter = "I"
     title = "Plausibility"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return jobs with a few seeds of a scenario and level each."""
+        """Return jobs with a few seeds each, for every scenario and level."""
         count = -(-scope.size.plausible_instances // (len(scope.scenarios) * len(LEVELS)))
         for scenario in scope.scenarios:
             for level in LEVELS:
@@ -31,7 +31,7 @@ class Plausible(Row):
                     yield Job(row="I", part=part, scope=scope, scenario=scenario, seed=seed, level=level)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Plan instances and check them; the part of a job is the number of its seeds."""
+        """Plan instances and check them; `part` of the job is its number of seeds."""
         seeds = range(job.seed, job.seed + int(job.part))
         scenario = catalogue()[job.scenario]
         faults = [str(finding) for seed in seeds for finding in find_implausible(scenario.plan(seed, job.level))]

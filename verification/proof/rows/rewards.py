@@ -1,4 +1,4 @@
-"""Row D: rewards are potential differences minus small costs, and bounded for success and failure."""
+"""Row D: rewards are differences in potential minus small costs, and returns are bounded for success and failure."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _EVERY = 15
 
 
 class Reward(Row):
-    """Properties of rewards, on played episodes and on random traces."""
+    """Properties of rewards in played episodes and random traces."""
 
     letter = "D"
     title = "Reward properties"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each scenario, and for batches of random traces."""
+        """Return a job for each scenario, and for each batch of random traces."""
         for scenario in scope.sampled("D"):
             yield Job(row="D", part="played", scope=scope, scenario=scenario, seed=scope.first, level=_LEVEL, weight=4)
         for seed in range(scope.first, scope.first + max(1, scope.size.random_traces // _TRACES_PER_JOB)):
             yield Job(row="D", part="drawn", scope=scope, seed=seed)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Check episodes or random traces."""
+        """Check played episodes or random traces."""
         return _drawn(job) if job.part == "drawn" else await _played(engine, job)
 
 
@@ -71,7 +71,7 @@ async def _played(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _telescoping(kept: RecordedEpisode) -> Tally:
-    """Check that the return without costs and the final payment equals the difference in potential."""
+    """Check that the return without costs and final payment equals the difference in potential."""
     last = kept.step_records[-1]
     at_the_end = SUCCESS_REWARD if kept.result.success else -FAILURE_COST
     milestones = kept.result.return_ - at_the_end + last.costs
@@ -92,7 +92,7 @@ def _recomputed(kept: RecordedEpisode) -> Tally:
 
 
 def _is_checked(kept: RecordedEpisode, step: int) -> bool:
-    """Return whether the potential is recomputed at a step: where it changed, at the end and at intervals."""
+    """Return whether the potential is recomputed at a step: after a change, at the end and at intervals."""
     is_now_and_then = step % _EVERY == 0 or step == len(kept.step_records)
     return is_now_and_then or kept.step_records[step - 1].potential != kept.step_records[step - 2].potential
 
@@ -105,7 +105,7 @@ def _potential_at(kept: RecordedEpisode, step: int) -> float:
 
 
 def _cycles(kept: RecordedEpisode) -> Tally:
-    """Check that between two steps with equal potential the agent has paid, until the cost budget is used up."""
+    """Check that returning to an earlier potential has a cost, until the maximum costs are reached."""
     faults: list[str] = []
     seen: dict[float, float] = {}
     total, n = 0.0, 0

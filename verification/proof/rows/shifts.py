@@ -1,4 +1,4 @@
-"""Row J: the fair oracle solves every shift; an agent that lacks an ability which shifts ask for does not."""
+"""Row J: the fair oracle solves every shift; an agent that lacks an ability fails in shifts that require it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ADVERSARIES = "adversaries"
 SUCCESS_RATE = "success of agents that lack one ability"
 ABLATION_SIZES = ("day", "week")
 _FOREIGN = 10_007
-"""Distance of the seed whose trace is played in a shift of another one."""
+"""Distance between a seed and the seed of the shift that supplies a foreign trace."""
 
 OVERLOAD, OVERLOADED_PER_SEED = ("week", 4), 10
-"""Size and level of the shifts that are too much for one case at a time, and how many are played per ablation seed."""
+"""Size and level of shifts that are too large for one case at a time, and the number played per ablation seed."""
 
 
 class Shifts(Row):
-    """The oracle and its ablations in shifts of all sizes."""
+    """The fair oracle, its ablations and adversaries, in shifts of all sizes."""
 
     letter = "J"
     title = "Shifts"
@@ -42,7 +42,7 @@ class Shifts(Row):
         return builtin_names() <= set(scope.scenarios)
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each shift of the oracle and of each ablation."""
+        """Return a job for each shift of the oracle, of each ablation and of the adversaries."""
         for size, count in SHIFT_SIZES.items():
             for level in scope.size.levels:
                 players = {FAIR: scope.size.shift_seeds}
@@ -79,7 +79,7 @@ class Shifts(Row):
         return [*tallies, Tally(promise=LACKING, n=1, faults=(result.place,) if result.success else ())]
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return the lines of the guarantees; the success of ablations is only shown."""
+        """Return the lines of the guarantees; the success rates of ablations are only shown in the details."""
         return super().lines(scope, [one for one in tallies if one.promise != SUCCESS_RATE])
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:

@@ -1,4 +1,4 @@
-"""Row A: every instance can be solved, and only by doing the work."""
+"""Row A: every instance can be solved, but only by doing the work."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ ORACLES = "oracles"
 
 
 class Solvable(Row):
-    """Both oracles solve every instance; less than their work does not."""
+    """Both oracles solve every instance; partial work does not."""
 
     letter = "A"
     title = "Solvability"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each oracle instance, and one for each outcome that is analysed."""
+        """Return a job for each oracle instance, and one for the analysis of each outcome."""
         for scenario in scope.scenarios:
             for level in scope.size.levels:
                 for seed in scope.seeds(scope.size.oracle_seeds):
@@ -59,7 +59,7 @@ class Solvable(Row):
                 )
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Run the oracles, or less than their work."""
+        """Run the oracles, or only part of their work."""
         return await (_oracles(engine, job) if job.part == ORACLES else _partial_work(engine, job))
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
@@ -138,7 +138,7 @@ def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
 
 
 async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Try each of the oracle's calls alone, and calls of random tools with ids from the brief and the oracle."""
+    """Play each of the oracle's calls alone, and calls of random tools with ids from the oracle's calls."""
     calls = {repr(step): step for step in steps_of(oracle_run.step_records) if step[0] != "finish"}
     ids = ids_in(repr([arguments for _, arguments in calls.values()]))
     around = SamplingContext(ids, oracle_run.instance.started_at)
@@ -160,7 +160,7 @@ async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpi
 
 
 def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Remove each required write and its consequences from the evidence."""
+    """Remove the changes of each required write from the evidence."""
     causes = required_causes(oracle_run)
     faults = []
     for cause in causes:

@@ -1,4 +1,4 @@
-"""Row H: splits share no seeds or instances, and no two seeds yield the same instance."""
+"""Row H: splits share no seeds or instances, and different seeds yield different instances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELD_OUT = "a held-out structure occurs only in the test split"
 
 _CHUNK = 100
 _HASH_DIGITS = 13
-"""Hexadecimal digits of a fingerprint that are compared: 52 bits, which a float represents exactly."""
+"""Number of hexadecimal digits of a fingerprint that are compared: 52 bits, which a float represents exactly."""
 
 _NO_SPLIT = "no split"
 
@@ -31,13 +31,13 @@ class Splits(Row):
     title = "Splits"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return jobs with a few seeds of a scenario each, rotating over the splits and the seeds of none."""
+        """Return jobs with a few seeds each, for every scenario and chunk."""
         for scenario in scope.scenarios:
             for chunk in range(max(1, scope.size.hashes // _CHUNK)):
                 yield Job(row="H", part="hash", scope=scope, scenario=scenario, seed=chunk, weight=2)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Plan instances and hash them; check the structures of the splits."""
+        """Plan and hash instances of each split and of seeds in no split; check the held-out variants."""
         scenario = catalogue()[job.scenario]
         tallies, held_out_tallies = [], []
         count = min(_CHUNK, job.scope.size.hashes)
@@ -73,7 +73,7 @@ class Splits(Row):
 
 
 def _held_out(scenario: str) -> Tally:
-    """Check the first positions of every split."""
+    """Check that the first tasks of every split use a held-out variant exactly if they declare one."""
     tasks, faults, n = TaskSet(catalogue()), [], 0
     names = sorted(catalogue())
     for split in SEEDS:

@@ -1,4 +1,4 @@
-"""Row C: the verifier rejects invalid final states and accepts valid ones, from stored evidence alone."""
+"""Row C: the verifier rejects invalid final states and accepts valid ones, using only stored evidence."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ENOUGH_RIGHT = f"at least {LEAST_RIGHT} valid final states per task"
 EXPLAINED_FAILURES = "every failed check says what was expected and found"
 NAMED = "the primary failure is about what was changed, in >= 95 % of the invalid final states"
 _SEED_SPACING = 1_000
-"""Distance between the start seeds of instance searches."""
+"""Distance between the start seeds of searches for an instance."""
 
 KILLED = "code mutants of rubrics and rewards: >= 97 % are detected by stored final states"
 CODE = "code"
@@ -56,7 +56,7 @@ EXPLAINED = "every surviving code mutant is explained"
 NOT_EXPLAINED = "not explained"
 _MUTANTS_EACH = 30
 _EXPLAINED_CASES = 5_000
-"""Cases that a mutant with an explanation is run against; one that survives would take minutes with all of them."""
+"""Maximum number of cases for a mutant with an explanation; running a survivor on all cases would take minutes."""
 
 _RUNNERS: dict[tuple[tuple[str, ...], int], MutantRunner] = {}
 
@@ -70,13 +70,13 @@ ENOUGH_CHANNELS = "every deciding fact is shown by a tool and by a page"
 
 
 class Verifier(Row):
-    """Final states of oracle episodes, mutated in one place each."""
+    """Final states of oracle episodes with single mutations, and code mutants."""
 
     letter = "C"
     title = "Rubrics under mutation"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each mutated instance of both outcomes, and for code mutants."""
+        """Return a job for each mutated instance of both outcomes, and for batches of code mutants."""
         for scenario in scope.sampled("C"):
             for outcome in OUTCOMES:
                 for nth in range(scope.size.bent_seeds):
@@ -95,7 +95,7 @@ class Verifier(Row):
             yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Mutate the final states of one instance, or code."""
+        """Mutate the final states of one instance, remove its facts, or mutate code."""
         if job.part == CODE:
             return await _mutate(engine, job)
         if job.part.startswith(CHANNELS):
@@ -169,13 +169,13 @@ class JudgedState:
 
     @property
     def is_explained(self) -> bool:
-        """Return whether every failed check names an entity, what was expected of it and what was found."""
+        """Return whether every failed check names an entity, the expected value and the found value."""
         found = [one.mismatch for one in self.verdict.checks if one.mismatch is not None]
         return all(one.entity and one.expected and one.found for one in found)
 
     @property
     def is_named(self) -> bool:
-        """Return whether the primary failure is about one of the changed entities, or about their whole table."""
+        """Return whether the primary failure is about a changed entity or its table."""
         failed = {one.id: one.mismatch for one in self.verdict.checks}
         mismatch = failed.get(self.verdict.primary_failure or "")
         if mismatch is None:
@@ -186,7 +186,7 @@ class JudgedState:
 
 
 def judge_all(oracle_run: RecordedEpisode, mutations: NamedMutations) -> Iterator[JudgedState]:
-    """Judge every mutated state that differs from the recorded one, and the recorded one itself."""
+    """Judge every mutated state that differs from the recorded one, and the unchanged state."""
     for name, mutate in mutations:
         final_state = FinalState(oracle_run)
         mutate(final_state)
@@ -195,7 +195,7 @@ def judge_all(oracle_run: RecordedEpisode, mutations: NamedMutations) -> Iterato
 
 
 async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Run some of the sampled mutants against the final states of the scenarios that they judge."""
+    """Run a batch of the sampled mutants against the final states of the mutated scenarios."""
     scope = job.scope
     scenarios = scope.sample(scope.size.code_scenarios, "mutated")
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
@@ -216,7 +216,7 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _search_instances(engine: EpisodeEngine, trial: Trial) -> Trial:
-    """Run a mutant that survived unexplained against further instances, those in which it makes a difference."""
+    """Run a surviving mutant without an explanation on further instances, in which it changes the declared solution."""
     mutant = trial.mutant
     if trial.killed or survival_reason(mutant) is not None:
         return trial
@@ -242,7 +242,7 @@ async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds:
 
 
 async def _valid_alternatives(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Play other correct solutions."""
+    """Play other correct solutions, all of which must succeed."""
     players = variation_players(oracle_run, job.scenario, job.scope.size.swaps)
     faults = []
     for name, player in players.items():
@@ -255,7 +255,7 @@ async def _valid_alternatives(engine: EpisodeEngine, job: Job, oracle_run: Recor
 
 
 async def _show_facts(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Remove each deciding fact from an oracle's run, and show it by every tool and page instead."""
+    """Remove each deciding fact from an oracle's episode, and show it by each tool and page instead."""
     seed = undisturbed_seed(job.scenario, job.seed, job.part.removeprefix(f"{CHANNELS} "))
     oracle_run = await undisturbed_trace(engine, job.scenario, seed)
     last_step = len(oracle_run.step_records)
@@ -279,7 +279,7 @@ async def _show_facts(engine: EpisodeEngine, job: Job) -> list[Tally]:
 def _show_fact(
     job: Job, oracle_run: RecordedEpisode, fact: Fact, step: int, channels: Sequence[Channel]
 ) -> Iterator[Tally]:
-    """Show a fact by each kind of tool call and page: before the act that it decides, and after it."""
+    """Show a fact by each kind of tool call and page, before the decision that requires it and after it."""
     kinds = {channel.name: channel for channel in reversed(channels)}
     is_enough = {channel.is_page for channel in kinds.values()} == {True, False}
     missing = () if is_enough else (f"{job.scenario} seed {oracle_run.result.seed}: {fact.text}: {list(kinds)}",)

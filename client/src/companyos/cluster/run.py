@@ -21,7 +21,7 @@ PARALLEL = 4
 """Concurrent episodes of one worker; a lost node loses at most this many."""
 
 AUTO = "auto"
-"""Address of the cluster that runs on this machine, or of one that is started for the run."""
+"""Address that selects the cluster running on this machine, or starts one for the run."""
 
 _ADDRESS_VARIABLE = "RAY_ADDRESS"
 _QUIET_ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -29,7 +29,7 @@ _QUIET_ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_BACKEND_LO
 
 
 class ClusterUnavailableError(ConnectionError):
-    """No Ray cluster is reachable at the address."""
+    """Raised if no Ray cluster is reachable at the address."""
 
 
 def play_on_cluster(
@@ -164,7 +164,7 @@ def _cluster(address: str, on_started: Callable[[int], None] | None) -> Iterator
 
 
 def _connect(address: str) -> bool:
-    """Connect to a cluster; return whether it was started for that, and so ends with the connection."""
+    """Connect to a cluster; return whether this call started it. Such a cluster ends with the connection."""
     import ray
 
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}

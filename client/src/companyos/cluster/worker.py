@@ -28,7 +28,7 @@ def dump_plan(number: int, plan: EpisodePlan) -> str:
 
 
 def load_plan(text: str) -> tuple[int, EpisodePlan]:
-    """Return the position and the plan."""
+    """Deserialize the position and the plan of `dump_plan`."""
     fields = json.loads(text)
     overrides = tuple((name, rate) for name, rate in fields.pop("chaos_overrides"))
     return fields.pop("number"), EpisodePlan(**fields, chaos_overrides=overrides)

@@ -18,7 +18,7 @@ AGENT_TIMEOUT_S = 3600.0
 ORGANISATION = "companyos"
 """Organization part of the package names."""
 
-_VERDICT = "/tmp/companyos-verdict.json"  # noqa: S108  # in the company's container, which no agent enters
+_VERDICT = "/tmp/companyos-verdict.json"  # noqa: S108  # inside the company's container, which the agent cannot access
 _READY = "http://127.0.0.1:8000/readyz"
 _MODULE = "python3 -m companyos.integrations.harbor"
 

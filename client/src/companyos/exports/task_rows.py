@@ -64,7 +64,7 @@ async def read_tasks(
 async def read_tasks_with_tools(
     url: str, tasks: Iterable[TaskInfo], *, token: str | None, on_read: Callable[[], None] = lambda: None
 ) -> list[TaskWithTools]:
-    """Reset each task once and return its observation. Raises ApiError and ConnectionError."""
+    """Reset each task once and return the tasks with their tools. Raises ApiError and ConnectionError."""
     pending = iter(enumerate(tasks))
     offered: dict[int, TaskWithTools] = {}
     tool_cache: dict[str, ToolSpec] = {}
@@ -85,13 +85,13 @@ async def read_tasks_with_tools(
 
 
 async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
-    """Return every tool with its schema outside of an episode."""
+    """Return all tools with their schemas as listed outside of an episode."""
     async with CompanyOSEnv(base_url=url, token=token) as env:
         return await env.list_tools()
 
 
 async def _read_task(env: CompanyOSEnv, task: TaskInfo, tool_cache: dict[str, ToolSpec]) -> TaskWithTools:
-    """Reset a task; identical tools of several tasks are stored once."""
+    """Reset a task and return it with its tools; identical tools of several tasks share one object."""
     first = (await env.reset(task_id=task.id, toolset="task")).observation
     state = await env.state()
     tools = tuple(tool_cache.setdefault(tool.model_dump_json(), tool) for tool in await env.list_tools())

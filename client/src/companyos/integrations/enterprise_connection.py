@@ -12,7 +12,7 @@ from companyos.enterprise import Enterprise
 
 
 class EnterpriseConnection:
-    """URL of a server. Without a URL, a local server is started once and stopped by `close`.
+    """Connection to the server at a URL. Without a URL, a local server is started on first use and stopped by `close`.
 
     `settings` are environment variables of the local server.
     """

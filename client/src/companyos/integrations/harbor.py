@@ -81,8 +81,9 @@ class TrialEpisode:
         return answer.status_code, _strip_meta(answer.content)
 
     def fetch_verdict(self) -> Verdict:
-        """Return the result of the episode; end it first if it is live. Raises VerdictUnavailableError after an
-        infrastructure error.
+        """Return the result of the episode; end it first if it is live.
+
+        Raises VerdictUnavailableError after an infrastructure error.
         """
         state = self._state()
         if not state.done:
@@ -171,7 +172,7 @@ class _JsonHandler(BaseHTTPRequestHandler):
 
 
 def _header_error_status(headers: Message) -> int | None:
-    """Return the status that rejects a message because of its headers, or None if they are valid."""
+    """Return the error status for a message with invalid headers, or None if they are valid."""
     lengths = headers.get_all("Content-Length", [])
     if len(lengths) > 1 or "Transfer-Encoding" in headers or not all(map(str.isascii, headers.values())):
         return 400

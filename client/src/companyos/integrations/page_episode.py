@@ -1,4 +1,4 @@
-"""An episode that an agent plays on its pages in a browser; the trainer starts, reads and ends it over HTTP."""
+"""Episodes that an agent plays on web pages; the trainer starts, reads and ends them over HTTP."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ TIMEOUT_S = 120.0
 """Timeout of a request; the reset of a busy server takes the longest."""
 
 MAX_SUMMARY_CHARACTERS: Final = 2000
-"""Maximum length of the summary of a `finish`; longer messages are cut."""
+"""Maximum length of the summary of a `finish`; longer messages are truncated."""
 
 DECLARED_OUTCOMES: Final = {"assistant": "done", "infeasible": "impossible"}
-"""Outcome that a message to the user declares, by its role in BrowserGym's chat."""
+"""Outcome declared by a message to the user, by the role of the message in BrowserGym's chat."""
 
 _EPISODE_OPTIONS: Final = frozenset({"index", "task_id", "resume", "injected_state"})
 _STATIC_FILES: Final = "/static/pages"
@@ -32,7 +32,7 @@ _TASKS = TypeAdapter(dict[str, list[TaskInfo]])
 
 
 class HttpTrainer:
-    """Trainer API without an event loop. Raises ApiError if the server rejects a request, and ConnectionError."""
+    """Synchronous client of the trainer API. Raises ApiError if the server rejects a request, and ConnectionError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = str(httpx.URL(url)).rstrip("/")
@@ -67,7 +67,7 @@ class HttpTrainer:
 
 
 def seeded_options(trainer: HttpTrainer, options: ResetArguments, seed: int) -> ResetArguments:
-    """Return the options of the seed's episode: of a `split`, its task with this number, modulo the number of tasks.
+    """Return the reset options for a seed. With a `split`, the seed modulo the number of tasks selects the task.
 
     Options that determine the episode are returned unchanged.
     """
@@ -81,7 +81,7 @@ def seeded_options(trainer: HttpTrainer, options: ResetArguments, seed: int) -> 
 
 
 class PageEpisode:
-    """One episode. The agent's browser needs `start_url` only, which contains the episode's token.
+    """One episode. The agent's browser needs only `start_url`, which contains the episode's token.
 
     Raises the errors of HttpTrainer, and EnvironmentFailureError after an infrastructure error.
     """
@@ -99,14 +99,14 @@ class PageEpisode:
 
     @property
     def foreign_addresses(self) -> re.Pattern[str]:
-        """Pattern of all addresses but the episode's pages and their static files."""
+        """Pattern of all URLs except those of the episode's pages and their static files."""
         pages, files = re.escape(self._pages), re.escape(f"{self._trainer.url}{_STATIC_FILES}")
         return re.compile(rf"^(?!{pages}(?:[/?#]|$)|{files}/)")
 
     def advance(self, chat_messages: Sequence[Mapping[str, Any]]) -> tuple[float, CompanyOSState]:
         """Return the reward since the last call, and the state.
 
-        If the last message is a new one by the agent, the episode ends with it as with `finish`.
+        A new last message by the agent ends the episode like a `finish`.
         """
         state = self._state()
         declared = self._declared(chat_messages)
@@ -120,12 +120,12 @@ class PageEpisode:
         return reward, state
 
     def close(self) -> None:
-        """End the episode and free its resources; a live one has failed. Errors of a lost server are ignored."""
+        """End the episode and free its resources. A live episode counts as failed; errors of the server are ignored."""
         with suppress(ApiError, ConnectionError):
             self._trainer.request("DELETE", self._path)
 
     def _declared(self, chat_messages: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
-        """Return the arguments of the `finish` that the last message stands for, or None."""
+        """Return the arguments of the `finish` that a new last message represents, or None."""
         is_new, self._messages_read = len(chat_messages) > self._messages_read, len(chat_messages)
         outcome = DECLARED_OUTCOMES.get(chat_messages[-1]["role"]) if is_new else None
         if outcome is None:

@@ -43,10 +43,10 @@ class Ending:
 
 
 class Session:
-    """Plays episodes on a server. Raises ApiError, and ConnectionError if the server is unreachable for `within_s`
-    seconds.
+    """Plays episodes on a server.
 
-    A call with a lost response is looked up, and repeated only if the server never received it.
+    Raises ApiError, and ConnectionError if the server is unreachable for `within_s` seconds. If the response to a call
+    is lost, the session reconnects and repeats the call only if the server did not execute it.
     """
 
     def __init__(self, url: str, *, token: str | None = None, within_s: float = RECONNECT_WITHIN_S) -> None:
@@ -65,7 +65,7 @@ class Session:
 
     @property
     def is_cut_off(self) -> bool:
-        """Return whether steps of the episode were taken and it has not ended."""
+        """Return whether the episode has steps and has not ended."""
         return bool(self._views) and not self.is_over
 
     def reset(self, **options: Unpack[ResetArguments]) -> CompanyOSResetObservation:
@@ -119,7 +119,7 @@ class Session:
         )
 
     def abandon(self) -> Ending | None:
-        """Abandon an episode that was cut off, and return its result; None if it was not, or if the server lost it."""
+        """Abandon an episode that was cut off; return its result, or None if it was not or the server lost it."""
         if self.is_cut_off:
             with suppress(*_CONNECTION_ERRORS, ApiError):
                 return self.end()
@@ -140,7 +140,7 @@ class Session:
                     return last
 
     def _fetch_state(self) -> CompanyOSState:
-        """Return the state of the episode for trainers."""
+        """Return the state of the episode; reconnect if the connection is lost."""
         try:
             return self._env.state()
         except _CONNECTION_ERRORS:

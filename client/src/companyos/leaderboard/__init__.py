@@ -1,1 +1,1 @@
-"""The leaderboard: tracks, submissions, their check, and the page."""
+"""The leaderboard: tracks, submissions, their checks, and the page."""

@@ -15,7 +15,7 @@ from companyos.runner.run_reader import EPISODES, EVIDENCE, MESSAGES, RUN, TRAJE
 ARCHIVE = "run.tar.xz"
 MAX_FILES = 10_000
 MAX_BYTES = 2 * 1024**3
-"""Largest size of the unpacked run."""
+"""Maximum size of the unpacked run."""
 
 _MEMBER = re.compile(rf"{re.escape(RUN)}|{re.escape(EPISODES)}|({TRAJECTORIES}|{EVIDENCE}|{MESSAGES})/(?!\.)[^/\0\\]+")
 
@@ -25,7 +25,7 @@ class ArchiveError(ValueError):
 
 
 def pack(run: Path, card: Path, folder: Path, *, with_evidence: bool = True) -> None:
-    """Write a submission into a new folder. The same run gives the same bytes.
+    """Write a submission into a new folder. The same run always results in the same bytes.
 
     Raises FileExistsError if the folder exists.
     """

@@ -17,25 +17,25 @@ from companyos.runner.statistics import Summary, has_side_effects, summarise, us
 
 
 class SubmissionError(ValueError):
-    """Raised for a submission that cannot be a row; `companyos submit --check` lists all of its faults."""
+    """Raised for a submission that cannot become a row; `companyos submit --check` lists all of its faults."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Results of a submission. Episodes of all its tasks count, and `rank` is None for a reference."""
+    """Results of a submission over the episodes of all its tasks. `rank` is None for a reference."""
 
     name: str
-    """Path of the submission below the folder of all."""
+    """Path of the submission, relative to the folder of all submissions."""
 
     card: Card
     task_set: str
     summary: Summary
     scores: Scores
     damaged: int
-    """Episodes with irreversible damage."""
+    """Number of episodes with irreversible damage."""
 
     side_effects: int
-    """Episodes with an unrelated change or irreversible damage."""
+    """Number of episodes with an unrelated change or irreversible damage."""
 
     tokens: int | None
     cost: float | None
@@ -88,7 +88,7 @@ def _row(name: str, card: Card, records: Sequence[EpisodeRecord]) -> Row:
 
 
 def standings(rows: Sequence[Row]) -> list[Standings]:
-    """Return the rows by track, in the order of the tracks, and by task set, the latest name first."""
+    """Return the rows by track, in the order of the tracks, and by task set, in descending order of its name."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.card.track, row.task_set), []).append(row)
@@ -100,8 +100,8 @@ def standings(rows: Sequence[Row]) -> list[Standings]:
 def _ranked(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Return the rows with their ranks, sorted by success and partial credit.
 
-    The rank of a row is one more than the number of ranked rows whose interval of success is above its own interval, so
-    rows that cannot be told apart from the best share its rank.
+    The rank of a row is one more than the number of ranked rows whose success interval is entirely above its own. Rows
+    that cannot be distinguished from the best share its rank.
     """
     competing = [row.summary for row in rows if not row.card.reference]
     ranked = [

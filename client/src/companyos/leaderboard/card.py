@@ -72,7 +72,7 @@ class Card(BaseModel):
 
 
 def read_card(file: Path) -> Card:
-    """Return the card in a TOML file. Raises CardError with the fields that are wrong, and OSError."""
+    """Return the card in a TOML file. Raises CardError with the invalid fields, and OSError."""
     with file.open("rb") as opened:
         raw = opened.read(_MAX_CARD_BYTES + 1)
     if len(raw) > _MAX_CARD_BYTES:

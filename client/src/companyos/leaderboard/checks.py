@@ -79,7 +79,7 @@ def _read_manifest(folder: Path, policy: str) -> tuple[Mapping[str, Any], str | 
 
 
 def _record_faults(record: EpisodeRecord, task: TaskInfo | None, trials: range, policy: str) -> Iterator[str]:
-    """Yield what a line has wrong by itself, given its task of the track."""
+    """Yield the faults of a single line, given its task of the track."""
     if task is None:
         yield f"task_id must be a task of the track; got {record.task_id!r}"
         return
@@ -154,7 +154,7 @@ def _foreign_files(folder: Path, files: set[str]) -> Iterator[str]:
 
 
 def check_evidence(folder: Path, rescorer: Rescorer, public_keys: Sequence[str]) -> Iterator[str]:
-    """Verify the signatures of a run's evidence and judge it again; yield the lines that are wrong or differ."""
+    """Verify the signatures of a run's evidence and rescore it; yield the faults and the differences by line."""
     for number, result in enumerate(rescore(folder, rescorer, public_keys=public_keys), start=1):
         at = f"{EPISODES}:{number}"
         if result.fault is not None:

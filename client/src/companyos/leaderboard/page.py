@@ -25,7 +25,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 
 
 def html_page(tables: Sequence[Standings]) -> str:
-    """Return the page."""
+    """Return the leaderboard as one HTML page."""
     sections = "".join(map(_section, tables))
     cards = "".join(_card(row) for table in tables for row in table.rows)
     return (
@@ -102,7 +102,7 @@ def _card(row: Row) -> str:
 
 
 def markdown_page(tables: Sequence[Standings], folder: str) -> str:
-    """Return the page as Markdown; `folder` is the path of the submissions, relative to the page."""
+    """Return the leaderboard as Markdown; `folder` is the path of the submissions, relative to the page."""
     parts = [f"# {TITLE}", NOTES]
     for table in tables:
         cells = columns_of(table)

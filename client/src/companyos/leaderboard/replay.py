@@ -1,6 +1,6 @@
-"""Replay of a submitted run: its recorded calls are made again on a fresh gateway, and everything must be equal.
+"""Replay of a submitted run: executes its recorded calls on a new gateway and compares the results.
 
-The same task and the same calls give the same episode, byte for byte, so a replay needs no trust in a signature.
+The same task and the same calls result in the same episode, byte for byte, so a replay does not rely on a signature.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from companyos.runner.run_reader import (
 from companyos.signed_evidence import SIGNATURE
 
 _NOT_REPLAYED = frozenset({"policy", "trouble", "usage"})
-"""Fields of a record that calls do not determine."""
+"""Fields of a record that do not depend on the calls."""
 
 _OF_THE_GATEWAY = frozenset({"episode_id", "epoch"})
 """Fields of the state in evidence that differ between gateways."""
@@ -37,20 +37,20 @@ _PREFIX = "replay-"
 
 
 class ReplayPolicy:
-    """Makes the recorded calls of an episode."""
+    """Policy that repeats the recorded calls of an episode."""
 
     def __init__(self, name: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> None:
         self.name = name
         self._calls = calls
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Make the calls in order."""
+        """Execute the calls in order."""
         for tool, arguments in self._calls:
             await call(tool, arguments)
 
 
 class Replay:
-    """The episodes of an unpacked run to play again; each has a policy of its own, `replay-<line>`."""
+    """The episodes of an unpacked run to replay; each has its own policy, `replay-<line>`."""
 
     def __init__(self, folder: Path, lines: Sequence[RecordLine]) -> None:
         self._folder = folder
@@ -77,7 +77,7 @@ class Replay:
         return ReplayPolicy(name, [(step["tool"], step["arguments"]) for step in steps])
 
     def faults(self, played: PlayedEpisode, fresh: Path) -> Iterator[str]:
-        """Yield how an episode differs from its replay, whose run is in the folder `fresh`."""
+        """Yield the differences between an episode and its replay, whose run is in the folder `fresh`."""
         number = _line_of(played.plan.policy)
         record = self._records[number]
         if played.record.outcome is Outcome.INFRA_ERROR:
@@ -130,7 +130,7 @@ def _evidence_faults(folder: Path, record: EpisodeRecord, fresh: Path, replayed:
 
 
 def _comparable(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Return evidence without its signature and without what differs between gateways."""
+    """Return evidence without its signature and without the values that differ between gateways."""
     kept = {name: value for name, value in evidence.items() if name not in (SIGNATURE, "folder", "changes")}
     kept["state"] = {name: value for name, value in evidence["state"].items() if name not in _OF_THE_GATEWAY}
     kept["changes"] = {service: [_without_folder(one) for one in rows] for service, rows in evidence["changes"].items()}
@@ -138,5 +138,5 @@ def _comparable(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_folder(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a change whose cause, `<folder>:<epoch>:<step>`, has only the step."""
+    """Return a change with its cause, `<folder>:<epoch>:<step>`, reduced to the step."""
     return {**change, "cause": change["cause"] and change["cause"].rpartition(":")[2]}

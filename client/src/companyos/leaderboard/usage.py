@@ -37,8 +37,8 @@ def usage_faults(
 ) -> Iterator[str]:
     """Yield the contradictions between the usage of an episode, its messages and its steps.
 
-    Tokens must be those of the model's answers, and the steps their tool calls in order. With prices in the settings of
-    the policy, the cost must follow from them.
+    The tokens must equal those of the model's answers, and the steps must be their tool calls in order. If the settings
+    of the policy contain prices, the cost must equal tokens times prices.
     """
     if usage is None:
         if messages.exists():
@@ -100,7 +100,7 @@ def _price(settings: Mapping[str, Any], name: str) -> float | None:
 
 
 def _call_faults(answers: Sequence[_Answer], steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the first step that is not the next tool call of the model, or the runner's end of an abandoned episode."""
+    """Yield the first step that is neither the model's next tool call nor the runner's end of an abandoned episode."""
     calls = iter([call for answer in answers for call in tool_calls(answer.message)])
     for number, step in enumerate(steps, start=1):
         call = next(calls, None)

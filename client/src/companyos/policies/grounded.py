@@ -19,9 +19,8 @@ _MAX_VALUE_CHARS = 64
 class GroundedPolicy:
     """Calls random tools with valid arguments that refer to seen values, until the episode ends.
 
-    An argument takes a value that was seen under its name, or under the name of the referenced record. The n-th call
-    of an
-    episode is a pure function of the policy's stream, n, and the earlier responses.
+    An argument gets a value that was seen under its name, or under the name of the referenced record. The n-th call of
+    an episode is a pure function of the policy's stream, n, and the earlier responses.
     """
 
     name = "grounded"

@@ -28,7 +28,7 @@ def sample_match(pattern: str, stream: Stream) -> str:
 
 
 class _Sampler:
-    """Reads the pattern from left to right and samples along; groups are read once per repetition."""
+    """Parses the pattern from left to right and samples while parsing; groups are parsed once per repetition."""
 
     def __init__(self, pattern: str, stream: Stream) -> None:
         self._pattern = pattern

@@ -25,7 +25,7 @@ class UnknownPolicyError(LookupError):
 def policy_names() -> list[str]:
     """Return the names of the installed policies in alphabetical order, without importing them.
 
-    Raises EntryPointError for a name that is there twice.
+    Raises EntryPointError for a duplicate name.
     """
     return sorted(_entry_points())
 

@@ -23,7 +23,7 @@ from companyos.runner.statistics import (
 )
 
 EXAMPLES = 3
-"""The most episodes that are named for a reason of failures."""
+"""Maximum number of example episodes of a reason for failures."""
 
 
 class _Part(BaseModel):
@@ -57,7 +57,7 @@ class Example(_Part):
 
 
 class Failure(_Part):
-    """A reason for failures: the check that was the primary failure, or the outcome where no check was stored."""
+    """A reason for failures: the check that was the primary failure, else the outcome or `policy_error`."""
 
     reason: str
     episodes: int = Field(ge=1)
@@ -98,7 +98,10 @@ class Subject(_Part):
 
 
 class Comparison(_Part):
-    """Two subjects on the tasks that both played; a task counts with the share of its successful trials."""
+    """Comparison of two subjects on the tasks that both played.
+
+    The score of a task is the share of its successful trials.
+    """
 
     first: str
     second: str
@@ -125,11 +128,11 @@ GROUPINGS: Mapping[str, Callable[[EpisodeRecord], Iterable[str]]] = {
     "size": lambda record: [size_of(record)],
     "fault or friction": lambda record: sorted(struck_kinds(record)) or ["none"],
 }
-"""What success is grouped by. An episode counts in each group that it belongs to."""
+"""Groupings by name: functions that return the groups of an episode. An episode counts in each of its groups."""
 
 
 def build_report(runs: Mapping[str, Sequence[EpisodeRecord]], faults: Sequence[str] = ()) -> Report:
-    """Return the report on runs, given the records of each. Raises ValueError without a record."""
+    """Return the report on runs, given the records of each. Raises ValueError for runs without records."""
     played: dict[tuple[str, str], list[EpisodeRecord]] = {}
     for run, records in runs.items():
         for record in records:
@@ -147,7 +150,7 @@ def build_report(runs: Mapping[str, Sequence[EpisodeRecord]], faults: Sequence[s
 
 
 def size_of(record: EpisodeRecord) -> str:
-    """Return the size of an episode: a single task or a shift, and the size of the company unless it is small."""
+    """Return a label for the size of an episode: single task or shift, and the company's size unless it is small."""
     name, company = split_company_size(record.scenario)
     case = name.removeprefix(SHIFT_PREFIX) if name.startswith(SHIFT_PREFIX) else "single task"
     size = "shift of named scenarios" if "-" in case or "_" in case else case
@@ -155,13 +158,16 @@ def size_of(record: EpisodeRecord) -> str:
 
 
 def struck_kinds(record: EpisodeRecord) -> set[str]:
-    """Return the kinds of chaos that struck an episode. Kinds that only have a rate may not have done so."""
+    """Return the kinds of chaos that struck an episode.
+
+    Injections that only have a rate are excluded unless a call was struck, since they may not have occurred.
+    """
     planned = {one.kind for one in record.injections or [] if set(one.detail) != {"rate"}}
     return planned | set(record.scorecard.faults if record.scorecard is not None else ())
 
 
 def _labels(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the labels of policies in runs."""
+    """Return the label of each policy in a run: the policy, the run, or both, whatever differs."""
     keys = list(keys)
     if len({run for run, _ in keys}) == 1:
         return {key: key[1] for key in keys}
@@ -242,7 +248,7 @@ def _why(run: str, record: EpisodeRecord) -> tuple[str, Example]:
 
 
 def scores_of(records: Sequence[EpisodeRecord]) -> Scores | None:
-    """Return what episodes did besides succeeding or failing; None without verdicts."""
+    """Return partial credit and the counts of faults, injections and side effects; None without scorecards."""
     cards = [one.scorecard for one in records if one.scorecard is not None]
     if not cards:
         return None
@@ -263,10 +269,10 @@ def scores_of(records: Sequence[EpisodeRecord]) -> Scores | None:
 def _compare(
     first: str, reference: Sequence[EpisodeRecord], second: str, records: Sequence[EpisodeRecord]
 ) -> Comparison | None:
-    """Compare two subjects on the tasks that both played; None if there is none.
+    """Compare two subjects on the tasks that both played; return None if there are none.
 
-    Tasks of different revisions of the task set are different tasks. The interval is the normal one of a mean of paired
-    differences.
+    Tasks of different revisions of the task set are different tasks. The interval is the normal 95 % interval of the
+    mean of paired differences.
     """
     tasks, others = (
         {task_of(trials[0]): trials for trials in grouped(played, task_of)} for played in (reference, records)
@@ -306,7 +312,7 @@ def _revisions(records: Sequence[EpisodeRecord]) -> set[str]:
 
 
 def sign_test(worse: int, better: int) -> float:
-    """Return the two-sided p-value of a sign test: of so many fair coin tosses, as uneven a split or more so."""
+    """Return the two-sided p-value of a sign test: the probability that fair coin tosses split at least as unevenly."""
     tosses, fewer = worse + better, min(worse, better)
     tail: float = sum(comb(tosses, count) for count in range(fewer + 1)) / 2**tosses
     return min(1.0, 2 * tail)

@@ -13,7 +13,7 @@ from companyos.viewer import EpisodeDocument, RunDocument, export_page
 from companyos.viewer.stored_run import StoredRun
 
 Address = Callable[[Example], str]
-"""Returns the URL of the step that decided an example."""
+"""Function that returns the URL of the step that decided an example."""
 
 
 def report_page(report: Report, runs: Mapping[str, StoredRun], rescorer: Rescorer | None) -> str:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from companyos.report.figures import Comparison, Example, Failure, Report, Subject, Success
 
 FAILURES_SHOWN = 10
-"""The most reasons for failures that a table has."""
+"""Maximum number of reasons for failures in a table."""
 
 SUBJECT = "run or policy"
 """Name of the column with the labels of the subjects."""
 
 Cell = str | Success | tuple[Example, ...]
-"""Content of a cell: text, a rate of success with its interval, or episodes."""
+"""Content of a cell: text, a success rate with its interval, or example episodes."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def tables_of(report: Report) -> list[Table]:
 
 
 def _without_subject(table: Table) -> Table:
-    """Return a table without the column that says which subject a row is about, unless it is the only text."""
+    """Return a table without the column of subjects, unless it is the only column of text."""
     if table.words == 1 or SUBJECT not in table.columns:
         return table
     at = table.columns.index(SUBJECT)
@@ -73,7 +73,7 @@ def _success_cells(one: Success) -> tuple[Cell, ...]:
 
 
 def format_success(one: Success) -> str:
-    """Return a rate of success with its 95 % interval."""
+    """Return a success rate with its 95 % interval."""
     return f"{one.rate:.1%} ({one.low:.1%} to {one.high:.1%})"
 
 
@@ -181,12 +181,12 @@ def _usage_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
 
 
 def view_command(example: Example, folders: Mapping[str, str]) -> str:
-    """Return the command that shows the step which decided an example, given the folders of the runs."""
+    """Return the command that shows the step that decided an example, given the folders of the runs."""
     return f"companyos view {folders[example.run]} --terminal --episode {example.episode} --step {example.step}"
 
 
 def markdown_of(report: Report, folders: Mapping[str, str]) -> str:
-    """Return a report as Markdown. Examples are given with the commands that show them."""
+    """Return a report as Markdown. Each example includes the command that shows it."""
     parts = [f"# {title_of(report)}", *(f"Not read: {escape_markdown(one)}" for one in report.faults)]
     for table in tables_of(report):
         parts += [f"## {escape_markdown(table.title)}", _markdown_table(table)]
@@ -227,6 +227,6 @@ def format_cell(cell: Cell) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line."""
+    """Return text on one line, escaped for Markdown."""
     escaped = "".join(f"\\{char}" if char in "\\`*[<|" else char for char in text)
     return " ".join(escaped.split())

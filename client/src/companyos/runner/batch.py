@@ -19,7 +19,7 @@ DEFAULT_PARALLEL = 4
 
 EpisodeObserver = Callable[[PlayedEpisode], None]
 PolicyFactory = Callable[[str], Policy]
-"""Factory of policies by name. Raises UnknownPolicyError."""
+"""Function that returns a new policy by name. Raises UnknownPolicyError."""
 
 
 async def play_all(
@@ -38,8 +38,8 @@ async def play_all(
     """Play every plan and return the episodes in plan order; with `out` also write them to that folder.
 
     `token` is the trainer token, if the server requires one. With `resume`, finished episodes in `out` are skipped;
-    with `overwrite`, the run in `out` is replaced. An episode is given up after `episode_time_s` wall-clock seconds.
-    What `on_played` raises ends the run: episodes that are being played are finished, and no other starts.
+    with `overwrite`, the run in `out` is replaced. An episode is abandoned after `episode_time_s` wall-clock seconds.
+    An exception raised by `on_played` ends the run: running episodes are finished, and no other starts.
 
     Raises UnknownPolicyError, PolicyUnavailableError, RunMismatchError, RunExistsError, ResetRejectedError and
     ConnectionError before or at the start of an episode. Failures during an episode become its outcome `infra_error`.
@@ -96,7 +96,7 @@ class _Batch:
         self._remaining = iter([plan for plan in plans if plan not in self._kept])
 
     def report_kept(self) -> None:
-        """Report the episodes that were played before."""
+        """Report the episodes that were played in an earlier part of the run."""
         for plan, record in self._kept.items():
             self._report(PlayedEpisode(plan=plan, record=record))
 
@@ -112,7 +112,7 @@ class _Batch:
             raise
 
     async def _work(self) -> None:
-        from companyos.client import CompanyOSEnv  # here, because servers import this package but play no episodes
+        from companyos.client import CompanyOSEnv  # lazy: servers import this package without playing episodes
 
         while (plan := next(self._remaining, None)) is not None:
             async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
@@ -151,7 +151,7 @@ async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[Play
 
 
 async def _fetch_evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:
-    """Return the evidence of an episode; only an infrastructure error may leave it without."""
+    """Return the evidence of an episode; None only after an infrastructure error."""
     if played.episode_id is None:
         return None
     try:

@@ -42,7 +42,7 @@ SERVER_FAILURES = (OSError, TimeoutError, WebSocketException, ApiError)
 """Exceptions of a call that are caused by the server."""
 
 UNREADABLE_CODES = frozenset({"INVALID_JSON", "VALIDATION_ERROR"})
-"""Error codes of unreadable calls, such as one with a number that JSON cannot carry; these are the policy's fault."""
+"""Error codes of unreadable calls, such as one with a number that JSON cannot represent: the policy's fault."""
 
 GIVE_UP: Final = {"outcome": "impossible", "summary": "The policy gave up."}
 """Arguments of the `finish` that ends an abandoned episode: it costs a step and a failure, and never succeeds."""
@@ -68,7 +68,7 @@ class EpisodePlan:
     """Rates by chaos kind or feature of shifts."""
     task_id: str | None = None
     trial: int = 1
-    """Trial number of the same task: the policy draws anew, the world is the same."""
+    """Trial number of the same task: the policy has another random stream, the company is the same."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ class StepLine:
     done: bool
     now: str
     fault: str | None = None
-    """The kind of injected fault that struck the call, known once the episode is over and its evidence was fetched."""
+    """Kind of the injected fault that struck the call; set once the episode has ended and its evidence was fetched."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the line as JSON; `fault` is absent if none struck."""
@@ -157,8 +157,10 @@ async def play_episode(
     on_step: StepObserver | None = None,
     time_limit_s: float | None = None,
 ) -> PlayedEpisode:
-    """Play one episode on a connected session. Raises ResetRejectedError and PolicyUnavailableError; later failures are
-    recorded. After `time_limit_s` wall-clock seconds the policy is stopped and the episode given up.
+    """Play one episode on a connected session.
+
+    After `time_limit_s` wall-clock seconds the policy is stopped and the episode is abandoned. Raises
+    ResetRejectedError and PolicyUnavailableError; later failures are recorded.
     """
     log = _EpisodeLog()
     task = await _start(env, plan, log)
@@ -239,7 +241,7 @@ async def _play(
 
     trouble = await _run_policy(policy, task, call, time_limit_s)
     if in_flight is not None and not in_flight.done():
-        await in_flight  # the time limit struck during a step, whose answer belongs to it
+        await in_flight  # the time limit expired during a step, which must be recorded
     if not log.is_over and not await _was_ended_elsewhere(env):
         await call("finish", dict(GIVE_UP))
     return trouble
@@ -256,7 +258,7 @@ async def _run_policy(policy: Policy, task: TaskView, call: Call, time_limit_s: 
         raise
     except InfrastructureError as failure:
         raise EnvironmentFailureError(str(failure)) from failure
-    except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
+    except Exception as error:  # noqa: BLE001  # any error of a policy is recorded, and its episode counts
         if isinstance(error, TimeoutError) and limit.expired():
             return f"the policy took longer than {time_limit_s:g} s"
         return f"the policy raised {type(error).__name__}: {error}"

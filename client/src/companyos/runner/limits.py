@@ -15,18 +15,18 @@ class RunLimitReachedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """The most that a run may take; None stands for any amount."""
+    """Limits of a run; None means unlimited."""
 
     cost: float | None = None
-    """In the currency of the prices of a model's tokens."""
+    """Maximum cost in the currency of the models' token prices."""
     tokens: int | None = None
-    """Prompt and completion tokens of models."""
+    """Maximum prompt and completion tokens of models."""
     seconds: float | None = None
-    """Wall-clock seconds of this call. Episodes of an earlier one do not count."""
+    """Maximum wall-clock seconds of this call; episodes of an earlier call do not count."""
 
 
 class RunMeter:
-    """Adds up what the episodes of a run took."""
+    """Adds up the cost, tokens and time of a run, and checks its limits."""
 
     def __init__(self, limits: RunLimits, *, clock: Callable[[], float] = monotonic) -> None:
         self._limits = limits

@@ -15,7 +15,7 @@ INCHES = (10.0, 4.4)
 DOTS_PER_INCH = 150
 _MARKERS = "osD^vPX*"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
-"""Color palette of Okabe and Ito, which is safe for color blindness."""
+"""Color palette of Okabe and Ito, which is suitable for color-blind readers."""
 
 
 class PlottingUnavailableError(ImportError):

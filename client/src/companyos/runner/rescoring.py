@@ -19,8 +19,8 @@ from companyos.signed_evidence import BrokenEvidenceError, UnsignedEvidenceError
 class Rescored:
     """One rescored line of a run. `fault` is the reason for a failure; `location` is the line.
 
-    `public_key` is the key that signed the evidence, in hexadecimal; None for unsigned evidence. `is_unsigned` says
-    whether the fault is the missing signature.
+    `public_key` is the key that signed the evidence, in hexadecimal; None for unsigned evidence. `is_unsigned` is True
+    if the fault is the missing signature.
     """
 
     location: str
@@ -89,7 +89,7 @@ def _rescore_record(
 
 
 def _check_record(record: EpisodeRecord, evidence: Mapping[str, Any]) -> None:
-    """Raise BrokenEvidenceError if a record states something else than its signed evidence."""
+    """Raise BrokenEvidenceError if a record contradicts its signed evidence."""
     path, stated = evidence_path(record), record.model_dump(mode="json")
     try:
         task, state = evidence["task"], evidence["state"]

@@ -23,7 +23,7 @@ EVIDENCE = "evidence"
 MESSAGES = "messages"
 EVIDENCE_SUFFIX = ".json.gz"
 MAX_EVIDENCE_BYTES = 256 * 1024**2
-"""Largest unpacked evidence of an episode that is read."""
+"""Maximum size of an episode's unpacked evidence."""
 
 
 class UnreadableRunError(ValueError):

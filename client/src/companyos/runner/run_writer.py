@@ -28,7 +28,7 @@ Settings = Mapping[str, Mapping[str, Any]]
 
 
 class RunMismatchError(Exception):
-    """Raised if the run in the folder cannot be continued as this one."""
+    """Raised if the run in the folder is another run, which cannot be continued."""
 
 
 class RunExistsError(FileExistsError):
@@ -45,8 +45,8 @@ class RunFolder:
     An existing run in the folder is an error unless `resume` (then `kept` contains its finished episodes) or
     `overwrite` (then the first episode replaces it) is set. `settings` are those of each policy that has settings.
     Raises RunExistsError for a folder with a run without either option, FileExistsError for other content,
-    RunMismatchError for a run that cannot be continued as this one, and OSError for a folder that cannot be created or
-    an invalid file name.
+    RunMismatchError for another run, which cannot be continued, and OSError for a folder that cannot be created or an
+    invalid file name.
     """
 
     def __init__(

@@ -157,8 +157,9 @@ def _clusters(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
 
 
 def _half_width(clusters: Sequence[Sequence[float]]) -> float:
-    """Return the half width of the normal 95 % interval of a clustered mean, with correction G / (G - 1); 0 for one
-    cluster.
+    """Return the half width of the normal 95 % interval of a clustered mean; 0 for one cluster.
+
+    The variance is corrected by G / (G - 1) for G clusters.
     """
     count = len(clusters)
     if count == 1:
@@ -201,7 +202,7 @@ class UsageTotals:
     dropped_results: int
     dropped_turns: int
     first_drop: int | None
-    """The earliest request before which something was dropped from the context."""
+    """Number of the earliest request before which messages were dropped from the context."""
 
 
 def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:

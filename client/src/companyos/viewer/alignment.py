@@ -13,7 +13,7 @@ _IDENTIFIER = re.compile(r"(^|_)(ids?|keys?|refs?|codes?|subject)$")
 
 
 def align(left: Sequence[Step], right: Sequence[Step]) -> Iterator[tuple[Step | None, Step | None]]:
-    """Yield pairs of steps that call the same tool on the same entity, and the others alone, in order."""
+    """Yield pairs of steps that call the same tool on the same entity, and unpaired steps with None, in order."""
     calls, others = ([_identify(step) for step in steps] for steps in (left, right))
     matcher = SequenceMatcher(None, calls, others, autojunk=False)
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
@@ -25,7 +25,7 @@ def align(left: Sequence[Step], right: Sequence[Step]) -> Iterator[tuple[Step | 
 
 
 def describe_difference(left: Step | None, right: Step | None) -> str:
-    """Return how the steps of a pair differ; empty if they do not."""
+    """Return the kind of difference between the steps of a pair; empty if they are equal."""
     if left is None or right is None:
         return "only in the second" if left is None else "only in the first"
     if left.arguments != right.arguments:

@@ -135,8 +135,9 @@ class JudgedStep(_Part):
 
 
 class Judged(_Part):
-    """Current verdict on stored evidence, and the steps that changed each check. `fault` is the reason for a missing
-    verdict.
+    """Current verdict on stored evidence, and the steps that changed each check.
+
+    `fault` is the reason for a missing verdict.
     """
 
     verdict: EpisodeVerdict | None = None
@@ -157,7 +158,7 @@ class Message(_Part):
 
 
 class Cause(_Part):
-    """A failed check that is not a consequence of another one, and the steps that are about it."""
+    """A failed check that is not a consequence of another one, and its related steps."""
 
     check: str
     label: str | None = Field(None, description="Label of the row, if a step changed it.")
@@ -169,7 +170,7 @@ class Cause(_Part):
 
 
 class Explanation(_Part):
-    """Why an episode failed."""
+    """Explanation of a failed episode."""
 
     ended: str = Field(description="How the episode ended.")
     causes: list[Cause] = Field(description="The primary failure first.")

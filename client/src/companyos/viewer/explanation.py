@@ -1,4 +1,4 @@
-"""Why an episode failed: how it ended, the causes without their consequences, and the steps that are about a cause."""
+"""Explains why an episode failed: its end, the causes without their consequences, and the steps related to a cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos.contract import CheckVerdict, EpisodeVerdict, Outcome
 from companyos.viewer.document import Cause, EpisodeDocument, Explanation, Step, StepKind
 
 MAX_STEPS = 6
-"""The most steps that are listed for a cause."""
+"""Maximum number of steps listed for a cause."""
 
 _OK = 200
 _ROW = re.compile(r"(?P<service>\w+)\.(?P<table>\w+)(?:\[(?P<key>.+)\])?")
@@ -75,7 +75,7 @@ def _cause(check: CheckVerdict, steps: list[Step]) -> Cause:
 
 
 def _closest(steps: list[Step], expected: str) -> list[Step]:
-    """Return the steps of which the most arguments are words of what was expected."""
+    """Return the steps with the most arguments that are words of the expected text."""
     words = set(re.findall(r"[\w-]+", expected))
     counts = [sum(isinstance(value, str) and value in words for value in _arguments(step)) for step in steps]
     return [step for step, count in zip(steps, counts, strict=True) if count == max(counts)]
@@ -95,7 +95,7 @@ def _label_of(steps: list[Step], service: str, table: str, key: str | None) -> s
 def _is_about(step: Step, service: str, table: str, key: str | None) -> bool:
     """Return whether a step changed a row, or is a rejected call that names it.
 
-    Without a key it is about any row of the table, if the agent changed it.
+    Without a key, any change of the table by the agent and any rejected call of the service count.
     """
     for change in step.changes:
         is_meant = change.actor == "agent" if key is None else change.key == key

@@ -22,11 +22,11 @@ _ALLOWED_HOSTS = frozenset({HOST, "localhost"})
 """Allowed Host headers; other names are rejected to protect against DNS rebinding."""
 
 RescorerLoader = Callable[[], Rescorer]
-"""Loads the rescorer. Raises RescorerUnavailableError."""
+"""Function that loads the rescorer. Raises RescorerUnavailableError."""
 
 
 class ViewerServer(ThreadingHTTPServer):
-    """Serves a run; a changed list is reloaded, so a running evaluation grows with each page reload."""
+    """Serves a run; a changed list is reloaded, so a page reload shows new episodes of a running evaluation."""
 
     daemon_threads = True
 
@@ -86,7 +86,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        """Answer with a page, a file or a document."""
+        """Respond with a page, a file or a document."""
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname
         if host not in _ALLOWED_HOSTS:
             self._send(HTTPStatus.FORBIDDEN, "text/plain", "Host must be localhost or 127.0.0.1.")
@@ -101,7 +101,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, kind, text)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Suppress the log: the terminal belongs to the command."""
+        """Suppress the log, which would mix with the command's output in the terminal."""
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode("utf-8")

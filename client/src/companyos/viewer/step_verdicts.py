@@ -77,7 +77,7 @@ def _turned(before: EpisodeVerdict, now: EpisodeVerdict) -> list[Turned]:
 
 
 def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: bool) -> list[RewardPart]:
-    """Return the reward of milestones, and the causes of the rest."""
+    """Return the reward of milestones, and the remaining reward with its causes."""
     milestone_reward = round(now.potential - before.potential, _DIGITS)
     remainder = round(step.reward - milestone_reward, _DIGITS)
     causes = ["end"] if is_last and step.done else []
@@ -88,5 +88,5 @@ def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: 
 
 
 def _has_unexplained_reward(judged: JudgedStep, step: Step) -> bool:
-    """Return whether the rest is positive although the episode goes on, unexplained by milestones."""
+    """Return whether a step that is not the last has a positive reward that milestones do not explain."""
     return judged.parts is not None and not step.done and judged.parts[-1].paid > 0

@@ -39,7 +39,7 @@ class UnknownEpisodeError(LookupError):
 class StoredRun:
     """Reads a run, one episode at a time. Raises NotARunError, and OSError for unreadable files.
 
-    The path of one trajectory shows that episode alone, with record and evidence if it belongs to a run.
+    The path of a trajectory selects only its episode, with record and evidence if it belongs to a run.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,7 +64,7 @@ class StoredRun:
         return self.path.resolve().name
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return a value that changes with the list of the run; None if the run was removed."""
+        """Return modification time (ns) and size (bytes) of the list of the run; None if it was removed."""
         try:
             stat = (self._single_trajectory or self._folder / EPISODES).stat()
         except OSError:
@@ -82,7 +82,7 @@ class StoredRun:
         return [*self._records] if self._single_trajectory is None else [self._single_trajectory.stem]
 
     def document(self, addresses: UrlBuilder | None = None, judged: UrlBuilder | None = None) -> RunDocument:
-        """Return the list of the run; `addresses` returns the URL of an episode's document."""
+        """Return the list of the run; `addresses` and `judged` return the URLs of an episode's documents."""
         episodes = []
         for name in self.names:
             document_link = {"document": addresses(name)} if addresses is not None else {}
@@ -162,7 +162,7 @@ class StoredRun:
 
 
 def _records(folder: Path) -> Iterator[tuple[str, EpisodeRecord | None, str | None]]:
-    """Yield every record with its file name."""
+    """Yield the file name and the record of every line, or its fault."""
     for line in read_audit_lines(folder):
         place = f"{EPISODES}, line {line.number}"
         if line.record is None:

@@ -1,6 +1,6 @@
 """Adversary mixins for any worker: agents that omit, invent or overdo something.
 
-Each mixin is composed with a scenario's fair worker. None of the results may succeed.
+Each mixin is combined with a scenario's fair worker. None of the resulting players may succeed.
 """
 
 from __future__ import annotations
@@ -205,19 +205,19 @@ COMMON_REQUIRED_CHAOS = {
     "old_policy": "superseded_policy",
     "new_policy": "announced_policy",
 }
-"""The chaos kind that each common adversary requires; without it the adversary omits nothing."""
+"""The chaos kind that each common adversary requires. Without it, the adversary omits nothing."""
 
 
 def build_adversaries(
     worker: WorkerClass, own: Mapping[str, WorkerClass], *, usual: Mapping[str, WorkerClass] = COMMON
 ) -> dict[str, Adversary]:
-    """Return the adversaries of a scenario: common mixins on its worker, updated with its own ones."""
+    """Return the adversaries of a scenario by name: the common mixins on its worker, updated with `own`."""
     behaviors = {name: compose(behavior, worker) for name, behavior in usual.items()} | dict(own)
     return {**{name: _player(name, behavior) for name, behavior in behaviors.items()}, "do_nothing": do_nothing}
 
 
 def compose(behavior: WorkerClass, worker: WorkerClass) -> WorkerClass:
-    """Return the worker class with a mixin."""
+    """Return a worker class with the mixin applied."""
     made: Any = type(f"{behavior.__name__}{worker.__name__}", (behavior, worker), {"__doc__": behavior.__doc__})
     return cast(WorkerClass, made)
 

@@ -22,7 +22,7 @@ class TakesFirstFit(NeverRefuses, ProjectSelectionWorker):
     """Takes one proposal after the other, the most points first, while the selection stays valid."""
 
     def rank(self, proposal: Json) -> float:
-        """Return what the proposals are sorted by."""
+        """Return the sort key of a proposal; the highest is taken first."""
         return self.points(proposal)
 
     @cached_property
@@ -60,7 +60,7 @@ class IgnoresRule(NeverRefuses, ProjectSelectionWorker):
     """Ignores a rule, and drops a proposal if the selection keeps to the rule nevertheless."""
 
     def keeps_rule(self, selection: list[Json]) -> bool:
-        """Return whether a selection keeps to the rule."""
+        """Return whether a selection complies with the rule."""
         raise NotImplementedError
 
     @cached_property

@@ -62,7 +62,7 @@ class AccessRequestWorker(Worker):
         return await self.find_approval_type(PRIVILEGED)
 
     async def answer(self, question: str) -> str:
-        """Name the purpose of the grant or the class of the system."""
+        """Answer with the purpose of the grant or the class of the system."""
         if "purpose" in question:
             return f"The purpose of {self.grant['id']} is {self.grant['fields']['purpose']}."
         return f"The register shows the class {self.entry['fields']['class']}."
@@ -106,7 +106,7 @@ class AccessRequestWorker(Worker):
         return min(ends_on, starts_on + longest)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this access."""
+        """Return the identifiers by which a text refers to this access."""
         return self.grant["id"], self.grant["title"], self.person["id"], self.person["name"]
 
     def priority(self) -> str:

@@ -137,11 +137,11 @@ class AuditRemediationWorker(Worker):
         return await self.entitled_approver(self.approvals, amount_cents)
 
     def reference(self) -> str:
-        """Return the reference id for every remedy."""
+        """Return the id of the reference for all cancellations and escalations."""
         return str(self.policy["policy_id"])
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this audit."""
+        """Return the identifiers by which a text refers to this audit."""
         return self.title, self.first_day
 
     def priority(self) -> str:

@@ -34,7 +34,7 @@ class Item:
 
     @property
     def number(self) -> int:
-        """The number of its key."""
+        """The number in its key."""
         return int(self.skill.key.rpartition("-")[2])
 
     @property

@@ -37,7 +37,7 @@ class BudgetTransferWorker(Worker):
             await self.end_part(part)
 
     async def find_lines(self, text: str) -> tuple[Json, Json]:
-        """Return the lines cited by id, or by title and cost centre."""
+        """Return the lines cited by id, or by title and cost center."""
         cited = re.search(r"from (BUD-[0-9]+) to (BUD-[0-9]+)", text)
         if cited:
             return await self.hub.read(cited[1]), await self.hub.read(cited[2])
@@ -45,7 +45,7 @@ class BudgetTransferWorker(Worker):
         return await self.find_line(*first), await self.find_line(*second)
 
     async def find_line(self, title: str, center: str) -> Json:
-        """Return the line with a title and a cost centre."""
+        """Return the line with a title and a cost center."""
         for row in await self.hub.find(query=title, kind="budget_line"):
             line = await self.hub.read(row["id"]) if row["title"] == title else None
             if line is not None and line["fields"]["cost_center"] == center:
@@ -77,7 +77,7 @@ class BudgetTransferWorker(Worker):
             await self.flow.cancel(part["id"], "policy_violation", self.policy["policy_id"])
 
     async def answer(self, question: str) -> str:
-        """Name the cost centre of the target line or the budget of the source line."""
+        """Answer with the cost center of the target line or the budget of the source line."""
         if "cost center" in question:
             return f"The cost center of {self.taker['id']} is {self.taker['fields']['cost_center']}."
         return f"The budget of {self.giver['id']} is {self.giver['fields']['budget_cents'] / 100:,.2f} EUR."
@@ -96,7 +96,7 @@ class BudgetTransferWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this transfer."""
+        """Return the identifiers by which a text refers to this transfer."""
         return self.giver["id"], self.taker["id"]
 
     def priority(self) -> str:

@@ -48,7 +48,7 @@ class BugEscalationWorker(Worker):
         return next(str(row["id"]) for row in found if row["title"] == f"Runbook: {self.service}")
 
     async def answer(self, question: str) -> str:
-        """Name the source of the rate or the policy's bar."""
+        """Answer with the source of the rate or the policy's threshold."""
         if "source" not in question:
             limit = self.policy["parameters"]["escalate_from_errors"]
             return f"The policy escalates from {limit} errors per 1,000 requests."

@@ -108,7 +108,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return await MetricSkill(self.client, RISK, self.vendor["id"]).fresh(since)
 
     async def answer(self, question: str) -> str:
-        """Name the vendor or the yearly price."""
+        """Answer with the vendor or the yearly price."""
         if "vendor" in question:
             return f"The contract is with {self.vendor['name']} ({self.vendor['id']})."
         return f"The yearly price is {self.contract['fields']['yearly_price_cents']:,} cents."
@@ -130,7 +130,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this contract."""
+        """Return the identifiers by which a text refers to this contract."""
         return self.contract["id"], self.contract["title"]
 
     def tier(self) -> str:

@@ -26,7 +26,7 @@ class CustomerRefundWorker(Worker):
     justification = "The amount follows from the refund policy and the accepted returns."
 
     async def investigate(self) -> None:
-        """Find the claim, the sales order, the customer and what was accepted; wait for inspections."""
+        """Find the claim, the sales order, the customer and the accepted goods; wait for inspections."""
         self.hub = RecordSkill(self.client)
         self.claim = await self.find_claim()
         self.order = await self.hub.read(self.claim["fields"]["sales_order_id"])
@@ -55,7 +55,7 @@ class CustomerRefundWorker(Worker):
         return [one for one in found if value in (one["id"], *one["fields"].values())]
 
     async def answer(self, question: str) -> str:
-        """Name the delivery number and the date of the delivery."""
+        """Answer with the delivery number and the delivery date."""
         return "The delivery is {delivery_number}, delivered on {delivered_on}.".format(**self.order["fields"])
 
     async def objection(self) -> Objection | None:
@@ -90,7 +90,7 @@ class CustomerRefundWorker(Worker):
         await super().refuse(objection)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this claim."""
+        """Return the identifiers by which a text refers to this claim."""
         return self.claim["id"], self.order["id"], self.customer["id"], self.customer["title"]
 
     def priority(self) -> str:
@@ -102,7 +102,7 @@ class CustomerRefundWorker(Worker):
         return str(self.claim["id"])
 
     def grant(self) -> tuple[str | None, int]:
-        """Return the remedy and the amount under the policy; no remedy for a claim that is too late."""
+        """Return the remedy and the amount under the policy; a late claim gets no remedy."""
         figures, claim, order = self.policy["parameters"], self.claim["fields"], self.order["fields"]
         price = int(self.quantity * order["unit_price_cents"])
         days = (date.fromisoformat(claim["received_on"]) - date.fromisoformat(order["delivered_on"])).days

@@ -72,15 +72,15 @@ class DataDiscrepancyWorker(Worker):
         return [record for record in found if self.key in record["fields"]]
 
     def figure_of(self, terms: RefreshPolicy) -> ReportMetricSkill:
-        """Return how the value is read."""
+        """Return the skill that reads the value."""
         return ReportMetricSkill(self.client, self.key, self.vendor["id"], terms)
 
     async def measure(self) -> None:
-        """Return the authority's fresh value."""
+        """Refresh the values until all of them are fresh."""
         await refresh_until_fresh(self.client, [self.figure])
 
     async def objection(self) -> Objection | None:
-        """Object where there is no authority, only ended contracts use the value, or all values are correct."""
+        """Object if there is no authority, if only ended contracts use the value, or if all values are correct."""
         if self.missing is not None:
             return Objection(self.missing.code, self.missing.reference, "Nobody is the authority on it.")
         active = [record for record in self.contracts if record["state"] == "active"]
@@ -96,11 +96,11 @@ class DataDiscrepancyWorker(Worker):
         return [record for record in active if record["fields"][self.key] != self.figure.value]
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this vendor."""
+        """Return the identifiers by which a text refers to this vendor."""
         return self.vendor["id"], self.vendor["legal_name"]
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds. Raises MetricUnavailableError without a value."""
+        """Return the priority for the policy's thresholds. Raises MetricUnavailableError if there is no value."""
         if self.missing is not None:
             raise self.missing
         deviations = [abs(one["fields"][self.key] - self.figure.value) for one in self.wrong_contracts()]

@@ -66,11 +66,11 @@ class EmployeeOffboardingWorker(Worker):
         raise LookupError(f"No person is named in {text!r}")
 
     def is_target(self, person: Json, text: str) -> bool:
-        """Return whether the text refers to this one of several people with the same name."""
+        """Return whether the text refers to this person among several with the same name."""
         return person["team_name"] in text
 
     async def objection(self) -> Objection | None:
-        """Object to a person who stays, a hold, and completed work."""
+        """Object if the person stays, if there is a hold, or if the work is already done."""
         if self.leaver["employed_to"] is None:
             return Objection("requirement_not_met", self.person_id, "The directory knows of no last day.")
         for row in await self.hub.find(query=self.person_id, kind="document", state="published"):
@@ -85,7 +85,7 @@ class EmployeeOffboardingWorker(Worker):
         return None
 
     async def complete_ticket(self) -> None:
-        """Look up the access grants and the team's lead, which the checklist names, then complete the ticket."""
+        """Look up the access grants and the team's lead, which the checklist requires, then complete the ticket."""
         await self.hub.find(query=self.person_id, kind="access_grant", state="active")
         await self.look_up(self.leaver["manager_id"])
         await super().complete_ticket()
@@ -127,12 +127,12 @@ class EmployeeOffboardingWorker(Worker):
             return
 
     async def cancel_requests(self) -> None:
-        """Cancel the leaver's own requests."""
+        """Cancel the requests that the leaver submitted."""
         for row in await self.flow.list_open(requester_id=self.person_id):
             await self.flow.cancel(row["id"], "withdrawn", self.person_id)
 
     async def escalate_requests(self) -> None:
-        """Escalate the requests pending at the leaver."""
+        """Escalate the requests that are pending with the leaver."""
         for row in await self.flow.list_open(approver_id=self.person_id):
             request = await self.flow.read(row["id"])
             approver_id = await self.decider(request)
@@ -181,17 +181,17 @@ class EmployeeOffboardingWorker(Worker):
                 await self.hub.update(grant["id"], ends_on=self.last_day().isoformat())
 
     def last_day(self) -> date:
-        """Return the leaver's last day. Raises MissingFactError if the directory knows none."""
+        """Return the leaver's last day. Raises MissingFactError if the directory does not contain it."""
         if self.leaver["employed_to"] is None:
             raise MissingFactError(f"{self.person_id} has no last day")
         return date.fromisoformat(self.leaver["employed_to"])
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this leaver."""
+        """Return the identifiers by which a text refers to this leaver."""
         return self.person_id, self.leaver["name"]
 
     def priority(self) -> str:
-        """Return the priority for the leaver's remaining time."""
+        """Return the priority for the time until the leaver's last day."""
         return self.level((self.last_day() - date.fromisoformat(self.leaver["employed_from"])).days)
 
 

@@ -50,12 +50,12 @@ class ExpenseReportWorker(Worker):
         raise LookupError(f"No expense is cited in {text!r}")
 
     async def is_named(self, person_id: str, text: str) -> bool:
-        """Return whether the text names the person."""
+        """Return whether the text mentions the person."""
         person = await self.client.call("datahub_get_person", person_id=person_id)
         return person["name"] in text
 
     async def answer(self, question: str) -> str:
-        """Name the cost center or the date of the expense."""
+        """Answer with the cost center or the date of the expense."""
         fields = self.expenses[0]["fields"]
         if "cost center" in question:
             return f"The expense is charged to {fields['cost_center']}."
@@ -87,7 +87,7 @@ class ExpenseReportWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this report."""
+        """Return the identifiers by which a text refers to this report."""
         return self.expenses[0]["id"], self.owner["name"], self.owner["id"]
 
     def priority(self) -> str:
@@ -99,7 +99,7 @@ class ExpenseReportWorker(Worker):
         return str(self.expenses[0]["id"])
 
     def amount_cents(self) -> int:
-        """Return the amount of the whole report."""
+        """Return the total amount of the report."""
         return sum(expense["amount_cents"] for expense in self.expenses)
 
     async def approver(self) -> str:

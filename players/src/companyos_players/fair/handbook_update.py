@@ -70,14 +70,14 @@ class HandbookUpdateWorker(Worker):
         return None
 
     async def answer(self, question: str) -> str:
-        """Name the revision of the draft or its number of readers."""
+        """Answer with the revision of the draft or its number of readers."""
         fields = self.draft["fields"]
         if "revision" in question:
             return f"Revision {fields['revision']} of the page is to be published."
         return f"The draft names {fields['readers']} readers."
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this page."""
+        """Return the identifiers by which a text refers to this page."""
         return self.draft["id"], self.draft["title"]
 
     def priority(self) -> str:

@@ -92,11 +92,11 @@ class HiringApprovalWorker(Worker):
         self.approvals.excluded_ids |= {manager_id, person_id}
 
     async def answer(self, question: str) -> str:
-        """Name the cost center or the location."""
+        """Answer with the cost center or the location."""
         return f"It is {self.place['cost_center' if 'cost center' in question else 'location']}."
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this offer."""
+        """Return the identifiers by which a text refers to this offer."""
         return self.offer["id"], self.position["id"], self.draft["application"]
 
     def subject(self) -> str:
@@ -113,7 +113,7 @@ class HiringApprovalWorker(Worker):
         return {"offer_id": self.subject(), **self.terms, **own}
 
     async def follow_up(self, request_id: str) -> None:
-        """Record the offer, mark the position, and take back the other drafts for it."""
+        """Record the offer, update the position, and withdraw the other drafts for it."""
         drafts = await self.hub.find_by_value("job_offer", self.position["id"], "draft")
         await self.hub.update(self.subject(), state="approved", fields={**self.terms, "approval_ref": request_id})
         await self.hub.update(self.position["id"], state="offered")

@@ -102,7 +102,7 @@ class IncidentResponseWorker(Worker):
         return str((await self.hub.read(row["id"]))["fields"]["depends_on"])
 
     async def objection(self) -> Objection | None:
-        """Object where there is no incident, the outage is announced, or work is in progress."""
+        """Object if there is no incident, if the outage is announced, or if another ticket is in progress."""
         if self.rate.value < self.policy["parameters"]["incident_from_errors"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "The rate does not carry it.")
         for known in await self.reports("in_progress"):
@@ -117,7 +117,7 @@ class IncidentResponseWorker(Worker):
         return None
 
     async def answer(self, question: str) -> str:
-        """Name the failing service or the change that is the cause."""
+        """Answer with the failing service or the change that caused the incident."""
         if "service" in question:
             return f"The failing service is {self.report.service}."
         return f"The cause is the change {self.cause.key}."

@@ -53,7 +53,7 @@ class LicenseRenewalWorker(Worker):
         return await MetricSkill(self.client, DAYS, self.license["id"]).fresh(since)
 
     async def answer(self, question: str) -> str:
-        """Name the expired certificate, the price per seat or the product."""
+        """Answer with the expired certificate, the price per seat or the product."""
         if "certificate" in question:
             expired = next(one for one in self.vendor["certificates"] if one["is_expired"])
             return f"The certificate {expired['kind']} expired on {expired['expires_on']}."
@@ -76,7 +76,7 @@ class LicenseRenewalWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this license."""
+        """Return the identifiers by which a text refers to this license."""
         return self.license["id"], self.license["title"]
 
     def seats(self) -> int:

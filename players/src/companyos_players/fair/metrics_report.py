@@ -84,7 +84,7 @@ class MetricsReportWorker:
         self.figures = [self.figure(subject, terms) for subject in subjects]
 
     def figure(self, subject: str, terms: RefreshPolicy) -> ReportMetricSkill:
-        """Return how a metric is read."""
+        """Return the skill that reads a metric."""
         return ReportMetricSkill(self.client, self.key, subject, terms)
 
     async def find_subject(self, cited: str) -> str:
@@ -100,7 +100,7 @@ class MetricsReportWorker:
         raise LookupError(f"No vendor has the legal name {cited}")
 
     async def measure(self) -> None:
-        """Make all values fresh at the same time."""
+        """Refresh the values until all of them are fresh at the same time."""
         await refresh_until_fresh(self.client, self.figures)
 
     async def answer(self, words: str) -> float | str:
@@ -139,7 +139,7 @@ class MetricsReportWorker:
         return value * factor.numerator / factor.denominator
 
     async def give_up(self, problem: MetricUnavailableError) -> None:
-        """Record why a value is unavailable, and declare it."""
+        """Record the reason why a value is unavailable, and declare it."""
         reason = {"reason_code": problem.code, "reason_ref": problem.reference}
         await self.client.create(
             "datahub_report_data_issue",

@@ -38,17 +38,17 @@ class ProjectSelectionWorker(Worker):
         return next(one for one in cited if center is None or one["fields"]["cost_center"] == center[0])
 
     def available_cents(self) -> int:
-        """Return what is left of the budget."""
+        """Return the budget that is left."""
         fields = self.line["fields"]
         return int(fields["budget_cents"] - fields["committed_cents"] - fields["spent_cents"])
 
     @cached_property
     def selection(self) -> list[Json]:
-        """The valid selection with the most points, the cheapest of several."""
+        """The valid selection with the most points; among equals, the cheapest one."""
         return max(self.valid_selections(), key=lambda one: (sum(map(self.points, one)), -total(one)))
 
     def points(self, proposal: Json) -> int:
-        """Return the review score with the bonus of the policy."""
+        """Return the review score plus the bonus under the policy."""
         fields, figures = proposal["fields"], self.policy["parameters"]
         bonus = figures["bonus_points"] if fields["category"] == figures["bonus_category"] else 0
         return int(fields["review_score"] + bonus)
@@ -67,16 +67,16 @@ class ProjectSelectionWorker(Worker):
                 yield selection
 
     def is_valid(self, selection: list[Json]) -> bool:
-        """Return whether a selection keeps to the amount, the limit per team and the dependencies."""
+        """Return whether a selection is within the available amount, the limit per team and the dependencies."""
         return total(selection) <= self.available_cents() and self.is_balanced(selection) and self.is_whole(selection)
 
     def is_balanced(self, selection: list[Json]) -> bool:
-        """Return whether no team has more proposals than allowed."""
+        """Return whether no team exceeds its limit of proposals."""
         most = self.policy["parameters"]["most_per_team"]
         return max(Counter(one["fields"]["team_id"] for one in selection).values()) <= int(most)
 
     def is_whole(self, selection: list[Json]) -> bool:
-        """Return whether each proposal comes with the one that it depends on."""
+        """Return whether the selection contains the dependency of each proposal."""
         return {one["fields"].get("depends_on") for one in selection} <= {None, *(one["id"] for one in selection)}
 
     async def objection(self) -> Objection | None:
@@ -90,7 +90,7 @@ class ProjectSelectionWorker(Worker):
         return None
 
     async def answer(self, question: str) -> str:
-        """Name the cost center or the budget of the line."""
+        """Answer with the cost center or the budget of the line."""
         if "cost center" in question:
             return f"The cost center of {self.line['id']} is {self.line['fields']['cost_center']}."
         return f"The budget of {self.line['id']} is {self.line['fields']['budget_cents'] / 100:,.2f} EUR."
@@ -117,7 +117,7 @@ class ProjectSelectionWorker(Worker):
         return {"budget_line_id": self.line["id"], "amount_cents": amount, "projects": len(self.selection)}
 
     async def execute(self) -> None:
-        """Record the selection first."""
+        """Record the selection before getting the approval."""
         await self.record()
         await super().execute()
 
@@ -127,7 +127,7 @@ class ProjectSelectionWorker(Worker):
             await self.hub.update(one["id"], state="selected" if one in self.selection else "not_selected")
 
     async def follow_up(self, request_id: str) -> None:
-        """Name the approval on the line."""
+        """Record the approval on the budget line."""
         await self.hub.update(self.line["id"], fields={"approval_ref": request_id})
 
 

@@ -54,7 +54,7 @@ class PurchaseOrderWorker(Worker):
         raise LookupError(f"No invoice is cited in {text!r}")
 
     async def is_named(self, invoice: Json, text: str) -> bool:
-        """Return whether the text names the invoice's vendor."""
+        """Return whether the text mentions the invoice's vendor."""
         vendor = await self.client.call("datahub_get_vendor", vendor_id=invoice["vendor_id"])
         return vendor["name"] in text
 
@@ -73,7 +73,7 @@ class PurchaseOrderWorker(Worker):
         return None
 
     async def answer(self, question: str) -> str:
-        """Name the invoice number, the price of the order or the vendor's expired certificate."""
+        """Answer with the invoice number, the price of the order or the vendor's expired certificate."""
         if "invoice number" in question:
             return f"The invoice number is {self.invoice['fields']['invoice_number']}."
         if "unit price" in question:
@@ -144,7 +144,7 @@ class PurchaseOrderWorker(Worker):
         return int(self.invoice["fields"]["quantity"] - credited)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this invoice."""
+        """Return the identifiers by which a text refers to this invoice."""
         return self.invoice["id"], self.invoice["fields"]["invoice_number"]
 
     def priority(self) -> str:
@@ -189,7 +189,7 @@ class PurchaseOrderWorker(Worker):
             await self.hub.update(self.order["id"], state="closed")
 
     def closes_order(self) -> bool:
-        """Return whether the order's whole quantity is billed now."""
+        """Return whether the whole quantity of the order is billed now."""
         return bool(self.invoiced_before() + self.billed() >= self.order["fields"]["quantity"])
 
 

@@ -74,7 +74,7 @@ class QuarterCloseWorker(Worker):
         return await MetricSkill(self.client, USED, self.line["id"]).fresh(since)
 
     async def answer(self, question: str) -> str:
-        """Name the cost center or the amount of the budget line."""
+        """Answer with the cost center or the amount of the budget line."""
         if "cost center" in question:
             return f"{self.line['id']} belongs to {self.cost_center}."
         return f"The amount of {self.line['id']} is {self.line['amount_cents'] / 100:,.2f} EUR."
@@ -91,7 +91,7 @@ class QuarterCloseWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this close."""
+        """Return the identifiers by which a text refers to this close."""
         return (self.cost_center,)
 
     async def unblock(self) -> None:

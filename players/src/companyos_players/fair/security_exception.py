@@ -25,7 +25,7 @@ class SecurityExceptionWorker(Worker):
     justification = "The control is confirmed, and the last day is within the policy."
 
     async def investigate(self) -> None:
-        """Read the exception, the finding, the system, its owner, the review of the control and earlier exceptions."""
+        """Read the exception, the finding, the system, its owner, the control review and earlier exceptions."""
         self.hub = RecordSkill(self.client)
         self.exception = await self.find_cited("EXC", "requester_id", kind=KIND, state="requested")
         self.first_day = date.fromisoformat(self.exception["starts_on"])
@@ -47,19 +47,19 @@ class SecurityExceptionWorker(Worker):
         return [await self.hub.read(row["id"]) for row in rows if row["title"] == title]
 
     async def complete_ticket(self) -> None:
-        """Complete the ticket, and choose the approval type: that of the security lead or that of the CTO."""
+        """Complete the ticket, and choose the approval type: security lead or CTO."""
         await super().complete_ticket()
         if self.system_class == "restricted" or any(held["role"] == "security_lead" for held in self.owner["roles"]):
             self.approvals = await self.find_approval_type("executive exception")
         self.approvals.excluded_ids |= {self.requester["id"], self.owner["id"]}
 
     async def answer(self, question: str) -> str:
-        """Name the rule, the control and who reviewed it."""
+        """Answer with the rule, the control and its reviewer."""
         reviewed = self.review["fields"]
         return f"The rule is {self.risk['rule']}. {reviewed['reviewer_id']} has confirmed the {reviewed['control']}."
 
     async def objection(self) -> Objection | None:
-        """Object for the first ground that the policy names."""
+        """Object for the first reason that the policy lists."""
         risk, finding_id, reviewed = self.risk, self.exception["fields"]["finding_id"], self.review["fields"]
         if self.requester["team_id"] != self.owner["team_id"]:
             return Objection("not_entitled", self.requester["id"], "The system belongs to another team.")
@@ -87,7 +87,7 @@ class SecurityExceptionWorker(Worker):
         return min(*map(date.fromisoformat, ends), *limits)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this exception."""
+        """Return the identifiers by which a text refers to this exception."""
         return self.exception["id"], self.exception["title"]
 
     def priority(self) -> str:
@@ -105,7 +105,7 @@ class SecurityExceptionWorker(Worker):
         return ids | {"system": risk["system"], "severity": risk["severity"], "last_day": last_day}
 
     async def follow_up(self, request_id: str) -> None:
-        """Record the exception, and end the one that it renews."""
+        """Record the exception, and end the exception that it renews."""
         fields = {"review_id": self.review["id"], "approval_ref": request_id}
         await self.hub.update(self.subject(), state="active", ends_on=self.last_day().isoformat(), fields=fields)
         day_before = (self.first_day - timedelta(days=1)).isoformat()

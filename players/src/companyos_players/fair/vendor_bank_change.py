@@ -74,7 +74,7 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         return None
 
     async def answer(self, question: str) -> str:
-        """Name the receipt or the account holder of the request, or the end of the vendor's expired certificate."""
+        """Answer with the receipt date, the account holder, or the end of the vendor's expired certificate."""
         fields = self.letter["fields"]
         if "receive" in question:
             return f"We received the request on {fields['received_on']}."
@@ -145,7 +145,7 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         )
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers that mark a text as being about this change."""
+        """Return the identifiers by which a text refers to this change."""
         return self.letter["id"], self.vendor["id"]
 
     def priority(self) -> str:

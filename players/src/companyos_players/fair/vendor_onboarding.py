@@ -39,7 +39,7 @@ class VendorOnboardingWorker(Worker):
         return await self.scores.fresh(since)
 
     async def read_score(self) -> MetricReading:
-        """Return the authoritative score as it is."""
+        """Return the authoritative score without refreshing it."""
         return await self.scores.read()
 
     async def find_documents(self) -> None:
@@ -56,7 +56,7 @@ class VendorOnboardingWorker(Worker):
         self.contract = await self.client.call("datahub_get_record", record_id=filed["items"][0]["id"])
 
     async def vendor_of_id(self, vendor_id: str) -> Json:
-        """Return the vendor of that id."""
+        """Return the vendor with that id."""
         vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=vendor_id)
         return vendor
 
@@ -72,7 +72,7 @@ class VendorOnboardingWorker(Worker):
         raise LookupError(f"No vendor is cited in {text!r}")
 
     async def answer(self, question: str) -> str:
-        """Name the expired certificate's date, the notice period or the type of the contract."""
+        """Answer with the expired certificate's date, the notice period or the type of the contract."""
         if "certificate" in question:
             expired = next(one for one in self.vendor["certificates"] if one["is_expired"])
             return f"The certificate expired on {expired['expires_on']}."
@@ -88,7 +88,7 @@ class VendorOnboardingWorker(Worker):
         return Objection(REFUSAL, self.policy["policy_id"], "The compliance score is below the policy's minimum.")
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the names of vendor and contract."""
+        """Return the names of the vendor and the contract."""
         return self.vendor["id"], self.vendor["legal_name"], self.contract["id"]
 
     def priority(self) -> str:
@@ -125,7 +125,7 @@ class VendorOnboardingWorker(Worker):
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
 
     def max_age(self) -> timedelta:
-        """Return the maximum evidence age at submission, less a margin."""
+        """Return the maximum evidence age at submission, minus a margin."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
         return timedelta(minutes=min(ages)) - MARGIN
 

@@ -1,7 +1,7 @@
 """Compares answers to approvers' questions with the accepted values.
 
-Names match on word boundaries in any case and with any punctuation. Numbers, dates and times match by value; the sign
-of a number is not read.
+Names match on word boundaries, regardless of case and punctuation. Numbers, dates and times match by value; the sign
+of a number is ignored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _contains(text: str, value: AcceptedValue) -> bool:
 
 
 def _contains_words(words: Sequence[str], expected: str) -> bool:
-    """Return whether consecutive words spell the expected text; hyphens and blanks between them do not matter."""
+    """Return whether consecutive words spell the expected text; hyphens and blanks between them are ignored."""
     for start in range(len(words)):
         rest = expected
         for word in words[start:]:
@@ -65,7 +65,7 @@ _GROUPED_IN_TEXT = re.compile(_STANDALONE.format(_GROUPED_BY_BLANKS.pattern))
 
 
 def _numbers(text: str) -> Iterator[Decimal]:
-    """Yield the values of the numbers in a text; a comma or point before three digits is read in both ways."""
+    """Yield the numbers in a text; a comma or point before three digits may separate thousands or decimals."""
     spaced = _GLUED_CURRENCY.sub(" ", text)
     for found in _NUMBER_IN_TEXT.findall(spaced):
         yield from _readings(found)
@@ -98,7 +98,7 @@ _NOON = 12
 
 
 def _dates(text: str) -> Iterator[date]:
-    """Yield the dates in a text; where day and month could be exchanged, both readings."""
+    """Yield the dates in a text, in both readings if the order of day and month is ambiguous."""
     candidates = [(year, month, day) for year, month, day in _YEAR_FIRST.findall(text)]
     for first, second, year in _YEAR_LAST.findall(text):
         candidates += [(year, second, first), (year, first, second)]
@@ -112,7 +112,7 @@ def _dates(text: str) -> Iterator[date]:
 
 
 def _contains_moment(text: str, expected: datetime) -> bool:
-    """Return whether the text contains the minute: as an ISO time, or its date and its time of day in UTC."""
+    """Return whether the text contains the time to the minute: as an ISO time, or as date and time of day in UTC."""
     written = [found for found in _ISO_TIME.findall(text) if found[-1] == "z" or found[-6:-5] in ("+", "-")]
     if any(abs(_moment(found) - expected) < timedelta(minutes=1) for found in written if _is_moment(found)):
         return True

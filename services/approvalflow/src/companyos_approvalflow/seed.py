@@ -101,7 +101,7 @@ def _check_references(seed: Seed) -> None:
     for place, row in _every_row(seed):
         for name, value in _named(row):
             if seed.is_base and name == "type_key":
-                continue  # episodes have the types
+                continue  # the episodes that use the base have the types
             known = ids.get(name)
             is_known = value in known if known is not None else seed.company.person(value) is not None
             if not is_known:

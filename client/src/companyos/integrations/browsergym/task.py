@@ -1,4 +1,4 @@
-"""BrowserGym task whose start page is an episode's apps; reward and end come from the trainer's API."""
+"""BrowserGym task that starts on an episode's app pages; rewards and the end come from the trainer API."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NUMPY_SEEDS = 2**32
 class CompanyOSTask(AbstractBrowserTask):
     """One episode on the server at `url`, or on a local one that is started once and stopped at the end of the process.
 
-    `options` are those of a reset; the seed of BrowserGym's reset is the episode's seed. With a `split`, it selects one
-    of the split's tasks, of the `scenario` and level `chaos` if given, modulo their number. The seed is not used with a
-    `task_id`, an `index` or an `injected_state`.
+    `options` are those of a reset; the seed of BrowserGym's reset is the episode's seed. With a `split`, the seed
+    modulo the number of tasks selects one of the split's tasks, filtered by `scenario` and `chaos` if given. The seed
+    is not used with a `task_id`, an `index` or an `injected_state`.
 
     The goal is the brief. The reward of an action is the reward of its steps; opening a page has none. The episode ends
-    with the act that closes the task, with the form on the start page, or with a message to the user, which is a
-    `finish` with `done`; `report_infeasible` declares `impossible`. At the end, `info["task_info"]` has the result.
-    The browser receives the episode's token, and nothing but the episode's pages can be opened.
+    with the action that closes the task, with the form on the start page, or with a message to the user, which is a
+    `finish` with `done`; `report_infeasible` declares `impossible`. At the end, `info["task_info"]` contains the
+    result. The browser receives the episode's token and can open only the episode's pages.
 
     Raises ApiError, ConnectionError, ValueError for a split without a matching task, and EnvironmentFailureError.
     """
@@ -55,7 +55,7 @@ class CompanyOSTask(AbstractBrowserTask):
         self._trainer = HttpTrainer(*self._server)
         episode = self._episode = PageEpisode(self._trainer, seeded_options(self._trainer, self._options, self._seed))
         page.context.route(episode.foreign_addresses, lambda route: route.abort())
-        page.context.add_init_script("delete window.WebSocket")  # routes do not see WebSockets
+        page.context.add_init_script("delete window.WebSocket")  # routes do not intercept WebSockets
         response = page.goto(episode.start_url)
         if response is None or not response.ok:
             raise ConnectionError(f"the pages of {self._server[0]} do not open: {response and response.status_text}")
@@ -64,7 +64,7 @@ class CompanyOSTask(AbstractBrowserTask):
     def validate(
         self, page: Page, chat_messages: Sequence[Mapping[str, Any]]
     ) -> tuple[float, bool, str, dict[str, Any]]:
-        """Return reward and end of the episode; `page` is not read."""
+        """Return the reward since the last call and whether the episode has ended; `page` is not used."""
         assert self._episode is not None, "setup was not called"
         reward, state = self._episode.advance(chat_messages)
         if not state.done or state.outcome is None:
@@ -73,7 +73,7 @@ class CompanyOSTask(AbstractBrowserTask):
         return reward, True, "", {**result, "steps": state.step_count}
 
     def teardown(self) -> None:
-        """End the episode; a live one has failed."""
+        """End the episode; a live episode counts as failed."""
         if self._episode is not None:
             self._episode.close()
         if self._trainer is not None:

@@ -32,11 +32,12 @@ class CompanyOSGym(gymnasium.Env[str, str]):
     EpisodeOverError for a step after the end, ApiError for options that the server rejects, and ConnectionError.
 
     After `step_limit` steps the episode is abandoned: the reward of the last step includes the loss. Gymnasium's
-    TimeLimit cannot tell the environment that it cut an episode off. Such an episode is abandoned by the next `reset`,
-    whose `info` has its result in `previous`, or by `close`; `result` is that of the last episode that ended.
+    TimeLimit does not notify the environment when it truncates an episode. Such an episode is abandoned by the next
+    `reset`, whose `info` contains its result as `previous`, or by `close`; `result` is that of the last episode that
+    ended.
     """
 
-    metadata = {  # noqa: RUF012  # as Gymnasium has it
+    metadata = {  # noqa: RUF012  # like in Gymnasium
         "render_modes": ["ansi"],
         "render_fps": 1,
     }
@@ -97,7 +98,7 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         return observation, view.reward + end.abandon_reward, not is_broken, is_broken, dict(self.result)
 
     def render(self) -> str | None:
-        """Return the last observation if the render mode is `ansi`."""
+        """Return the last observation if the render mode is `ansi`, else None."""
         return self._last if self.render_mode == "ansi" else None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Several episodes side by side on one server."""
+"""Vector environment: several episodes on one server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos.integrations.gymnasium.environment import CompanyOSGym
 
 
 class CompanyOSVectorGym(SyncVectorEnv):
-    """Several CompanyOSGym on one server, stepped one after another; a local server stops with `close`.
+    """Several CompanyOSGym on one server, stepped sequentially; `close` stops a local server.
 
     `gymnasium.make_vec` passes its `max_episode_steps`, which is the `step_limit` of each environment.
     """

@@ -22,8 +22,9 @@ from companyos.runner import EpisodePlan, StepLine, play_episode
 
 
 class InspectPolicy:
-    """Policy that executes the tool calls of a model, like the policy `llm`. `failure` is the error of the model, if
-    any.
+    """Policy that executes the tool calls of a model, like the policy `llm`.
+
+    `failure` is the error of the model, if any.
     """
 
     name = "inspect"
@@ -83,7 +84,7 @@ class PlayedSample(StoreModel):
 
 
 class EnvironmentFailureError(Exception):
-    """Raised if the environment failed in an episode: the sample is an error, not a failure of the model."""
+    """Raised if the environment failed in an episode; the sample counts as an error, not as a failure of the model."""
 
 
 @solver
@@ -142,7 +143,7 @@ def score_episode() -> Scorer:
 
 
 def _explain(record: EpisodeRecord) -> str:
-    """Return the outcome, and why the primary check failed where one did."""
+    """Return the outcome, and the reason of the primary failure, if any."""
     failed = [check for check in record.verdict.failures_first if not check.passed] if record.verdict else []
     if not failed:
         return record.outcome.value
@@ -158,8 +159,9 @@ def tasks(
     url: str | None = None,
     token: str | None = None,
 ) -> Task:
-    """Return up to `limit` tasks of a split, optionally of one scenario or level; without a URL a local server is
-    started.
+    """Return an Inspect task with up to `count` tasks of a split, optionally of one scenario or level.
+
+    Without a URL a local server is started.
     """
     enterprise = EnterpriseConnection(url)
     with CompanyOSEnv(base_url=enterprise.url, token=token).sync() as env:

@@ -1,4 +1,4 @@
-"""TRL integration: `CompanyOSSpec(url, split, chaos)` provides what a GRPOTrainer needs."""
+"""TRL integration: `CompanyOSSpec(url, split, chaos)` provides the arguments of a GRPOTrainer."""
 
 from importlib.util import find_spec
 

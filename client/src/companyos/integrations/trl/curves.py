@@ -15,10 +15,10 @@ Point = Mapping[str, float]
 INCHES = (12.0, 3.4)
 DOTS_PER_INCH = 150
 SMOOTHED_OVER = 5
-"""Window of the moving average (thick line), in steps; the thin line is each step."""
+"""Window of the moving average (thick line), in steps; the thin line shows each step."""
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Color palette of Okabe and Ito, which is safe for color blindness."""
+"""Color palette of Okabe and Ito, which is suitable for color-blind readers."""
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ TurnSelector = Callable[["Demonstration"], Sequence["Turn"]]
 TICK = "ticketdesk_complete_checklist_item"
 
 _OMITTED_ARGUMENTS = ("idempotency_key",)
-"""Arguments that make retries safe; unnecessary without chaos."""
+"""Arguments that a replay omits: they make retries safe, which is unnecessary without chaos."""
 
 _MIN_VALUE_CHARS = 2
 
 FINAL_MESSAGE = "Done."
-"""Final message of the oracle; a trainer generates until a message has no tool call."""
+"""Final message of a demonstration; generation stops at a message without a tool call."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Turn:
     tool: str
     arguments: dict[str, Any]
     encoded: dict[str, Any]
-    """The arguments as the model writes them."""
+    """The arguments in the model's format."""
     view: StepView
     text: str
 
@@ -73,9 +73,10 @@ class Demonstration:
 def demonstrate(
     spec: CompanyOSSpec, rows: Sequence[Row], *, policy: str = "oracle", choose: TurnSelector | None = None
 ) -> Iterator[Demonstration]:
-    """Let a policy play rows, and yield the successful episodes.
+    """Play rows with a policy, and yield the successful episodes.
 
-    With `choose` an episode is replayed with only the chosen calls, so that the demonstration really took place.
+    With `choose`, each successful episode is replayed with only the chosen calls; the replay is yielded if it succeeds
+    too.
     """
     environments: dict[str, CompanyOSEnvironment] = {}
     for row in rows:
@@ -92,9 +93,8 @@ def demonstrate(
 def essential_turns(shown: Demonstration) -> Sequence[Turn]:
     """Select the calls that write, and the reads whose response a later call needs.
 
-    A response is needed for a value with a digit that it contains first, and for the name of a form field. Ticking a
-    checklist item confirms that something was looked up, so the reads of single rows before it are kept too. Irrelevant
-    arguments are left out.
+    A response is needed if it is the first with a form field, or a value with a digit, that the call uses. Ticking a
+    checklist item confirms a lookup, so the reads of single rows before it are selected too.
     """
     known = set(_values(shown.task.split()))
     first: dict[str, int] = {}
@@ -116,7 +116,7 @@ def essential_turns(shown: Demonstration) -> Sequence[Turn]:
 
 
 def _looked_up(turns: Sequence[Turn]) -> set[int]:
-    """Return the first reads of single rows before the last checklist item is ticked."""
+    """Return the numbers of the distinct reads of single rows before the last checklist item is ticked."""
     ticked = max((number for number, turn in enumerate(turns) if turn.tool == TICK), default=0)
     found: dict[str, int] = {}
     for number, turn in enumerate(turns[:ticked]):
@@ -173,7 +173,7 @@ def _replay(environment: CompanyOSEnvironment, row: Row, turns: Sequence[Turn]) 
 
 
 def _turn(environment: CompanyOSEnvironment, tool: str, arguments: dict[str, Any]) -> Turn:
-    """Make a call of the oracle and record it as the model would write it."""
+    """Execute a call of the oracle and record it in the model's format."""
     json_arguments = json.loads(json.dumps(arguments))
     encoded = environment._language.encoded(json_arguments)
     view = environment._session.call(tool, json_arguments)

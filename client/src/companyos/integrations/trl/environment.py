@@ -18,14 +18,14 @@ SessionFactory = Callable[[], Session]
 LanguageFactory = Callable[[], Language]
 
 _EPISODE_COLUMNS = ("task_id", "scenario", "seed", "chaos")
-"""Columns of a dataset that name an episode."""
+"""Columns of a dataset that identify an episode."""
 
 _CHANGED_NOTE = "\n\nSome tools are described differently here:\n{lines}"
 _ABSENT_NOTE = "This tool is not available."
 
 
 class CompanyOSEnvironment:
-    """One rollout after another, each in its own episode; `environment_class` adds the tools.
+    """Plays rollouts one after another, each in its own episode; `environment_class` adds the tools.
 
     TRL treats every public method as a tool, so other names start with an underscore. A call after the end raises
     EpisodeOverError, which TRL passes to the model as an error.

@@ -17,7 +17,7 @@ Translation = Callable[[Any, str], Any]
 class Language:
     """Default format: the task text for every model, results as JSON, arguments unchanged.
 
-    One object serves one environment; `task` starts an episode. Subclasses override the formats.
+    Each environment has its own instance; `task` starts an episode. Subclasses override the formats.
     """
 
     def task(self, text: str) -> str:
@@ -42,8 +42,8 @@ class ShortNames(Language):
     """Format for models too small to copy ids: #checklist1, #checklist2, #value1 replace long values.
 
     Values with a digit, and quoted values in results, are named after the field in which they first occur; ids after
-    their entity. Results keep ids, what a row refers to, states, numbers and required form fields, and omit empty
-    values. Such a model learns the workflow: which tool comes next, and with which names.
+    their entity. Results contain only ids, references, states, numbers and required form fields, without empty values.
+    Such a model learns the workflow: the next tool, and the names to pass to it.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class ShortNames(Language):
         return encoded
 
     def _shorten(self, value: Any, field: str) -> Any:
-        """Return the short name of a value, assigned on first use; inside a text, of every part."""
+        """Return the short name of a value, assigned on first use; in a text, replace every matching part."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
         if isinstance(value, str):
@@ -135,7 +135,7 @@ def _keep_essentials(value: Any) -> Any:
 
 
 def _map_values(value: Any, translation: Translation, field: str = "") -> Any:
-    """Map every scalar value with the name of its field."""
+    """Apply a translation to every scalar value with the name of its field."""
     match value:
         case dict():
             return {name: _map_values(item, translation, _field_name(name, field)) for name, item in value.items()}

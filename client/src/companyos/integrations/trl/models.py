@@ -75,7 +75,7 @@ def tiny_tokenizer(
 
 
 def tiny_model(tokenizer: PreTrainedTokenizerFast, *, seed: int, width: int = 64, layers: int = 2) -> PreTrainedModel:
-    """Return an untrained Qwen 2 model with some hundred thousand parameters."""
+    """Return an untrained Qwen 2 model with a few hundred thousand parameters."""
     from transformers import Qwen2Config, Qwen2ForCausalLM, set_seed
 
     set_seed(seed)
@@ -124,7 +124,7 @@ ON_GPU = "Qwen/Qwen2.5-1.5B-Instruct"
 CONTEXT = 16_384
 _RANK = 16
 _PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-"""Adapted layers; never the last one, which shares its weights with the embedding."""
+"""Layers with an adapter; the output layer has none, because it shares its weights with the embedding."""
 
 
 @dataclass
@@ -136,7 +136,7 @@ class Learner:
     peft_config: Any = None
 
     def replace_model(self, model: PreTrainedModel) -> None:
-        """Take over the trained model; an adapted model is not adapted again."""
+        """Replace the model with the trained one, without adapting it again."""
         self.model, self.peft_config = model, None
 
     def save(self, folder: Path) -> None:
@@ -158,7 +158,7 @@ def default_model() -> str:
 
 
 def load(name: str | Path, *, seed: int = 0, spec: CompanyOSSpec, shown: Sequence[Conversation] = ()) -> Learner:
-    """Return a learner: a name on the Hub, a folder, or `tiny`, whose vocabulary comes from the conversations."""
+    """Load a learner: a name on the Hub, a folder, or `tiny`, whose vocabulary comes from the conversations."""
     if name == TINY:
         tokenizer = tiny_tokenizer(shown, spec.tools(spec.rows[0]))
         return Learner(tiny_model(tokenizer, seed=seed), tokenizer)
@@ -181,7 +181,7 @@ def _by_unsloth(name: str, seed: int) -> Learner:
 def _by_transformers(name: str) -> Learner:
     from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-    # AutoTokenizer replaces the tokenizer of any Qwen model by Qwen's own, which splits text differently.
+    # AutoTokenizer replaces the tokenizer of any Qwen model with Qwen's own, which splits text differently.
     kind = PreTrainedTokenizerFast if (Path(name) / "tokenizer.json").is_file() else AutoTokenizer
     tokenizer = kind.from_pretrained(name)
     if not has_gpu():

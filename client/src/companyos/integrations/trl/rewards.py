@@ -20,7 +20,7 @@ _UNIT = 25.0
 
 
 def reward_functions(scale: RewardScale) -> list[RewardFunction]:
-    """Return the two reward functions, on one scale."""
+    """Return the two reward functions on the given scale."""
 
     def episode_return(
         environments: Sequence[CompanyOSEnvironment],
@@ -41,7 +41,7 @@ def reward_functions(scale: RewardScale) -> list[RewardFunction]:
     def unknown_tools(
         environments: Sequence[CompanyOSEnvironment], completions: Sequence[Sequence[Message]], **_: Any
     ) -> list[float | None]:
-        """Return the cost of calls of unknown tools: TRL answers them without the environment."""
+        """Return the cost of calls of unknown tools, which TRL rejects without calling the environment."""
         unit = 1.0 if scale is RewardScale.ORIGINAL else _UNIT
         unknown_counts = [
             unknown_calls(environment, made) for environment, made in zip(environments, completions, strict=True)
@@ -52,7 +52,7 @@ def reward_functions(scale: RewardScale) -> list[RewardFunction]:
 
 
 def unknown_calls(environment: CompanyOSEnvironment, completion: Sequence[Message]) -> int:
-    """Return how many calls of a completion name an unknown tool."""
+    """Return the number of calls of unknown tools in a completion."""
     names = [call["function"]["name"] for message in completion for call in message.get("tool_calls") or ()]
     offered = {tool.name for tool in environment._offered}
     return sum(name not in offered for name in names)

@@ -1,4 +1,4 @@
-"""Rollouts of a model: whole episodes in turns, many side by side, like TRL's rollouts."""
+"""Rollouts of a model: complete episodes in parallel, turn by turn, like TRL's rollouts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlayedRollout:
     row: Row
     ending: Ending
     unknown_calls: int
-    """Calls of unknown tools."""
+    """Number of calls of unknown tools."""
     messages: list[dict[str, Any]]
 
 
@@ -57,7 +57,7 @@ class _Rollout:
             if name not in {tool.name for tool in self.environment._offered}:
                 raise ValueError(f"Tool {name} not found.")
             return str(getattr(self.environment, name)(**arguments))
-        except Exception as error:  # noqa: BLE001  # TRL tells a model every error of a tool
+        except Exception as error:  # noqa: BLE001  # TRL returns every error of a tool to the model
             return str({"error": str(error)})
 
     def result(self) -> PlayedRollout:
@@ -76,7 +76,7 @@ def play(
     turns: int = TURNS,
     new_tokens: int = NEW_TOKENS,
 ) -> Iterator[PlayedRollout]:
-    """Yield the rollout of each row, greedy or sampled at a temperature. No weights change."""
+    """Yield the rollout of each row, greedy or sampled at a temperature; the weights do not change."""
     from transformers.utils import get_json_schema
     from trl.chat_template_utils import add_response_schema
 

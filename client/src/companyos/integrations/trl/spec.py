@@ -24,10 +24,10 @@ You are an employee of a company. You act through tools and through nothing else
 - Every tool call is one step, and the number of steps is limited.
 - A message without a tool call ends your work.
 - When the work is done, or when it must not or cannot be done, say so with `finish`."""
-"""Start of every prompt; the task follows when the episode starts."""
+"""System message of every prompt; the task is added when the episode starts."""
 
 _SAMPLED_SEEDS = 8
-"""Number of sampled episodes for the list of tools."""
+"""Number of episodes sampled to determine the common tools."""
 
 Row = dict[str, Any]
 EnvironmentFactory = type[CompanyOSEnvironment]
@@ -38,8 +38,8 @@ class CompanyOSSpec:
 
     The episodes are the tasks of a `split`, or those of `seeds` in one or more scenarios; `scenario` and `chaos` filter
     them, `count` limits them per scenario and level. They are sorted by level, so that a trainer without shuffling
-    follows a curriculum. Without a URL a local server is started, which stops with `close`, at the end of the `with`
-    block or with the process. `language` is the text format of the model. Raises ApiError, and ConnectionError if the
+    follows a curriculum. Without a URL a local server is started; it is stopped by `close`, at the end of the `with`
+    block or of the process. `language` is the text format of the model. Raises ApiError, and ConnectionError if the
     server is unreachable for `within_s` seconds.
     """
 
@@ -88,7 +88,7 @@ class CompanyOSSpec:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The episodes, one row each, with the reset options of an environment."""
+        """One row per episode, with the reset options of the environment."""
         rows = self._split_rows() if self._seeds is None else self._seed_rows(self._seeds)
         if not rows:
             raise ValueError("no episodes match; `companyos tasks` lists the tasks")
@@ -97,7 +97,7 @@ class CompanyOSSpec:
 
     @cached_property
     def train_dataset(self) -> Dataset:
-        """The rows as a dataset with the column `prompt`; the task follows when the episode starts."""
+        """The rows as a dataset with the column `prompt`; the task is added when the episode starts."""
         from datasets import Dataset
 
         return Dataset.from_list([{"prompt": prompt(), **row} for row in self.rows])
@@ -202,9 +202,9 @@ class CompanyOSSpec:
         )
 
     def _common_tools(self, scenario: str) -> list[ToolSpec]:
-        """Return the tools that calm episodes share, by name.
+        """Return the tools common to episodes without chaos, sorted by name.
 
-        Tools of single tasks include distractors, which differ per seed.
+        The tools of a single episode include distractors, which differ per seed.
         """
         session = Session(self.url, token=self._token, within_s=self._within_s)
         try:
@@ -218,7 +218,7 @@ class CompanyOSSpec:
 
 
 def prompt() -> list[dict[str, str]]:
-    """Return the start of a conversation, before its task is known."""
+    """Return the initial messages of a conversation, without its task."""
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ""}]
 
 

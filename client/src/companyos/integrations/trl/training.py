@@ -61,7 +61,7 @@ def warm_up(
 def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: Any) -> None:
     """Train a model on the returns of its episodes; `settings` are GRPOConfig options.
 
-    The tasks come in the order of the spec, calmest first. Every step appends a line to `metrics.jsonl`.
+    The tasks are in the order of the spec, the lowest chaos level first. Every step appends a line to `metrics.jsonl`.
     """
     from trl import GRPOConfig, GRPOTrainer
 
@@ -83,7 +83,8 @@ def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: A
 def conversations(shown: Sequence[Conversation], tokenizer: PreTrainedTokenizerBase, spec: CompanyOSSpec) -> Dataset:
     """Return conversations as tokens, with a mask of the oracle's messages.
 
-    They are rendered here instead of by the trainer: a table would add the arguments of all calls to each call.
+    They are rendered here instead of by the trainer, because a dataset of messages would add the arguments of all calls
+    to each call.
     """
     from datasets import Dataset
     from trl.chat_template_utils import get_training_chat_template

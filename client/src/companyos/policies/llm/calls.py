@@ -76,13 +76,13 @@ def read_arguments(raw: Any) -> tuple[dict[str, Any], str | None]:
 
 
 def _as_step_message(arguments: Any) -> dict[str, Any]:
-    """Return a step within the server's limits of size and depth; the server would reject larger messages."""
+    """Return a step message with the longest tool name, to check the server's limits of size and depth."""
     action = {"type": "call_tool", "metadata": {}, "tool_name": "\0" * _NAME_CHARS, "arguments": arguments}
     return {"type": "step", "data": action}
 
 
 def sanitize_json(value: Any) -> Any:
-    """Return a value without lone surrogates, NaN and infinity, which JSON cannot carry."""
+    """Return a value without lone surrogates, NaN and infinity, which JSON cannot represent."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=_null_constant)
 
 

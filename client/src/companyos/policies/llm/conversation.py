@@ -15,10 +15,10 @@ from companyos.policies.llm.settings import ANSWER_SHARE
 from companyos.policies.policy import StepView, TaskView
 
 FIRST_TOKENS_PER_CHAR = 0.3
-"""Initial estimate of characters per token, until the first response reports its tokens."""
+"""Initial estimate of tokens per character, until the first response reports its tokens."""
 
 _SHRINK_TARGET = 0.75
-"""Fraction of the context kept after a reduction, so that it does not happen at every step."""
+"""Fraction of the prompt budget that a reduction leaves, so that it is not needed at every step."""
 
 _TASK = 1
 _HEAD = 2
@@ -30,7 +30,7 @@ _DROPPED_TURNS = "[the first {turns} messages of yours were dropped to save cont
 
 @dataclass(frozen=True)
 class Dropped:
-    """Dropped content: tool results and whole turns."""
+    """Numbers of dropped tool results and whole turns."""
 
     results: int
     turns: int
@@ -56,7 +56,7 @@ class Conversation:
         return self._calls_made
 
     def add_answer(self, message: dict[str, Any], calls: Sequence[ToolCall]) -> None:
-        """Append the model's message without null fields; its calls are made parsable."""
+        """Append the model's message without null fields; replace its calls with parsable ones."""
         kept = {name: value for name, value in message.items() if value is not None}
         kept["role"] = "assistant"
         if calls:
@@ -74,12 +74,12 @@ class Conversation:
         return self.messages[-1]
 
     def add_reminder(self) -> dict[str, Any]:
-        """Append a reminder that only tool calls count; return the message."""
+        """Append a reminder that only tool calls have an effect; return the message."""
         self.messages.append({"role": "user", "content": REMINDER})
         return self.messages[-1]
 
     def calibrate(self, prompt_tokens: int | None) -> None:
-        """Update the estimate from a response that is not yet appended."""
+        """Update the token estimate from a response whose message is not yet appended."""
         if prompt_tokens:
             self._tokens_per_char = prompt_tokens / self._chars()
 
@@ -88,14 +88,14 @@ class Conversation:
         return ceil(self._chars() * self._tokens_per_char)
 
     def fit(self, limit: int, max_output_tokens: int | None) -> Dropped | None:
-        """Reduce the conversation if request and response would exceed the limit; return what was dropped, or None."""
+        """Reduce the conversation if request and response would exceed the limit; return the dropped counts, if any."""
         budget = limit - (max_output_tokens or limit // ANSWER_SHARE)
         if self.estimated_tokens() <= budget:
             return None
         return self.shrink(int(budget * _SHRINK_TARGET))
 
     def shrink(self, tokens: int) -> Dropped | None:
-        """Drop the oldest tool results, then whole turns, down to a number of tokens; the last turn always stays."""
+        """Drop the oldest tool results, then whole turns, down to a number of tokens; the last turn is kept."""
         results = self._drop_results(tokens)
         turns = self._drop_turns(tokens)
         return Dropped(results, turns) if results or turns else None

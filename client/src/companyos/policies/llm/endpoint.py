@@ -1,4 +1,4 @@
-"""Client of a model's endpoint. OpenAI's library sends the requests of every API, with its retries."""
+"""Client of a model's endpoint. OpenAI's library sends and retries the requests of every API."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from companyos.policies.policy import Call, InfrastructureError, PolicyUnavailab
 from companyos.schemas import AgentUsage
 
 REMINDERS = 3
-"""Number of consecutive reminders that only tool calls count."""
+"""Maximum number of consecutive reminders that only tool calls have an effect."""
 
 NO_CALLS = f"no tool call in {REMINDERS + 1} messages in a row"
 CONTEXT_FULL = "the conversation exceeds the model's context, and nothing is left to drop"
@@ -46,7 +46,7 @@ class LlmPolicy:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings that identify its runs."""
+        """Settings that identify the policy's runs."""
         return {} if self._settings is None else self._settings.to_json()
 
     async def play(self, task: TaskView, call: Call) -> None:

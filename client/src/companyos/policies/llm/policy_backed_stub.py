@@ -1,4 +1,4 @@
-"""Stub server script that answers as a model with the calls of another policy."""
+"""Stub server script that responds, in place of a model, with the calls of another policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FINAL_MESSAGE = "I have done what I could."
 
 
 class PolicyBackedStub:
-    """Answers every conversation with the calls of a policy, one call per message.
+    """Responds in every conversation with the calls of a policy, one call per message.
 
     The request path contains the scenario, which some policies need and models do not see.
     """

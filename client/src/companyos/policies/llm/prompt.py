@@ -1,4 +1,4 @@
-"""Texts exchanged between policy and model; each is formatted and parsed here."""
+"""Formats and parses the texts exchanged between policy and model."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def extract_task(text: str) -> str:
 
 
 def parse_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> TaskView:
-    """Return the task of a text. Raises ValueError if there is none."""
+    """Parse a task text. Raises ValueError if it contains no task."""
     task_match = _TASK_PATTERN.fullmatch(text)
     if task_match is None:
         raise ValueError("the message contains no task")
@@ -85,7 +85,7 @@ def result_text(step: StepView, fault: str | None = None) -> str:
 
 
 def parse_result_text(text: str) -> StepView:
-    """Return the step of a text; its reward is unknown and reads as 0."""
+    """Parse a result text; the reward of the step is unknown and set to 0."""
     payload = json.loads(text)
     return StepView(
         result=payload.get("result"),

@@ -13,7 +13,7 @@ _KEY = re.compile(r"[!-~]+")
 TIMEOUT_S = 300.0
 RETRIES = 6
 ANSWER_SHARE = 8
-"""Fraction of the context reserved for the response if no limit is set (1/n)."""
+"""Divisor: 1 / ANSWER_SHARE of the context is reserved for the response if no limit is set."""
 
 _RESERVED_FIELDS = frozenset(
     {"background", "conversation", "input", "instructions", "messages", "model", "n", "previous_response_id"}
@@ -24,7 +24,7 @@ _RESERVED_FIELDS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """The default address of an API, and the environment variables that its official client reads."""
+    """The default base URL of an API, and the environment variables that its official client reads."""
 
     base_url: str
     key_variable: str
@@ -63,7 +63,7 @@ class LlmSettings:
     api: str = DEFAULT_API
     """Format of requests: `chat`, `responses` or `anthropic`."""
     base_url: str = ""
-    """The provider's by default."""
+    """Base URL of the endpoint, by default the provider's."""
     temperature: float | None = None
     max_output_tokens: int | None = None
     context_limit: int | None = None
@@ -71,9 +71,9 @@ class LlmSettings:
     price_in: float | None = None
     """Price per million prompt tokens."""
     price_cached: float | None = None
-    """Price per million prompt tokens that the endpoint read from its cache; by default that of others."""
+    """Price per million prompt tokens that the endpoint read from its cache; by default the prompt price."""
     price_cache_write: float | None = None
-    """Price per million prompt tokens that the endpoint wrote to its cache; by default that of others."""
+    """Price per million prompt tokens that the endpoint wrote to its cache; by default the prompt price."""
     price_out: float | None = None
     """Price per million completion tokens."""
     max_tokens: int | None = None
@@ -86,7 +86,7 @@ class LlmSettings:
     """Additional fields of every request."""
     api_key: str | None = field(default=None, repr=False)
     is_dry_run: bool = False
-    """Whether a stub answers instead of the model."""
+    """True if a stub responds instead of the model."""
 
     def __post_init__(self) -> None:
         """Raise InvalidSettingsError for invalid values."""
@@ -156,10 +156,10 @@ def token_cost(
     cached: int,
     cache_written: int,
 ) -> float:
-    """Return the cost of tokens, `cached` and `cache_written` being parts of the prompt tokens.
+    """Return the cost of tokens; `cached` and `cache_written` are parts of the prompt tokens.
 
-    Prices are per million tokens: of prompt and completion, and of tokens read from the cache and written to it, by
-    default that of the prompt.
+    Prices are per million tokens: `prices` for prompt and completion, `cached_prices` for tokens read from the cache
+    and written to it, by default the prompt price.
     """
     price_in, price_out = prices
     price_read, price_written = (price_in if price is None else price for price in cached_prices)

@@ -1,4 +1,4 @@
-"""Local server of all APIs that answers by a script, for dry runs and tests."""
+"""Local server of all APIs with scripted responses, for dry runs and tests."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class StubRequest:
     """One received request; header names are in lower case."""
 
     path: str
-    """Path before that of the API, without surrounding slashes."""
+    """Path before the API's path, without surrounding slashes."""
     api_path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
 
     @property
     def format(self) -> StubFormat:
-        """The format of its API."""
+        """Format of the request's API."""
         return FORMATS[self.api_path]
 
     @cached_property
     def messages(self) -> list[Message]:
-        """Its messages in the chat completions format."""
+        """Messages of the request in the chat completions format."""
         return self.format.messages(self.body)
 
     @cached_property
     def functions(self) -> list[dict[str, Any]]:
-        """Name, description and parameters of its tools."""
+        """Name, description and parameters of the request's tools."""
         return self.format.functions(self.body)
 
 
@@ -67,7 +67,7 @@ class Reply:
 
 
 class Script(Protocol):
-    """Function that determines the responses."""
+    """Source of the responses of a stub server."""
 
     async def reply(self, received: StubRequest) -> Reply:
         """Return the response to a request; an exception becomes status 500."""
@@ -93,7 +93,7 @@ class StubServer:
         return f"http://{HOST}:{self._server.server_address[1]}"
 
     def reply(self, received: StubRequest) -> Reply:
-        """Return the response of the script."""
+        """Record a request and return the response of the script; an invalid request gets status 400."""
         self.received.append(received)
         try:
             check_results(received.messages)
@@ -101,7 +101,7 @@ class StubServer:
             return error_reply(HTTPStatus.BAD_REQUEST, f"the request is invalid: {type(error).__name__}: {error}")
         try:
             return asyncio.run_coroutine_threadsafe(self._script.reply(received), self._loop).result()
-        except Exception as error:  # noqa: BLE001  # a script is a guest: what it breaks on is what an endpoint would say
+        except Exception as error:  # noqa: BLE001  # errors of a script become error responses
             return error_reply(HTTPStatus.INTERNAL_SERVER_ERROR, f"the script broke: {type(error).__name__}: {error}")
 
     def __enter__(self) -> Self:
@@ -130,7 +130,7 @@ def completion(message: Mapping[str, Any], received: StubRequest) -> Reply:
 def error_reply(
     status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Reply:
-    """Return an error."""
+    """Return an error response."""
     return Reply(body=StubError(message=message, code=code), status=status, headers=headers or {})
 
 
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         api_path = next((path for path in FORMATS if self.path.endswith(path)), None)
         if api_path is None:

@@ -16,7 +16,10 @@ class StubFormat(Protocol):
     """Reads requests and writes responses of one API."""
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        """Return the messages of a request. Raises errors of access if it is none."""
+        """Return the messages of a request.
+
+        Raises ValueError, TypeError, LookupError or AttributeError if it is invalid.
+        """
         ...
 
     def functions(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -24,11 +27,11 @@ class StubFormat(Protocol):
         ...
 
     def answer(self, message: Message, model: Any, tokens: tuple[int, int]) -> dict[str, Any]:
-        """Return a response with a message and the tokens of prompt and completion."""
+        """Return the body of a response with a message and the tokens of prompt and completion."""
         ...
 
     def error(self, message: str, code: str | None) -> dict[str, Any]:
-        """Return an error."""
+        """Return the body of an error."""
         ...
 
 
@@ -189,11 +192,11 @@ FORMATS: Mapping[str, StubFormat] = {
     responses.PATH: _Responses(),
     anthropic.PATH: _Anthropic(),
 }
-"""The format of each path."""
+"""Format of each API by its path."""
 
 
 def check_results(messages: Sequence[Message]) -> None:
-    """Raise ValueError if a call has no result right after it, or a result has no call, as every API does."""
+    """Raise ValueError, like every API, if a call is not followed by its result or a result has no call."""
     open_calls: list[Any] = []
     for message in messages:
         if message["role"] == "tool":

@@ -65,7 +65,7 @@ class UsageTracker:
         )
 
     def dropped(self, results: int, turns: int) -> None:
-        """Record what was dropped from the conversation."""
+        """Record the numbers of tool results and turns dropped from the conversation."""
         self._dropped_results += results
         self._dropped_turns += turns
         self._first_drop = self._first_drop or self._answers + 1
@@ -81,7 +81,7 @@ class UsageTracker:
         self.transcript.append({"kind": "stopped", "why": reason})
 
     def limit_reached(self) -> str | None:
-        """Return which limit of an episode is reached; None if none is."""
+        """Return a text that names the reached limit of the episode; None if none is reached."""
         limits, tokens = self._settings, self._prompt_tokens + self._completion_tokens
         cost = self._cost()
         if limits.max_tokens is not None and tokens >= limits.max_tokens:

@@ -30,7 +30,7 @@ class FieldType(Choice):
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """A field of requests of a type."""
+    """A field of a type's requests."""
 
     name: str
     type: FieldType
@@ -83,7 +83,7 @@ class ApprovalType:
         return 2 if self.second_role is not None and limit is not None and amount_cents > limit else 1
 
     def deciding_role(self, amount_cents: int, approvals_given: int) -> Role:
-        """Return the role of the next decision: that of the threshold, then that of the second approver."""
+        """Return the role of the next decision: first the role of the threshold, then that of the second approver."""
         if approvals_given and self.second_role is not None:
             return self.second_role
         return self.role_for(amount_cents)

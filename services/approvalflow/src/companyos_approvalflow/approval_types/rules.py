@@ -53,7 +53,11 @@ class EvidenceInFutureError(ServiceError):
 
 
 def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], now: datetime) -> Fields:
-    """Return the normalized fields, with datetimes in UTC; raises a Problem for the first kind of invalid field."""
+    """Return the normalized fields, with datetimes in UTC.
+
+    Raises FieldUnknownError, FieldWrongTypeError, FieldMissingError, AmountNegativeError or
+    EvidenceInFutureError (422).
+    """
     specs = {spec.name: spec for spec in approval_type.fields}
     accepted = f"is not one of {', '.join(specs)}" if specs else "is not accepted: the type has no fields"
     _raise_for(FieldUnknownError, [(name, accepted) for name in values if name not in specs])
@@ -100,7 +104,7 @@ def evidence_time(spec: FieldSpec, fields: Fields) -> datetime | None:
 
 
 def fitting_value(field_type: FieldType, value: object) -> FieldValue | None:
-    """Return the normalized value, or None if it does not have the field's type. Types are not converted."""
+    """Return the normalized value, or None if it is not of the field's type. Types are not converted."""
     match value:
         case bool():
             return value if field_type is FieldType.BOOLEAN else None

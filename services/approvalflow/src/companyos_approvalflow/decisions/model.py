@@ -81,10 +81,10 @@ class Reaction:
     reason: str
     extra_minutes: int
     accepted: tuple[AcceptedValue, ...] = ()
-    """Values of which an answer must contain one; without any, each answer is accepted."""
+    """An answer must contain one of these values; if there are none, any answer is accepted."""
 
     def is_answered(self, answers: Sequence[str]) -> bool:
-        """Return whether one of the answers contains what the question asks for."""
+        """Return whether one of the answers contains the requested information."""
         if not self.accepted:
             return bool(answers)
         return any(contains_accepted(answer, self.accepted) for answer in answers)
@@ -105,13 +105,13 @@ class Turn:
     """The next decision of a request on (type, subject)."""
 
     number: int
-    """Its number, from 1; escalations do not count."""
+    """Number of the decision, from 1; escalations are not counted."""
 
     planned: Reaction | None
-    """Its planned reaction."""
+    """Planned reaction, if any."""
 
     times_asked: int = 0
-    """How often the planned question was put to this request before."""
+    """Number of times that the planned question was already asked about this request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def read_turn(db: Connection, request: Request) -> Turn:
 
 
 def next_turn(past: Sequence[PastDecision], planned: Mapping[int, Reaction], request_id: str) -> Turn:
-    """Return the next decision after the past ones, oldest first.
+    """Return the next decision after the past decisions, which are ordered oldest first.
 
     Each decision uses up one planned reaction, except that a question stays planned until it is answered.
     """

@@ -20,7 +20,7 @@ from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import Company
 
 MOST_TIMES_ASKED = 2
-"""How often an approver puts the same question to a request."""
+"""Maximum number of times that an approver asks the same question about a request."""
 
 
 class ApproverUnknownError(ServiceError):
@@ -59,11 +59,11 @@ APPROVER_PROBLEMS: tuple[type[ServiceError], ...] = (
     *OUT_OF_FORCE,
     ApproverOutOfOfficeError,
 )
-"""Problems of an ineligible approver, in the order of the checks."""
+"""Errors for an ineligible approver, in the order of the checks."""
 
 
 def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
-    """Raise a Problem if the person is not an eligible approver of the case at `now`."""
+    """Raise one of APPROVER_PROBLEMS or AlreadyApprovedByError if the person is not eligible for the case at `now`."""
     day = now.date()
     person = case.company.person(person_id)
     if person is None:
@@ -77,7 +77,7 @@ def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
 
 
 def check_duties_apart(case: Case, person_id: str) -> None:
-    """Raise OwnRequestError or AlreadyApprovedByError (403) if one person would act twice."""
+    """Raise OwnRequestError or AlreadyApprovedByError (403) if the person submitted or already approved the request."""
     if person_id == case.requester_id:
         raise OwnRequestError(f"{person_id} submitted the request.")
     if person_id in case.approvers_before:
@@ -85,10 +85,10 @@ def check_duties_apart(case: Case, person_id: str) -> None:
 
 
 def check_entitled(case: Case, person_id: str, now: datetime) -> None:
-    """Raise ApproverNotEntitledError, or the problem of the delegation that comes closest to covering the decision.
+    """Raise ApproverNotEntitledError (403), or the error of the delegation that comes closest to covering the decision.
 
-    A person is entitled who holds the case's role on the day of `now`, or has a delegation from a holder other than the
-    requester and earlier approvers.
+    A person is entitled if they hold the case's role on the day of `now`, or have a delegation from a holder other than
+    the requester and earlier approvers.
     """
     day = now.date()
     if case.company.held_role(person_id, case.role, day):
@@ -118,7 +118,10 @@ def check_other_approver(request: Request, person_id: str) -> None:
 
 
 def second_approver(case: Case, now: datetime) -> str | None:
-    """Return the next approver: a present holder of the role, a present delegate, an absent holder, or None."""
+    """Return the id of the second approver, or None.
+
+    Present holders of the role take precedence, then present delegates, then absent holders.
+    """
     day = now.date()
     holders = [person.id for person in case.company.holders(case.role, day)]
     delegates = [delegation.to_id for delegation in case.delegations]
@@ -150,7 +153,7 @@ def decision_time(company: Company, person_id: str, *, start: datetime, office_m
 
 
 def honest_objection(case: Case, request: Request, now: datetime) -> Verdict | None:
-    """Return the rejection by the rules, in their fixed order, or None."""
+    """Return the rejection by the first violated rule, in a fixed order, or None."""
     if has_conflict(case, request):
         return _rejected(RejectionReason.CONFLICT_OF_INTEREST, "The request concerns the approver.")
     if len(request.justification.strip()) < SHORTEST_JUSTIFICATION:
@@ -192,7 +195,7 @@ def verdict(objection: Verdict | None, turn: Turn) -> Verdict:
 
 
 def _question(reaction: Reaction, times_asked: int) -> Verdict:
-    """Return the question, the same question once more, or the rejection after two answers without the information."""
+    """Return the question, its repetition, or the rejection after two answers without the requested information."""
     if times_asked >= MOST_TIMES_ASKED:
         return _rejected(RejectionReason.INFORMATION_NOT_PROVIDED, "The answers did not contain what I asked for.")
     again = "Thank you for your answer, but it does not contain what I asked for. " if times_asked else ""
@@ -200,7 +203,7 @@ def _question(reaction: Reaction, times_asked: int) -> Verdict:
 
 
 def answer_text(answer: str, given: Fields) -> str:
-    """Return the text that is kept of an answer: what was written, then the fields that were given."""
+    """Return the stored text of an answer: the written text, then the given fields."""
     written = "; ".join(f"{name}: {value}" for name, value in given.items())
     return "\n\n".join(part for part in (answer.strip(), written) if part)
 
@@ -222,7 +225,7 @@ def _beyond_authority(case: Case, approver_id: str, now: datetime) -> Verdict | 
 
 
 def _decides_less(case: Case, approver_id: str, now: datetime) -> bool:
-    """Return whether the person holds a role for another amount of the type."""
+    """Return whether the person holds a role that decides some amount of the type."""
     roles = {threshold.role for threshold in case.approval_type.thresholds}
     return any(case.company.held_role(approver_id, role, now.date()) for role in roles)
 

@@ -52,7 +52,7 @@ DECIDE, EXPIRE = "decide", "expire"
 
 
 def schedule_decision(call: Call, request: Request) -> None:
-    """Draw the time of the approver's decision and schedule it, unless the request expires before.
+    """Draw the time of the approver's decision and schedule it, unless the request expires first.
 
     The draw depends on type, subject, approver and number of the decision, so a new request does not change it.
     """
@@ -72,7 +72,7 @@ def schedule_expiry(call: Call, request: Request) -> None:
 
 
 def apply_decision(call: Call, payload: dict[str, Any]) -> None:
-    """Apply a scheduled decision; ignore it if the request has changed since."""
+    """Apply a scheduled decision, unless the request has changed since it was scheduled."""
     request = read_request(call.db, payload["request_id"])
     if request is None or request.version != payload["version"] or request.status not in WAITING:
         return
@@ -94,7 +94,7 @@ def apply_expiry(call: Call, payload: dict[str, Any]) -> None:
 
 
 def provide_information(call: Call, request_id: str, body: schemas.Information, if_match: int | None) -> Request:
-    """Keep the answer with the question, change the given fields, and schedule a new decision."""
+    """Store the answer with the question, change the given fields, and schedule a new decision."""
     request = existing(read_request(call.db, request_id), request_id)
     check_version(if_match, request.version)
     check_waits_for_information(request)
@@ -111,7 +111,7 @@ def provide_information(call: Call, request_id: str, body: schemas.Information, 
 
 
 def _keep_answer(call: Call, request: Request, text: str) -> None:
-    """Write the answer as a note on the latest question."""
+    """Store the answer as a note on the latest question."""
     questions = [one for one in read_decisions(call.db, request.id) if one.kind is DecisionKind.INFO_REQUESTED]
     question_id = questions[-1].id if questions else None
     number = call.next_number(f"{request.id}-N")

@@ -62,13 +62,13 @@ OUT_OF_FORCE: tuple[type[ServiceError], ...] = (
     DelegationOutOfScopeError,
     DelegationLimitTooLowError,
 )
-"""Problems of a delegation that does not cover a decision; later ones come closer to covering it."""
+"""Errors for a delegation that does not cover a decision; later ones are closer to covering it."""
 
 
 def delegation_refusal(
     delegation: Delegation, type_key: str, *, amount_cents: int, now: datetime
 ) -> type[ServiceError] | None:
-    """Return the problem of a delegation that does not cover the amount at `now`, or None."""
+    """Return the error for a delegation that does not cover the type and amount at `now`, or None if it covers them."""
     if delegation.revoked_at is not None and delegation.revoked_at <= now:
         return DelegationRevokedError
     if delegation.ends_at <= now:
@@ -85,9 +85,10 @@ def delegation_refusal(
 def check_may_delegate(
     company: Company, *, giver_id: str, delegate_id: str, caller_id: str, roles: Collection[str], now: datetime
 ) -> None:
-    """Raise a Problem if the caller may not delegate the giver's authority to the delegate.
+    """Raise an error if the caller may not delegate the giver's authority to the delegate.
 
-    `roles` are the roles that decide the approval types.
+    `roles` are the roles that decide the approval types. Raises DelegationNotYoursError or NothingToDelegateError
+    (403), DelegationToSelfError or DelegateUnknownError (422).
     """
     if giver_id != caller_id:
         raise DelegationNotYoursError(f'from_id must be {caller_id}, the caller; got "{giver_id}"')
@@ -102,7 +103,7 @@ def check_may_delegate(
 
 
 def check_period(starts_at: datetime, ends_at: datetime, now: datetime) -> None:
-    """Raise InvalidDelegationPeriodError (422) for a period that begins in the past or does not end after its start."""
+    """Raise InvalidDelegationPeriodError (422) for a period that starts in the past or does not end after it starts."""
     if starts_at < now:
         raise InvalidDelegationPeriodError(
             f"starts_at must not be before {format_time(now)}; got {format_time(starts_at)}"
@@ -114,7 +115,7 @@ def check_period(starts_at: datetime, ends_at: datetime, now: datetime) -> None:
 
 
 def check_may_revoke(delegation: Delegation, now: datetime) -> None:
-    """Raise DelegationRevoked or DelegationEndedError (409) for a delegation that has ended."""
+    """Raise DelegationRevokedError or DelegationEndedError (409) for a delegation that has ended."""
     if delegation.revoked_at is not None:
         raise DelegationRevokedError(f"{delegation.id} was revoked at {format_time(delegation.revoked_at)}.")
     if delegation.ends_at <= now:

@@ -22,7 +22,7 @@ REQUESTER, HAS_APPROVED, CONCERNED = "requester", "has_approved", "concerned"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approver:
-    """A holder of the role that decides, or a person whose delegation of it is in force and covers the request."""
+    """A holder of the deciding role, or a person with a delegation from a holder that covers the request."""
 
     person_id: str
     state: str
@@ -34,7 +34,7 @@ class Approver:
 
 @dataclass(frozen=True, slots=True)
 class NextDecision:
-    """The role that decides next, with its holders and their delegates."""
+    """The role of the next decision, with its holders and their delegates."""
 
     role: Role
     approvers: tuple[Approver, ...]

@@ -19,22 +19,22 @@ class Step:
     """A step of the timeline; unknown values are None or empty."""
 
     kind: str
-    """The past event or the awaited one."""
+    """Kind of the past or pending event."""
 
     by: str | None = None
     at: datetime | None = None
     until: datetime | None = None
-    """The time at which the wait expires."""
+    """Expiry of the request, for a pending event."""
 
     reason: str = ""
-    """The comment of the decision, or the answer."""
+    """Comment of the decision, or text of the answer."""
 
     reason_code: str | None = None
     reason_ref: str | None = None
 
 
 def chain_of(request: Approval) -> list[Step]:
-    """Return the steps; the last is the current one."""
+    """Return the steps of a request; the last is the current step."""
     if request.status is RequestStatus.DRAFT:
         return [Step(kind="draft", by=request.requester_id)]
     steps = [Step(kind="submitted", by=request.requester_id, at=request.submitted_at)]

@@ -16,7 +16,7 @@ from companyos_shared.framework import Call, PageView
 
 
 def locate(call: Call, request_id: str) -> tuple[str, str] | None:
-    """Return the path of the page of a request, as its parts, or None."""
+    """Return the parts of a request's page path, or None if there is no such request."""
     return None if read_request(call.db, request_id) is None else ("requests", request_id)
 
 

@@ -68,7 +68,10 @@ def check_not_final(request: Request) -> None:
 
 
 def check_may_move(request: Request, to: RequestStatus) -> None:
-    """Raise a Problem (409) if the request cannot change to a status."""
+    """Raise an error if the request cannot change to a status.
+
+    Raises RequestFinalError, InformationOutstandingError or RequestNotSubmittedError (409).
+    """
     check_not_final(request)
     if to in MOVES[request.status]:
         return
@@ -91,7 +94,7 @@ def check_is_information(request: Request, fields: Fields, *, answer: str) -> No
 
 
 def check_amount_stays(approval_type: ApprovalType, request: Request, *, fields: Fields, approvals: int) -> None:
-    """Raise AmountFixedError (409) if approvals exist for another amount."""
+    """Raise AmountFixedError (409) if the amount changes after an approval."""
     approved, amount = approval_type.amount_cents(request.fields), approval_type.amount_cents(fields)
     if approvals and amount != approved:
         raise AmountFixedError(f"fields.{approval_type.amount_field} must be {approved}, as approved; got {amount}")

@@ -111,7 +111,7 @@ def show_request(call: Call, request_id: str) -> schemas.Approval:
 
 
 def withdraw(call: Call, request_id: str, if_match: int | None) -> schemas.Approval:
-    """Withdraw the caller's own request."""
+    """Withdraw a request of the caller."""
     request = require_request(call, request_id)
     check_version(if_match, request.version)
     check_is_requester(request, call.person)

@@ -54,7 +54,7 @@ def list_metrics(
 
 
 def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -> Readings:
-    """Return the values of all sources for the key of the subject, by source."""
+    """Return the values of the sources for the key of the subject, by source; raises MetricNotFoundError (404)."""
     statement = (
         select(metrics, sources.c.freshness_sla_minutes)
         .join(sources, sources.c.id == metrics.c.source_id)
@@ -101,7 +101,7 @@ def load_metric(call: Call, metric_id: str) -> Metric:
 
 
 def replace_value(call: Call, metric: Metric, value: float, *, as_of: datetime) -> None:
-    """Set a newer value of a metric, and move the current one to its history."""
+    """Replace the value of a metric, and move the previous value to its history."""
     earlier = {"metric_id": metric.id, "value": metric.value, "as_of": metric.as_of}
     call.db.execute(insert(metric_values), {"id": f"MV-{call.next_number('metric_values')}", **earlier})
     call.db.execute(update(metrics).where(metrics.c.id == metric.id).values(value=value, as_of=as_of))

@@ -36,7 +36,7 @@ class Chart:
 
     @property
     def line(self) -> str:
-        """The points of a polyline."""
+        """The points of an SVG polyline."""
         return " ".join(f"{point.x},{point.y}" for point in self.points)
 
     @property
@@ -51,12 +51,12 @@ class Chart:
 
     @property
     def lowest(self) -> Point:
-        """The lowest value, the newest of several."""
+        """The lowest value; the newest one if several are equal."""
         return min(reversed(self.points), key=lambda point: point.value)
 
     @property
     def highest(self) -> Point:
-        """The highest value, the newest of several."""
+        """The highest value; the newest one if several are equal."""
         return max(reversed(self.points), key=lambda point: point.value)
 
 

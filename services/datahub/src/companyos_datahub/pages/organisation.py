@@ -9,7 +9,7 @@ from datetime import date
 from companyos_shared.wire.company import Company, Person, Team
 
 MOST_PEOPLE = 200
-"""People that an org chart shows at most."""
+"""Maximum number of people in an org chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class TeamOf:
 def reporting_lines(company: Company, day: date) -> list[Node]:
     """Return the people employed on a day as trees; people without an employed manager are roots.
 
-    Of a company with more than MOST_PEOPLE people, return the tree of the caller.
+    For a company with more than MOST_PEOPLE people, return only the tree of the caller.
     """
     people = _employed(company, day)
     there = {person.id for person in people}

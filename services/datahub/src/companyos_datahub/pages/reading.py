@@ -1,4 +1,4 @@
-"""Queries of pages: lists of objects that tools return one by one, and paths of pages by id."""
+"""Queries for pages: lists of objects that tools return one by one, and page paths by id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLACES = (
 
 
 def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
-    """Return the page path of the object with that id, as its parts, or None."""
+    """Return the parts of the page path of the object with that id, or None."""
     if not isinstance(thing_id, str):
         return None
     if call.company.person(thing_id) is not None:
@@ -40,7 +40,7 @@ PAGES.opens(place_of)
 
 
 def readings_of(call: Call, rows: Iterable[MetricRow]) -> dict[str, Reading]:
-    """Return the readings of metrics by the id of the metric."""
+    """Return the readings of metrics by metric id."""
     return {reading.metric_id: reading for reading in list_readings(call, [row.id for row in rows])}
 
 

@@ -41,7 +41,7 @@ def found_people(
 
 
 def holding(company: Company, person: Person, role: Role, *, day: date) -> Holding:
-    """Return how a person holds a role on a day. A deputy who is not employed that day is ignored."""
+    """Return the role holder with absence and deputy on a day. A deputy who is not employed that day is ignored."""
     held = company.held_role(person.id, role, day)
     deputy = company.person(held.deputy_id) if held is not None and held.deputy_id is not None else None
     if deputy is not None and not deputy.is_employed(day):
@@ -57,7 +57,7 @@ def holding(company: Company, person: Person, role: Role, *, day: date) -> Holdi
 
 
 def back_on(company: Company, person_id: str, day: date) -> date | None:
-    """Return the person's first working day without absence from `day` on, or None if not within two years."""
+    """Return the person's first working day without absence from `day` on, or None if it is over two years away."""
     days = (day + timedelta(days=ahead) for ahead in range(LONGEST_ABSENCE_DAYS))
     return next(
         (each for each in days if company.is_working_day(each) and not company.is_out_of_office(person_id, each)), None

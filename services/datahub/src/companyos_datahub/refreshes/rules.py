@@ -36,13 +36,13 @@ def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datet
 
 
 def unplanned(source: Source) -> RefreshPlan:
-    """Return the default plan: the current value again, or an error while the source's pipeline is failed."""
+    """Return the default plan: the current value again, or an error if the source's pipeline has failed."""
     has_failed = source.pipeline_state is PipelineState.FAILED
     return RefreshPlan(outcome=RefreshOutcome.FAILED if has_failed else RefreshOutcome.SUCCEEDED)
 
 
 def value_of(plan: RefreshPlan, present: float) -> float:
-    """Return the value of a successful refresh: the planned one, else the current one."""
+    """Return the value of a successful refresh: the planned value, or else the current one."""
     return present if plan.value is None else plan.value
 
 

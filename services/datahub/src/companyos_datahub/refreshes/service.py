@@ -75,7 +75,7 @@ def apply_start(call: Call, payload: dict[str, Any]) -> None:
 
 
 def apply_finish(call: Call, payload: dict[str, Any]) -> None:
-    """Finish a job as planned; a success updates the metric and ends a failure of the pipeline: {job_id}."""
+    """Finish a job as planned; success updates the metric and makes a failed pipeline healthy: {job_id}."""
     job = _load_job(call, payload["job_id"])
     plan = _plan_of(call, job)
     if plan.outcome is RefreshOutcome.SUCCEEDED:

@@ -32,7 +32,7 @@ def load_source(call: Call, source_id: str) -> Source:
 
 
 def mark_recovered(call: Call, source_id: str) -> None:
-    """Make a failed pipeline healthy, after a successful refresh."""
+    """Set a failed pipeline to healthy after a successful refresh."""
     failed = (sources.c.id == source_id, sources.c.pipeline_state == PipelineState.FAILED.value)
     call.db.execute(update(sources).where(*failed).values(pipeline_state=PipelineState.HEALTHY.value))
 

@@ -26,7 +26,7 @@ class InvalidCertificatePeriodError(ServiceError):
 
 
 def is_expired(expires_on: date, day: date) -> bool:
-    """Return whether a certificate is expired; it is valid on its last day."""
+    """Return whether a certificate has expired; it is valid on its last day."""
     return day > expires_on
 
 

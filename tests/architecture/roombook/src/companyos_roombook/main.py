@@ -1,4 +1,4 @@
-"""RoomBook: who meets where."""
+"""RoomBook: a service that books meeting rooms."""
 
 from datetime import UTC, date, datetime
 

@@ -1,4 +1,4 @@
-"""The formats of models' APIs. A conversation is kept as chat completions messages; each module translates it."""
+"""The formats of model APIs. A conversation is stored as chat completions messages; each module translates them."""
 
 from __future__ import annotations
 

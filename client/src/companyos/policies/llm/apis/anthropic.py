@@ -30,7 +30,7 @@ NAME = "message of the Messages API"
 VERSION = "2023-06-01"
 
 MAX_TOKENS = 16_000
-"""Default of the required limit of a response; the API expects longer ones to be streamed."""
+"""Default of the required token limit of a response; the API expects longer responses to be streamed."""
 
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _CALL = "tool_use"
@@ -79,7 +79,7 @@ def answer(body: Mapping[str, Any]) -> Answer:
     ]
     if calls and reason in _CUT_OFF and blocks[-1].get("type") == _CALL:
         function = calls[-1]["function"]
-        function["arguments"] = function["arguments"][:-1]  # the input is the part that was generated
+        function["arguments"] = function["arguments"][:-1]  # invalid JSON, since the input is incomplete
     usage = body.get("usage")
     cached = count(usage, "cache_read_input_tokens") or 0
     cache_written = count(usage, "cache_creation_input_tokens") or 0
@@ -107,7 +107,7 @@ def _default_max_tokens(context_limit: int | None) -> int:
 
 
 def _merged(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the messages with alternating roles: all results of a message's calls are in the one after it."""
+    """Return the messages with alternating roles: the results of all calls of a message form the next message."""
     merged: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
@@ -120,7 +120,7 @@ def _merged(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _blocks(message: Message) -> Iterator[dict[str, Any]]:
-    """Yield the blocks of a message. The API rejects blank texts, also those that it returned."""
+    """Yield the blocks of a message. The API rejects blank texts, including those that it returned."""
     match message["role"]:
         case "tool":
             yield {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}

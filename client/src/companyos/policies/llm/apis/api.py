@@ -1,4 +1,4 @@
-"""The interface of the modules in this package, and functions that several of them use."""
+"""The interface of the modules in this package, and their shared functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from companyos.policies.llm.settings import LlmSettings
 
 NATIVE = "native"
-"""Field of a message with the parts that the API returned, which it needs back unchanged and in order."""
+"""Field of a message with the parts that the API returned; it requires them unchanged and in order."""
 
 Message = dict[str, Any]
 
@@ -29,11 +29,11 @@ class Tokens:
     """All tokens of the request, cached or not."""
     completion: int | None
     cached: int = 0
-    """Of the prompt, read from the endpoint's cache."""
+    """Prompt tokens read from the endpoint's cache."""
     cache_written: int = 0
-    """Of the prompt, written to the endpoint's cache."""
+    """Prompt tokens written to the endpoint's cache."""
     reasoning: int = 0
-    """Of the completion, if the endpoint reports them."""
+    """Completion tokens that are reasoning, if reported by the endpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Api(Protocol):
     PATH: str
     """Path after the base URL."""
     NAME: str
-    """What one response is called, for errors."""
+    """Name of one response in error messages."""
 
     def headers(self, key: str | None) -> dict[str, str | Omit]:
         """Return the headers of a request with a key, or without one."""
@@ -66,7 +66,7 @@ class Api(Protocol):
     def answer(self, body: Mapping[str, Any]) -> Answer:
         """Return the answer in a response.
 
-        Raises UnusableAnswerError, and errors of access such as KeyError and TypeError if it is not a response.
+        Raises UnusableAnswerError, and KeyError, TypeError or a similar error if the body is not a response.
         """
         ...
 
@@ -86,7 +86,7 @@ def native_parts(parts: Any) -> list[dict[str, Any]]:
 
 
 def without_last(parts: Sequence[dict[str, Any]], kinds: Collection[str]) -> list[dict[str, Any]]:
-    """Return the parts without those of some kinds at the end: APIs reject reasoning that nothing follows."""
+    """Return the parts without trailing parts of some kinds: APIs reject reasoning at the end of a message."""
     kept = list(parts)
     while kept and kept[-1].get("type") in kinds:
         kept.pop()
@@ -94,7 +94,7 @@ def without_last(parts: Sequence[dict[str, Any]], kinds: Collection[str]) -> lis
 
 
 def joined(parts: Sequence[Any], field: str) -> str:
-    """Return the texts in a field of some parts; parts without it are ignored."""
+    """Return the concatenated texts in a field of the parts; parts without it are ignored."""
     return "".join(part[field] for part in parts if isinstance(part, dict) and isinstance(part.get(field), str))
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, the format in which conversations are kept."""
+"""OpenAI's chat completions, the format in which conversations are stored."""
 
 from __future__ import annotations
 

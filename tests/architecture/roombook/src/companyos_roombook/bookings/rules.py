@@ -8,6 +8,6 @@ class RoomTakenError(ServiceError):
 
 
 def check_is_free(holder: str | None) -> None:
-    """Raise RoomTakenError (409) for a room that somebody holds."""
+    """Raise RoomTakenError (409) if somebody has booked the room."""
     if holder is not None:
         raise RoomTakenError(f"{holder} holds the room.")

@@ -1,4 +1,4 @@
-"""Booking rooms."""
+"""Room bookings."""
 
 from sqlalchemy import insert, select
 
@@ -20,5 +20,5 @@ def book(call: Call, request: BookingRequest) -> Booking:
 
 
 def list_bookings(call: Call, page: PageParams) -> Page[Booking]:
-    """List what is booked."""
+    """List the bookings."""
     return paginate(call, select(bookings), page, order_by=[bookings.c.id], build=Booking.model_validate)
