@@ -1,4 +1,4 @@
-"""Scenarios: one folder each. The folders are the catalogue; nothing else lists them."""
+"""Scenarios, one folder each. The catalogue consists of these folders; there is no other list."""
 
 from companyos_gateway.scenarios.api import Instance, Scenario
 from companyos_gateway.scenarios.catalogue import catalogue

@@ -30,7 +30,7 @@ class Instance:
     """Seed documents by service."""
     task_tools: tuple[str, ...]
     variant: str
-    """The structure of the task: what has to be done, apart from figures and names."""
+    """The structure of the task: the required work, apart from figures and names."""
     faults: FaultPlan
     rubric: TaskRubric
     injections: tuple[Injection, ...]
@@ -53,5 +53,5 @@ class Scenario(Protocol):
     """Variants that only tasks of the test split have."""
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        """Plan the instance of a seed and chaos level. Raises ValueError for overrides that do not fit."""
+        """Plan the instance of a seed and chaos level. Raises ValueError for invalid overrides."""
         ...

@@ -9,7 +9,7 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 
 
 def inapplicable_kinds(scenario: Scenario) -> frozenset[Kind]:
-    """Return the kinds that mean nothing in a scenario, as far as it says so: whatever is asked for, they stay away."""
+    """Return the kinds that a declared scenario excludes: they never apply, not even if an override requests them."""
     if not isinstance(scenario, DeclaredScenario):
         return frozenset()
     task_kinds = [kind for kind in Kind if kind not in PERTURBATION_KINDS and kind.group is not Group.TRANSPORT]

@@ -1,4 +1,4 @@
-"""The catalogue: every folder beside this file that holds a scenario, and those of installed packages."""
+"""The catalogue: the scenarios in folders beside this file, and those of installed packages."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _FOLDER = Path(__file__).parent
 def catalogue() -> dict[str, Scenario]:
     """Return every scenario by its name: the folders beside this file, then the entry points of other packages.
 
-    Raises ScenarioError for a folder that is not whole, with the file and the place, and EntryPointError for an entry
-    point that cannot be used.
+    Raises ScenarioError for an incomplete folder, with the file and the place, and EntryPointError for an entry point
+    that cannot be used.
     """
     return dict(_discovered())
 
 
 @cache
 def builtin_names() -> frozenset[str]:
-    """Return the names of the scenarios of this package, of which the published task set consists."""
+    """Return the names of this package's scenarios, which make up the published task set."""
     return frozenset(folder.name for folder in scenario_folders(_FOLDER))
 
 
@@ -52,7 +52,7 @@ def _discovered() -> Mapping[str, Scenario]:
 
 
 def folder_of(scenario: Scenario) -> Path:
-    """Return the folder in which the module of a scenario lies, beside its texts.toml."""
+    """Return the folder that contains a scenario's module and its texts.toml."""
     return Path(inspect.getfile(type(scenario))).parent
 
 
@@ -77,22 +77,22 @@ def _scenario(name: str) -> Scenario:
 
 
 SHARED_FOLDERS = frozenset({"blocks"})
-"""Folders that hold what scenarios share."""
+"""Folders of code that scenarios share."""
 
 REQUIRED_FILES = ("README.md", "__init__.py", "scenario.py", "texts.toml")
 MIN_BRIEFS = 6
 KEY_SLOT = "key"
-"""The one slot of a brief: it names the entry ticket and no other fact."""
+"""The only slot of a brief: the key of the entry ticket."""
 
 BLOCKER_RESOLUTIONS = frozenset({"resolve", "unlink", "wait"})
 
 
 class ScenarioError(ValueError):
-    """Raised for a scenario that does not fit; the text names the file and the place in it."""
+    """Raised for an invalid scenario; the message states the file and the place in it."""
 
 
 def scenario_folders(root: Path) -> list[Path]:
-    """Return the folders below the root that hold a scenario, each of them whole. Raises ScenarioError."""
+    """Return the folders below the root that contain a scenario. Raises ScenarioError for an incomplete one."""
     found = [folder for folder in sorted(root.iterdir()) if folder.is_dir() and _is_scenario(folder)]
     for folder in found:
         check_folder(folder)
@@ -100,7 +100,7 @@ def scenario_folders(root: Path) -> list[Path]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ScenarioError for a part that is missing, or words that do not fit."""
+    """Raise ScenarioError for a missing file or invalid texts."""
     for name in REQUIRED_FILES:
         if not (folder / name).is_file():
             raise ScenarioError(f"{folder.name}/{name}: missing")

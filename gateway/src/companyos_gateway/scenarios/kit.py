@@ -1,6 +1,6 @@
-"""Everything that a scenario module needs, under one name: `from companyos_gateway.scenarios import kit`.
+"""Public interface for scenario modules: `from companyos_gateway.scenarios import kit`.
 
-Scenarios of other packages import this module alone. Names that it exports stay; other modules may change.
+Scenarios of other packages import only this module. The names that it exports are stable; other modules may change.
 """
 
 from companyos_gateway.chaos import Group, Kind

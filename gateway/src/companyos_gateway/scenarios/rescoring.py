@@ -1,4 +1,4 @@
-"""Judging stored evidence: the task is planned again, its rubric judges, and no service is asked."""
+"""Judging of stored evidence: the task is planned again and its rubric judges, without requests to services."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_CACHED_PLANS = 8
 
 
 class PlannedTask(BaseModel):
-    """The task of an episode: what it is planned again from, and the digests of what that planted then."""
+    """The task of an episode: the parameters from which it is planned again, and its source IDs by service."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,7 +67,7 @@ def _to_check_verdict(result: CheckResult, evidence: Evidence) -> CheckVerdict:
 
 
 def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
-    """Return what the rubric of now says of stored evidence. Raises InvalidEvidenceError."""
+    """Return the verdict of the current rubric on stored evidence. Raises InvalidEvidenceError."""
     try:
         task = PlannedTask.model_validate(stored.get("task"))
         finish = stored.get("finish")
@@ -83,7 +83,7 @@ def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
 
 
 def _instance(task: PlannedTask) -> Instance:
-    """Plan the task again. Raises InvalidEvidenceError where it is no longer the task that was played."""
+    """Plan the task again. Raises InvalidEvidenceError if it is no longer the task that was played."""
     try:
         instance = _plan_cached(task.scenario, task.seed, task.chaos, tuple(sorted(task.overrides.items())))
     except LookupError:

@@ -1,4 +1,4 @@
-"""Comments that say who takes tickets of a shift: one person of a team, the assignee of another ticket, a new one."""
+"""Comments on the assignees of a shift's tickets: one person of a team, the assignee of another ticket, a new one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 
 ANSWER_DAYS = timedelta(days=7)
-"""Days from the start in which a colleague who has to be asked is at work."""
+"""Period from the start in which a colleague who has to be asked is present."""
 
 LEAST_CANDIDATES = 4
-"""The least number of people among whom one is the only one who takes tickets."""
+"""Minimum number of candidates among whom one is the only person who takes tickets."""
 
 
 def add_assignees(
@@ -28,7 +28,10 @@ def add_assignees(
     features: Collection[Feature],
     remarks: Remarks,
 ) -> None:
-    """Let teams say who takes their tickets; tickets that are withdrawn or whose team has said so are left out."""
+    """Plan comments in which teams say who takes their tickets.
+
+    Withdrawn tickets are left out, as are those of teams that have already said so.
+    """
     cases = [one for one in cases if one.ticket.key not in {*remarks.withdrawals, *remarks.conditions}]
     if Feature.SOLE_ASSIGNEE in features:
         late = [one for one in cases if one.handed_over_at is not None]
@@ -47,10 +50,10 @@ def _add_sole_assignee(
     remarks: Remarks,
     has_question: bool,
 ) -> None:
-    """Let the team of a kept ticket say who alone takes its tickets, or whom to ask about that.
+    """Plan a comment by a kept ticket's team on who alone takes its tickets, or whom to ask about that.
 
-    It concerns tickets that need an assignee and are handed over later. The person is not the first of the team by ID,
-    and the colleague who has to be asked is at work.
+    It applies to tickets that need an assignee and are handed over later. The assignee is not the first candidate by
+    ID, and the colleague who has to be asked is present.
     """
     found = [
         (ticket, one)
@@ -88,7 +91,7 @@ def _add_sole_assignee(
 
 
 def _add_same_assignee(world: WorldBuilder, stream: Stream, cases: Sequence[QueuedCase], remarks: Remarks) -> None:
-    """Let a team ask that one of its tickets goes to the assignee of another one, who is not assigned to it."""
+    """Plan a comment by a team that assigns a ticket to the assignee of another one, who does not have it yet."""
     found = [
         (one, other)
         for one, other in product(cases, cases)
@@ -106,9 +109,9 @@ def _add_same_assignee(world: WorldBuilder, stream: Stream, cases: Sequence[Queu
 
 
 def _add_reassignment(world: WorldBuilder, stream: Stream, cases: Sequence[QueuedCase], remarks: Remarks) -> None:
-    """Let a team give one of its tickets to somebody else while the agent works.
+    """Plan a comment in which a team reassigns one of its tickets during the shift.
 
-    It does the same with a ticket that has to be refused, where that does not matter.
+    A second comment is about a ticket that has to be refused, for which the assignee does not matter.
     """
     for is_resolved in (True, False):
         found = [one for one in cases if one.is_resolved is is_resolved and _possible_takers(world, one)]
@@ -133,13 +136,13 @@ def _add_reassignment(world: WorldBuilder, stream: Stream, cases: Sequence[Queue
 
 
 def _with_free_assignee(cases: Sequence[QueuedCase], remarks: Remarks) -> list[QueuedCase]:
-    """Return the cases whose team has said nothing about who takes tickets."""
+    """Return the cases of teams that have not said who takes their tickets."""
     teams = {one.ticket.team_id for one in cases if one.ticket.key in remarks.takers}
     return [one for one in cases if one.ticket.team_id not in teams]
 
 
 def _possible_takers(world: WorldBuilder, queued: QueuedCase) -> list[str]:
-    """Return who may be assigned to a ticket, and is neither its assignee nor the first to come to mind."""
+    """Return the possible assignees of a ticket, except its current assignee, the agent and the first candidate."""
     if queued.case.needs_assignee and len(queued.candidate_ids) < LEAST_CANDIDATES:
         return []
     others = [one for one in queued.candidate_ids[1:] if one not in (queued.ticket.assignee_id, world.agent_id)]
@@ -151,7 +154,7 @@ def _may_take(queued: QueuedCase, person_id: str) -> bool:
 
 
 def _stays(world: WorldBuilder, person_id: str, queued: QueuedCase) -> bool:
-    """Return whether a person is at work from the start until a ticket is due."""
+    """Return whether a person is present from the start until the ticket's due date."""
     return world.staff.person(person_id).is_employed(queued.case.due_on) and all(
         one.person_id != person_id or one.last_day < world.today or one.first_day > queued.case.due_on
         for one in world.absences

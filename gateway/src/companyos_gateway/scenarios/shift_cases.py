@@ -57,22 +57,22 @@ DUE_IN_WORKING_DAYS = (9, 11)
 """Range of working days until a case is due, unless its scenario asks for an earlier day."""
 
 LEAST_DUE_WORKING_DAYS = 8
-"""Least number of working days until a case is due: handovers take up to two, and then comes the freeze."""
+"""Minimum number of working days until a case is due: handovers take up to two, followed by the freeze."""
 
 LATER_SHARE = 0.5
 """Share of the tickets that are handed over later."""
 
 CASES_PER_KEPT_TICKET = 4
-"""For each so many cases, one ticket has the tag of the queue and stays with its team."""
+"""Number of cases for which one more ticket has the tag of the queue but stays with its team."""
 
 SHARED_KINDS = (Kind.APPROVER_OUT_OF_OFFICE,)
-"""Kinds that strike every case from level 1 on, so that cases agree on who is away."""
+"""Kinds that apply to every case from level 1 on, so that cases agree on who is absent."""
 
 SAME_VENDOR = ("purchase_order", "vendor_bank_change")
-"""The scenarios of cases about one vendor. The policy of the first makes its ticket wait for that of the second."""
+"""Scenarios whose cases can share a vendor. By the policy of the first, its ticket has to wait for the second one's."""
 
 _CONFUSING = frozenset({Kind.DUPLICATE_TICKET, Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES})
-"""Kinds that do not strike the second of them: a further ticket or vendor would be in the way of the first."""
+"""Kinds that do not apply to the second of them: a further ticket or vendor would conflict with the first."""
 
 _FREE_KEYS = 6
 """Free ticket keys of every team before a case is added."""
@@ -100,13 +100,13 @@ class Case:
     duplicate: str | None
     """A ticket of the queue about the same thing."""
     handovers: Mapping[str, datetime]
-    """When tickets of the case are handed over, for those that are not in the queue from the start."""
+    """Handover times of the case's tickets that are not in the queue from the start."""
     predecessor: Remark | None = None
     reported: Remark | None = None
     condition: Withdrawal | None = None
-    """The comment because of which the ticket is not needed, as another one has to be refused."""
+    """The comment that makes the ticket unnecessary because another one has to be refused."""
     features: frozenset[Feature] = frozenset()
-    """What comments and other cases ask for."""
+    """Features that comments and other cases add to the case."""
 
     def judged(self, company: Company, is_frozen: bool) -> ShiftCase:
         """Return the case with its rubric."""
@@ -134,7 +134,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Queue:
-    """The cases of a company, until when tickets are handed over, and the tickets that teams keep."""
+    """The cases of a company, the end of handovers and comments, the tickets that teams keep, and the remarks."""
 
     cases: list[Case]
     complete_at: datetime
@@ -143,7 +143,7 @@ class Queue:
 
 
 class ShiftCases:
-    """A company with the cases that were added to it so far, and what further ones must leave alone."""
+    """A company with the cases added so far, and the rows, subjects and people that further cases must not change."""
 
     def __init__(self, world: WorldBuilder, profile: Profile, overrides: Mapping[str, float]) -> None:
         self._world = world
@@ -156,18 +156,19 @@ class ShiftCases:
         self._needed_people: set[str] = set()
         self._exclusive_people: set[str] = set()
         self._authorities: dict[str, str | None] = {}
-        """The sources that are authorities on the metrics of cases, by the metric's key."""
+        """IDs of the authorities on the metrics of cases, by metric key."""
         self._text = ""
         self._vendor: VendorRow | None = None
-        """The vendor of the invoice that is to be paid."""
+        """The vendor of the invoice that has to be paid."""
         self._vendor_kinds: frozenset[Kind] = frozenset()
-        """Kinds that struck this vendor, and strike it again in the other case."""
+        """Kinds that apply to this vendor, and apply to it again in the other case."""
         self._same_vendor = False
 
     def add(self, scenario: AnyScenario, stream: Stream, *, shares: bool) -> bool:
-        """Add a case; return whether it leaves the rows, subjects and people of the others alone.
+        """Add a case; return whether it leaves the rows, subjects and people of the other cases unchanged.
 
-        A change of bank details is about the vendor of the invoice if `shares` is set and both tickets fit.
+        If `shares` is set, a change of bank details is about the vendor of an invoice that has to be paid, if there is
+        one.
         """
         world = self._world
         vendor = self._vendor if shares and scenario.name == SAME_VENDOR[1] else None
@@ -268,10 +269,10 @@ class ShiftCases:
         return world, Queue(cases, closing_time(complete_at.date()), kept, remarks)
 
     def _keep_tickets(self, stream: Stream) -> list[TicketRow]:
-        """Give open tickets that no case is about the tag of the queue, let their teams keep them, and return them.
+        """Add the tag of the queue to open tickets of no case, let their teams keep them, and return them.
 
-        None has the tags of a scenario: such a ticket would be work that no policy settles. One of them belongs to a
-        team that gets a ticket without an assignee later, if there is such a team.
+        None has the tags of a scenario: no policy would cover the work on such a ticket. One of them belongs to a team
+        that gets a ticket without an assignee later, if there is such a team.
         """
         world = self._world
         later = self._begun[count_early(len(self._begun)) :]
@@ -295,12 +296,12 @@ class ShiftCases:
 
 
 def count_early(count: int) -> int:
-    """Return how many of a number of cases have tickets that are in the queue from the start if others come later."""
+    """Return the number of cases whose tickets are in the queue from the start if the others are handed over later."""
     return math.ceil(count * (1 - LATER_SHARE))
 
 
 def _change_priority(world: WorldBuilder, stream: Stream, cases: Sequence[QueuedCase], remarks: Remarks) -> None:
-    """Let a colleague change the priority of a ticket that was in the queue from the start."""
+    """Plan that a colleague changes the priority of a ticket that is in the queue from the start."""
     found = [one for one in cases if one.is_resolved and one.handed_over_at is None]
     if found:
         one = stream.choice(found)
@@ -309,7 +310,7 @@ def _change_priority(world: WorldBuilder, stream: Stream, cases: Sequence[Queued
 
 
 def _with_remarks(case: Case, remarks: Remarks) -> Case:
-    """Return a case with what comments ask for."""
+    """Return a case with the demands of comments added."""
     key, declared = case.case.ticket_key, case.case
     if key in remarks.takers:
         declared = replace(declared, assignee_ids=(remarks.takers[key],), needs_assignee=True)
@@ -339,13 +340,13 @@ def _withdrawn(case: ScenarioCase, withdrawal: Withdrawal) -> ScenarioCase:
 
 
 def _reason(withdrawal: Withdrawal) -> tuple[Refusal, Fact]:
-    """Return the reason for cancelling a ticket that is not needed, and the fact behind it."""
+    """Return the reason for canceling an unnecessary ticket, and the fact behind it."""
     fact = shown(row_views.TICKETDESK, "comments", withdrawal.comment_id, "body")
     return Refusal("withdrawn", (withdrawal.key,)), fact
 
 
 def freeze_end(handed_over: datetime) -> datetime:
-    """Return until when no ticket may be completed: some days after the last handover."""
+    """Return the end of the freeze, before which no ticket may be completed: some days after the last handover."""
     return closing_time(working_days_from(handed_over.date(), FREEZE_WORKING_DAYS))
 
 
@@ -362,7 +363,7 @@ def _rows(world: WorldBuilder) -> Iterator[object]:
 
 
 def _subjects_of(rows: Collection[object]) -> set[str]:
-    """Return what rows are about that no two cases share: approval types, vendors, and the titles of records."""
+    """Return the subjects of rows, which no two cases may share: approval types, vendors and record titles."""
     found: set[str | None] = set()
     for row in rows:
         match row:
@@ -388,12 +389,12 @@ def _is_needed(row: object, rows: Collection[object]) -> bool:
 
 
 def _has_assignee(world: WorldBuilder, task: BegunTask) -> bool:
-    """Return whether somebody of its team is at work on the day a ticket is due."""
+    """Return whether a member of the ticket's team is present on its due date."""
     return bool(available_assignees(world, task.ticket.ticket.team_id, task.ticket.due_on))
 
 
 def _administer(world: WorldBuilder) -> None:
-    """Let the team of the person whom the agent acts as cancel requests of every type."""
+    """Let the agent's team cancel requests of every type."""
     team_id = world.staff.person(world.agent_id).team_id
     for row in world.approvalflow.approval_types:
         if team_id not in row.administered_by:
@@ -401,7 +402,7 @@ def _administer(world: WorldBuilder) -> None:
 
 
 def _number_events(world: WorldBuilder) -> None:
-    """Give planned events of several cases ids of their own."""
+    """Make the IDs of scheduled events unique across cases."""
     seen: Counter[str] = Counter()
     for event in world.ticketdesk.scheduled_events:
         event_id = event.data.get("id")

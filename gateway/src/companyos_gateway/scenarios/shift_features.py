@@ -65,11 +65,11 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "
     "The policy on invoices says that the second has to end first; no comment does.",
 }
-"""What each feature means to an agent."""
+"""Description of each feature for agents."""
 
 
 def draw_features(stream: Stream, overrides: Mapping[str, float]) -> tuple[frozenset[Feature], dict[str, float]]:
-    """Return the features of a shift, and the overrides of chaos kinds. Raises ChaosError for a rate or name."""
+    """Return the features of a shift and the overrides of chaos kinds. Raises ChaosError for invalid overrides."""
     unknown = next((name for name in overrides if "." not in name and name not in {*Feature, *Kind}), None)
     if unknown is not None:
         raise ChaosError(
@@ -91,7 +91,7 @@ def compose_brief(
     has_remarks: bool,
     has_withdrawals: bool,
 ) -> str:
-    """Return the brief of a shift, which says what the features ask for, and that comments do if there are any."""
+    """Return the brief of a shift, which states the demands of its features and mentions comments if there are any."""
     sentences = list[str]()
     kept = ", unless a comment says that their team keeps them" if Feature.KEPT_TICKETS in features else ""
     sentences.append(

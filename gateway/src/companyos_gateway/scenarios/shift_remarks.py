@@ -1,6 +1,6 @@
-"""Relations of the tickets of a shift: which one comes first, whose approval is reported, what is withdrawn.
+"""Relations between tickets of a shift: order, reported approvals, withdrawals and conditions.
 
-Comments say so, and in one case a policy.
+Comments state them, and in one case a policy.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ REMARK_GRACE = timedelta(minutes=60)
 """Time after a comment in which a ticket may still end without regard to it."""
 
 REPORTER_DAYS = timedelta(days=4)
-"""Days from the start in which somebody who withdraws a ticket is at work."""
+"""Period from the start in which a reporter who withdraws a ticket is present."""
 
 LEAST_RELATED = 2
-"""The least number of tickets handed over later of which one is withdrawn or has a condition: others are left."""
+"""Minimum number of later handovers for a withdrawal or a condition, so that other tickets remain."""
 
 
 @dataclass(frozen=True)
 class QueuedCase:
-    """A case of a shift with its ticket, and when that is handed over if it is."""
+    """A case of a shift with its ticket, and the time of its handover, if any."""
 
     case: ScenarioCase
     ticket: TicketRow
     handed_over_at: datetime | None
     candidate_ids: tuple[str, ...]
-    """Who may be assigned to the ticket and is not involved in a case, by ID."""
+    """Possible assignees of the ticket who are not involved in a case, by ID."""
 
     @property
     def is_resolved(self) -> bool:
-        """Return whether the right end of the case is that its ticket is resolved."""
+        """Return whether the case has to end with a resolved ticket."""
         return self.case.refusal is None and self.case.end_status == "resolved"
 
 
@@ -50,7 +50,7 @@ Pair = tuple[QueuedCase, QueuedCase]
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """The comment because of which a ticket is not needed; the ticket `key` is the reference of its cancellation."""
+    """The comment that makes a ticket unnecessary; its cancellation refers to the ticket `key`."""
 
     key: str
     comment_id: str
@@ -63,19 +63,19 @@ class Remarks:
     predecessors: dict[str, Remark] = field(default_factory=dict)
     reported: dict[str, Remark] = field(default_factory=dict)
     takers: dict[str, str] = field(default_factory=dict)
-    """Who alone may be assigned to a ticket."""
+    """The only person who may be assigned to a ticket."""
     withdrawals: dict[str, Withdrawal] = field(default_factory=dict)
     conditions: dict[str, Withdrawal] = field(default_factory=dict)
-    """Tickets that are not needed because another one has to be refused."""
+    """Comments that make tickets unnecessary because another one has to be refused."""
     disputed: set[str] = field(default_factory=set)
-    """Tickets that somebody calls withdrawn who has no say in it."""
+    """Tickets that are called withdrawn by someone who cannot withdraw them."""
     features: defaultdict[str, set[Feature]] = field(default_factory=lambda: defaultdict(set))
-    """What an agent has to heed lest it fails."""
+    """Features that decide whether the agent succeeds."""
     said_at: list[datetime] = field(default_factory=list)
 
 
 def add_bank_change(world: WorldBuilder, invoice: QueuedCase, change: QueuedCase, remarks: Remarks) -> None:
-    """Let the ticket of an invoice wait for the ticket that changes the bank details of its vendor."""
+    """Let the ticket of an invoice wait for the ticket that changes its vendor's bank details."""
     key = invoice.ticket.key
     remarks.predecessors[key] = Remark(change.ticket.key, world.started_at)
     is_later = change.handed_over_at is not None and change.case.due_on >= invoice.case.due_on
@@ -91,7 +91,7 @@ def add_relations(
     due_from: date,
     remarks: Remarks,
 ) -> None:
-    """Let colleagues relate tickets of the queue; those that wait for others are due on `due_from` or later."""
+    """Plan comments that relate tickets of the queue; those that wait for others are due on `due_from` or later."""
     first = [one for one in cases if one.handed_over_at is None]
     late = [one for one in cases if one.handed_over_at is not None]
     if Feature.WITHDRAWAL in features:
@@ -111,9 +111,9 @@ def add_relations(
 def _add_withdrawal(
     world: WorldBuilder, stream: Stream, first: Sequence[QueuedCase], late: Sequence[QueuedCase], remarks: Remarks
 ) -> None:
-    """Let the person who reported a ticket that is handed over later withdraw it under another ticket of the queue.
+    """Plan that the reporter of a ticket that is handed over later withdraws it, in a comment under another ticket.
 
-    Under a further one, somebody who has no say in it asks for the end of another ticket.
+    Under a further ticket, someone who cannot withdraw it asks for the end of another one.
     """
     if len(late) < LEAST_RELATED:
         return
@@ -148,7 +148,7 @@ def _add_conditions(
     due_from: date,
     remarks: Remarks,
 ) -> None:
-    """Let people need what they reported only if another ticket is completed: one that is, and one that is refused."""
+    """Plan comments that make a ticket depend on the completion of another: of a refused and of a resolved one."""
     present = _present(world)
     possible = [one for one in late if one.is_resolved and one.case.due_on >= due_from]
     taken = remarks.disputed | _waited_for(remarks)
@@ -178,15 +178,14 @@ def _waited_for(remarks: Remarks) -> set[str]:
 
 
 def _present(world: WorldBuilder) -> set[str]:
-    """Return who is at work for the first days, besides the agent."""
+    """Return the IDs of the people present in the first days, except the agent."""
     return {one.id for one in world.present(world.today, world.today + REPORTER_DAYS)} - {world.agent_id}
 
 
 def _add_order(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remarks: Remarks) -> None:
-    """Let a team ask that its ticket ends after another one, which comes later in the queue and by due date.
+    """Plan that a team asks to end its ticket after another one, which is later in the queue and by due date.
 
-    A second comment asks to wait for a ticket that has to be refused, so that a ticket which is waited for may end
-    either way.
+    A second comment asks to wait for a ticket that has to be refused, so that predecessors may end either way.
     """
     decisive = [
         (one, other)
@@ -205,9 +204,9 @@ def _add_order(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remar
 
 
 def _add_report(world: WorldBuilder, stream: Stream, pairs: Sequence[Pair], remarks: Remarks) -> None:
-    """Let a team ask for the approval of another ticket, unless its own ticket has to wait for another one anyway.
+    """Plan that a team asks for the approval of another ticket, unless its own ticket has to wait for another one.
 
-    A second comment is about tickets of which one has to be refused, and asks for nothing.
+    A second comment is about tickets of which one has to be refused, and has no effect.
     """
     free = [(one, other) for one, other in pairs if one.ticket.key not in remarks.predecessors]
     decisive = [(one, other) for one, other in free if one.is_resolved and other.is_resolved and _has_approval(other)]
@@ -231,7 +230,7 @@ def _has_approval(queued: QueuedCase) -> bool:
 def _relate(
     world: WorldBuilder, stream: Stream, kind: str, one: QueuedCase, other: QueuedCase, remarks: Remarks
 ) -> Remark:
-    """Let the team of a ticket say something about another one."""
+    """Plan a comment by a ticket's team about another ticket, and return the remark."""
     comment = plan_remark(world, stream, one.ticket, kind, other=other.ticket.key)
     remarks.said_at.append(comment.at)
     return Remark(other.ticket.key, comment.at + REMARK_GRACE)

@@ -41,10 +41,10 @@ STEP_SHARE = 0.8
 """Share of the cases' own step limits that a shift allows, up to MAX_STEPS."""
 
 LEAST_CASES_WITH_BEST = 4
-"""The least number of cases of which one asks for the best of many valid answers, or two are about one vendor."""
+"""Minimum number of cases in shifts with a case that has a best answer, or two cases about one vendor."""
 
 SAME_VENDOR_SHARE = 0.5
-"""Share of the shifts that have both of these scenarios for that reason."""
+"""Share of these shifts that include both scenarios about one vendor."""
 
 _MAX_COMPANIES = 10
 _MAX_ATTEMPTS = 100
@@ -55,11 +55,11 @@ _PATIENCE = 15
 
 
 class ShiftError(ValueError):
-    """Raised for the name of a shift that cannot be planned; the text names what is accepted."""
+    """Raised for an invalid shift name, with the accepted ones, or if no cases fit together."""
 
 
 def find_scenario(scenarios: Mapping[str, Scenario], name: str) -> Scenario | None:
-    """Return the scenario or shift of a name, which may end with a size of the company; None if there is none.
+    """Return the scenario or shift of a name, which may end with a company size; None if there is none.
 
     Raises ShiftError for an invalid shift.
     """
@@ -81,7 +81,7 @@ class SizedScenario:
     size: CompanySize
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        """Plan the instance of a seed and level. Raises what the scenario raises."""
+        """Plan the instance of a seed and level. Raises the errors of the scenario."""
         sized = copy(self.scenario)
         sized.base = find_base_company(self.size)
         return replace(sized.plan(seed, chaos, overrides), scenario=self.name)
@@ -91,7 +91,7 @@ def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
     eligible = eligible_scenarios(scenarios)
     requested = name.removeprefix(SHIFT_PREFIX).split("-")
     if len(requested) == 1 and requested[0] in SHIFT_SIZES:
-        drawn_from = sorted(eligible.keys() & builtin_names())  # so that installed packages change no shift
+        drawn_from = sorted(eligible.keys() & builtin_names())  # so that installed packages do not change shifts
         return Shift(name, tuple(eligible[one] for one in drawn_from), SHIFT_SIZES[requested[0]])
     if unknown := [one for one in requested if one not in eligible]:
         raise ShiftError(
@@ -118,10 +118,10 @@ class Shift:
     """The number of cases."""
     held_out: frozenset[str] = frozenset()
     base: BaseCompany | None = None
-    """The rest of the company, where it is a larger one."""
+    """The other offices of a larger company; None for a small one."""
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        """Plan the shift of a seed and chaos level. Raises ShiftError where no cases fit together, and ChaosError."""
+        """Plan the shift of a seed and chaos level. Raises ShiftError if no cases fit together, and ChaosError."""
         stream, profile = Stream(self.name, seed), profile_for(chaos)
         features, overrides = draw_features(stream.child("features"), overrides or {})
         world, queue = self._build(stream, profile, overrides, features)
@@ -176,7 +176,7 @@ class Shift:
     def _build(
         self, stream: Stream, profile: Profile, overrides: Mapping[str, float], features: Collection[Feature]
     ) -> tuple[WorldBuilder, Queue]:
-        """Build a company with the cases. Where no cases fit together in a company, another one is drawn."""
+        """Build a company with the cases. If no cases fit together in a company, another one is drawn."""
         for number in range(_MAX_COMPANIES):
             cases = self._draw_cases(stream.child("company", number), profile, overrides, features)
             if cases is not None:
@@ -188,8 +188,7 @@ class Shift:
     ) -> ShiftCases | None:
         """Draw the cases one after the other; None if they do not fit together in this company.
 
-        A case that is in the way of another is drawn again, or another one. After some failures in a row half of the
-        cases go.
+        A case that conflicts with another is drawn again. After some failures in a row, half of the cases are dropped.
         """
         drawn: list[tuple[AnyScenario, Stream]] = []
         scenarios, placed = self._place(stream, features)
@@ -215,9 +214,9 @@ class Shift:
     def _place(
         self, stream: Stream, features: Collection[Feature]
     ) -> tuple[list[AnyScenario], Mapping[int, list[AnyScenario]]]:
-        """Return the scenarios of the cases, and by their positions the cases that features ask for.
+        """Return the scenarios to draw from, and by position those of the cases that features require.
 
-        Shifts of named scenarios have those, whatever their features.
+        Shifts of named scenarios use exactly these, regardless of their features.
         """
         if self.count == len(self.scenarios):
             return list(self.scenarios), {}

@@ -23,7 +23,7 @@ from companyos_gateway.services import service_rules
 from companyos_gateway.world import WorldBuilder
 
 CHECK_SEED, CHECK_LEVEL = 0, 2
-"""The instance that is looked at."""
+"""Seed and chaos level of the instance that is checked."""
 
 _ROOT = Path(__file__).parent
 _ID = re.compile(r"\b[A-Z]{1,4}-[0-9]+\b")
@@ -32,11 +32,11 @@ _FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 @cache
 def check_catalogue() -> None:
-    """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit.
+    """Raise ScenarioError or ChaosError, with file and place, for the first invalid scenario or profile.
 
-    An instance of each scenario of other packages is built, and of each scenario at all if other packages have rules
-    of services, which take part in it. Otherwise the tests and `companyos check` build those of this package. Raises
-    EntryPointError for what another package adds and cannot be used.
+    An instance is built of each scenario of other packages, or of every scenario if other packages add rules of
+    services, which affect all of them. Otherwise, the tests and `companyos check` build those of this package. Raises
+    EntryPointError for an entry point of another package that cannot be used.
     """
     profile_for(CHECK_LEVEL)
     check_brief_formats(_ROOT)
@@ -68,9 +68,9 @@ def _check_brief_format(folder: Path) -> None:
 
 
 def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> None:
-    """Raise ScenarioError, with file and place, for the first scenario whose briefs or rubric do not fit.
+    """Raise ScenarioError, with file and place, for the first scenario whose briefs or rubric are invalid.
 
-    Its words lie in the folder of its name below the root, or else beside its module. All of its briefs are looked at,
+    Its texts are in the folder of its name below the root, or else beside its module. All of its briefs are checked,
     not only the one that the instance draws.
     """
     for name, scenario in sorted(scenarios.items()):
@@ -80,7 +80,7 @@ def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> No
 
 
 def brief_problems(brief: str, world: WorldBuilder, ticket_key: str) -> Iterator[str]:
-    """Say which facts of a world a brief names although they have to be found; it may name its ticket alone."""
+    """Yield the problems of a brief: a missing ticket key, or facts that the agent has to find."""
     rest = brief.replace(ticket_key, "")
     if rest == brief:
         yield f"does not name the ticket {ticket_key}"
@@ -95,7 +95,7 @@ def brief_problems(brief: str, world: WorldBuilder, ticket_key: str) -> Iterator
 
 
 def _names(world: WorldBuilder) -> Iterator[str]:
-    """Return what things and people of a world are called."""
+    """Yield the names of people, vendors and records of a world."""
     for person in world.staff.people:
         yield person.name
     for vendor in world.datahub.vendors:
@@ -119,7 +119,7 @@ def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) ->
 
 
 def _briefs(built_task: BuiltTask, folder: Path) -> Iterator[tuple[str, str]]:
-    """Return every brief of a folder, filled for the built ticket, with its position."""
+    """Yield every brief of a folder with its position, filled for the built ticket."""
     for number, brief in enumerate(read_texts(folder)["briefs"]):
         yield f"briefs[{number}]", brief.format(key=built_task.case.ticket_key)
     yield f"briefs: {built_task.brief!r}", built_task.brief

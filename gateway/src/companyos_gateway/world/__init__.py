@@ -1,6 +1,6 @@
-"""A company from a seed: people, teams, calendar, vendors, metrics, policies and a believable backlog.
+"""Generation of a simulated company from a seed: people, teams, calendar, vendors, metrics, policies and a backlog.
 
-generate tells the story of how a company comes about; documents holds the typed rows that the services load.
+`generate` draws the company; `seed_documents` defines the typed rows that the services load.
 """
 
 from companyos_gateway.world.builder import WorldBuilder

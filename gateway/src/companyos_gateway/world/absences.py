@@ -1,4 +1,4 @@
-"""Absences agree with what people did and are going to do: no one acts while away."""
+"""Adjusts absences to past and scheduled actions, so that no one acts while absent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from companyos_gateway.world.builder import WorldBuilder
 
 
 def shorten_absences(world: WorldBuilder) -> None:
-    """Let absences begin after the last thing that the person did in them before today or is to do, or not at all."""
+    """Let each absence start after the person's last action in it; remove it if no day is left.
+
+    Actions are those in the rows before today and those of scheduled events.
+    """
     days: dict[str | None, set[date]] = defaultdict(set)
     absent_ids = {absence.person_id for absence in world.absences}
     for person_id, at in _acts(world):
@@ -28,13 +31,13 @@ def shorten_absences(world: WorldBuilder) -> None:
 
 
 def acts_while_away(world: WorldBuilder) -> bool:
-    """Return whether somebody who is on leave today has done something today."""
+    """Return whether anyone who is absent today has acted today."""
     acted = {person_id for person_id, at in _acts(world) if at is not None and at.date() == world.today}
     return any(one.person_id in acted and one.first_day <= world.today <= one.last_day for one in world.absences)
 
 
 def _acts(world: WorldBuilder) -> Iterator[tuple[str | None, datetime | None]]:
-    """Yield who did something and when."""
+    """Yield the actor and the time of each action in the rows."""
     ticketdesk, datahub, approvalflow = world.ticketdesk, world.datahub, world.approvalflow
     yield from ((row.reporter_id, row.created_at) for row in ticketdesk.tickets)
     yield from ((row.verified_by, row.verified_at) for row in ticketdesk.tickets)

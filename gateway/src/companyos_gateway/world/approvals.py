@@ -1,4 +1,4 @@
-"""ApprovalFlow's past: types, requests with decisions and notes, delegations, and how fast people decide."""
+"""Rows of ApprovalFlow: approval types, requests with decisions and notes, delegations, and decision times."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from companyos_shared.wire.company import Person, Role
 REQUESTS = (20, 26)
 DELEGATIONS = (3, 5)
 FIRST_NUMBERS = (300, 900)
-"""What the number of the first request is drawn from."""
+"""Range of the number before that of the first request."""
 EXPIRES_AFTER_MINUTES = 20 * 24 * 60
 RECENT = timedelta(days=12)
-"""Younger requests may still wait for their decision."""
+"""Age below which requests may still be pending."""
 LONGEST_DECISION = timedelta(days=4)
 
 
@@ -67,7 +67,7 @@ _NOTES = ("I have looked at the record.", "Please submit such requests a little 
 
 
 def draw_approvals(world: WorldBuilder, stream: Stream) -> None:
-    """Fill ApprovalFlow with what can be approved and what has been."""
+    """Draw approval types, past requests, delegations, and how long people take to decide."""
     for entry in pool("policies")["approval"]:
         world.approvalflow.approval_types.append(_approval_type(world, stream.child(entry["key"]), entry))
     _draw_requests(world, stream.child("requests"))
@@ -76,7 +76,7 @@ def draw_approvals(world: WorldBuilder, stream: Stream) -> None:
 
 
 def number_delegations(world: WorldBuilder) -> None:
-    """Put delegations in the order of their beginning and number them so."""
+    """Sort delegations by their start and number them in this order."""
     world.approvalflow.delegations.sort(key=lambda row: (row.starts_at, row.from_id, row.to_id))
     for count, row in enumerate(world.approvalflow.delegations, start=1):
         row.id = f"DEL-{count}"
@@ -93,7 +93,7 @@ def add_delegation(
     ends_at: datetime,
     revoked_at: datetime | None = None,
 ) -> DelegationRow:
-    """Add a delegation that the giver has made."""
+    """Add a delegation that the giver created, and return it."""
     row = DelegationRow(
         id="",
         from_id=giver_id,
@@ -110,7 +110,7 @@ def add_delegation(
 
 
 def number_requests(world: WorldBuilder, stream: Stream) -> None:
-    """Number requests in the order of their submission, so that a number says nothing but that."""
+    """Number requests in order of submission, so that a number reveals nothing else."""
     approvalflow = world.approvalflow
     approvalflow.requests.sort(key=lambda row: (row.submitted_at, row.subject))
     number = stream.integer(*FIRST_NUMBERS) if world.base is None else 0
@@ -127,12 +127,12 @@ def number_requests(world: WorldBuilder, stream: Stream) -> None:
 
 
 def _next_number(world: WorldBuilder, number: int, gap: int, at: datetime) -> int:
-    """Return the number of a request after another one: with a gap, or where it belongs among those of a base."""
+    """Return the next request's number: after a gap, or by submission time among the requests of a base."""
     return number + gap if world.base is None else world.base.number_request(at, number)
 
 
 def remove_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
-    """Take away requests with their decisions and notes."""
+    """Remove the selected requests with their decisions and notes, except those of earlier tasks."""
     approvalflow = world.approvalflow
     ids = {row.id for row in approvalflow.requests if is_selected(row) and not world.is_kept(row)}
     approvalflow.requests = [row for row in approvalflow.requests if row.id not in ids]
@@ -241,12 +241,12 @@ def _pick_approver(world: WorldBuilder, stream: Stream, approval_type: ApprovalT
 
 
 def _claimant_id(record: RecordRow) -> str | None:
-    """Return who alone asks for the approval of a record: the owner of an expense."""
+    """Return the only person who may request approval of a record: the owner of an expense; None for other kinds."""
     return record.owner_id if record.kind == "expense" else None
 
 
 def _draw_delegations(world: WorldBuilder, stream: Stream) -> None:
-    """Draw delegations between people who have nothing to do with the executives' authority."""
+    """Draw delegations from people with non-executive roles to members of their teams."""
     holders = [one for one in world.staff.active() if _is_non_executive_lead(one)]
     for giver in stream.sample(holders, stream.integer(*DELEGATIONS)):
         team = [one for one in world.staff.active(giver.team_id) if one.id != giver.id]

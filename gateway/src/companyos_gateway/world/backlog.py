@@ -1,4 +1,4 @@
-"""The backlog: tickets of every team with checklists, comments, links and a past that fits their status."""
+"""The backlog: tickets of every team with checklists, comments, links and a history that fits their status."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 FREE_SLOTS = 4
-"""Numbers that each team's sequence keeps free; unused ones are gaps, as in any real sequence."""
+"""Number of free ticket keys per team; unused ones remain gaps, as in any real sequence."""
 
 OLDEST_DAYS = 90
 FREE_SLOT_WORKING_DAYS = (2, 4)
-"""Age of the free numbers. A task's tickets take them, so they are newer than the records that they are about."""
+"""Age range of the free keys. Tasks use them, so their tickets are newer than the records that they are about."""
 
 LONGEST_STEP = timedelta(days=3)
-"""How long a ticket stays at a status before the last, at most on average."""
+"""Maximum average time that a ticket spends in each status before the last one."""
 
 LINKS = (9, 13)
 _STATUSES: list[tuple[Status | None, int]] = [
@@ -61,7 +61,7 @@ _COMMENT_GROUPS = {None: "open", "resolved": "done", "closed": "done"}
 
 
 def draw_backlog(world: WorldBuilder, stream: Stream, scale: int = 1) -> None:
-    """Fill TicketDesk with what the teams are busy with, `scale` times as much as usual."""
+    """Draw the tickets of all teams and their links, `scale` times as many tickets as usual."""
     for entry in pool("teams")["team"]:
         team_id = entry["id"]
         own = stream.child(team_id)
@@ -74,7 +74,7 @@ def draw_backlog(world: WorldBuilder, stream: Stream, scale: int = 1) -> None:
 
 
 def draw_templates(stream: Stream, team_id: str, count: int) -> list[dict[str, Any]]:
-    """Draw templates of a team's tickets. None is drawn again before all have been."""
+    """Draw ticket templates of a team; none repeats before all have been drawn."""
     drawn: list[dict[str, Any]] = []
     while len(drawn) < count:
         drawn += stream.shuffled(_templates_of(team_id))
@@ -95,7 +95,7 @@ def draw_ticket(
     *,
     status: Status | None = None,
 ) -> TicketRow:
-    """Add a ticket made of a template, at the given status or at a drawn one."""
+    """Add a ticket from a template, in the given status or a drawn one, and return it."""
     status = status or stream.weighted(_STATUSES)
     team = world.present(slot.created_at.date(), team_id=team_id)
     assignee = stream.choice(team) if status not in (None, "cancelled") and stream.chance(0.85) else None
@@ -132,7 +132,7 @@ def draw_ticket(
 
 
 def _draw_done(stream: Stream, status: Status | None, count: int) -> int:
-    """Draw how many of the steps of a ticket's checklist have been done at a status."""
+    """Draw the number of completed checklist steps of a ticket in that status."""
     if status in _DONE_STATUSES or not count:
         return count
     if status == "in_review":
@@ -143,7 +143,10 @@ def _draw_done(stream: Stream, status: Status | None, count: int) -> int:
 def words_by(
     world: WorldBuilder, stream: Stream, author_ids: Collection[str], day: date, known_text: str = ""
 ) -> TextTemplate:
-    """Return the slots of a text of that day by these authors. It names neither them nor anybody named before."""
+    """Return the slots of a text by these authors on that day.
+
+    `person` is neither one of the authors nor anyone named in `known_text`.
+    """
 
     def draw_person(own: Stream) -> str:
         active = world.staff.active()
@@ -158,14 +161,14 @@ def words_by(
 
 
 def _draw_due_time(world: WorldBuilder, stream: Stream, created_at: datetime) -> datetime | None:
-    """Draw when a ticket is due, if it is: some days around the start, and at least a day after its creation."""
+    """Draw a due time around the start, at least one working day after the ticket's creation, or None."""
     due_on = working_days_from(world.today, stream.integer(-10, 25))
     earliest = working_days_from(created_at.date(), stream.integer(1, 5))
     return closing_time(max(due_on, earliest)) if stream.chance(0.6) else None
 
 
 def number_rows(world: WorldBuilder) -> None:
-    """Give comments, links, transitions and checklist items the ids that TicketDesk would have given them."""
+    """Sort the rows, and number comments, links, transitions and checklist items as TicketDesk would."""
     ticketdesk = world.ticketdesk
     ticketdesk.comments.sort(key=lambda row: (row.created_at, row.ticket_key))
     ticketdesk.transitions.sort(key=lambda row: (row.at, row.ticket_key))
@@ -184,7 +187,7 @@ def number_rows(world: WorldBuilder) -> None:
 
 
 def _key_order(key: str) -> tuple[str, int]:
-    """Return what sorts the keys of a team by their numbers, so that what comes later stands behind."""
+    """Return a sort key that orders ticket keys of a team by their numbers."""
     prefix, _, number = key.rpartition("-")
     return prefix, int(number)
 
@@ -208,7 +211,7 @@ def add_checklist(
 
 
 def add_history(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str) -> None:
-    """Add the moves that led a ticket to its status, the reason of its end included."""
+    """Add the transitions that led a ticket to its status, with the reason of the last one."""
     before: Status | None = None
     path = _STATUS_PATHS[ticket.status]
     latest = min(ticket.created_at + len(path) * LONGEST_STEP, world.latest_after(ticket.created_at))
@@ -240,7 +243,7 @@ def add_comment(world: WorldBuilder, ticket: TicketRow, *, author_id: str, at: d
 
 
 def add_later_comment(world: WorldBuilder, stream: Stream, ticket: TicketRow, *, author_id: str, body: str) -> None:
-    """Add a comment of some time between the last change of a ticket and the start."""
+    """Add a comment dated between the last change of a ticket and the start."""
     [at] = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at))
     add_comment(world, ticket, author_id=author_id, at=at, body=body)
 
@@ -248,7 +251,7 @@ def add_later_comment(world: WorldBuilder, stream: Stream, ticket: TicketRow, *,
 def _draw_key_slots(
     stream: Stream, world: WorldBuilder, prefix: str, count: int
 ) -> tuple[list[KeySlot], list[KeySlot]]:
-    """Draw keys and moments that ascend together: those of a team's tickets, and newer ones that stay free."""
+    """Draw ascending ticket keys with creation times; return those of a team's tickets and those that stay free."""
     ages = [((1, OLDEST_DAYS * 5 // 7), False)] * count + [(FREE_SLOT_WORKING_DAYS, True)] * FREE_SLOTS
     moments = sorted(
         (draw_office_time(stream, working_days_from(world.today, -stream.integer(*days))), is_free)
@@ -270,7 +273,7 @@ def _draw_verification(stream: Stream, ticket: TicketRow, by: str) -> None:
 
 
 def _draw_comments(world: WorldBuilder, stream: Stream, ticket: TicketRow, worker_id: str) -> None:
-    """Add a comment of the person who works the ticket, then one of its reporter, or none."""
+    """Draw comments by the person who works on the ticket and by its reporter, in this order; either may be missing."""
     comments, group = pool("tickets")["comments"], _COMMENT_GROUPS.get(ticket.status, ticket.status)
     lines = [(worker_id, stream.choice(comments["worker"][group]))]
     if ticket.reporter_id != worker_id:

@@ -1,6 +1,6 @@
 """The base of a larger company: its other offices, which all tasks of that size share.
 
-A base is drawn once for each size, as one seed document per service. Tasks of that size name its sources, and the
+A base is drawn once per size, as one seed document per service. Tasks of that size refer to its sources, and the
 services start their databases from copies of it.
 """
 
@@ -33,19 +33,19 @@ from companyos_shared.wire.company import Person, Role
 from companyos_shared.wire.control import load_content, source_of
 
 OFFICES: Mapping[CompanySize, int] = MappingProxyType({CompanySize.MEDIUM: 8, CompanySize.LARGE: 80})
-"""The number of offices besides the one that has the tasks, by size. An office has about 55 people."""
+"""Number of offices besides the one that has the tasks, by company size. An office has about 55 people."""
 
 STARTED_AT = datetime(2026, 9, 15, 9, 30, tzinfo=UTC)
-"""The time at which all tasks of larger companies start, so that they can share a base."""
+"""Start time of all tasks in larger companies, so that they can share a base."""
 
 TICKETS_SCALE = 4
-"""An office has so many times the tickets of the small company: about 220."""
+"""Number of tickets of an office, as a multiple of the small company's: about 220."""
 
 VENDORS = (4, 6)
-"""The number of vendors of an office."""
+"""Range of the number of vendors per office."""
 
 FIRST_POLICY = 201
-"""The number of the first policy of an office; those of the company are lower."""
+"""Number of the first policy of the first office; the company's own policies have lower numbers."""
 
 _HEADING = re.compile(r"^([0-9]+)\. ", re.MULTILINE)
 _SCOPE = (
@@ -61,7 +61,7 @@ _SITE_MANAGEMENT = "Site Management"
 
 @cache
 def find_base_company(size: CompanySize) -> BaseCompany:
-    """Return the base of a size. Drawing the large one takes seconds."""
+    """Return the base of a company size. Drawing the large one takes seconds."""
     world = _draw_offices(Stream("base", size.value), OFFICES[size])
     documents = {
         service: {**document, "is_base": True} for service, document in world.documents(f"base-{size}").items()
@@ -98,7 +98,7 @@ def _names(world: WorldBuilder) -> frozenset[str]:
 
 
 def _draw_offices(stream: Stream, count: int) -> WorldBuilder:
-    """Draw offices and return all of them as one company."""
+    """Draw offices and merge them into one company."""
     ids, company_name = IdGenerator(stream.child("ids")), draw_company_name(stream.child("company"))
     offices = list(pool("offices")["office"].items())[:count]
     taken_names: set[str] = set()
@@ -142,7 +142,7 @@ def _draw_office(
 
 
 def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
-    """Give the teams and leads of an office names of their own; nobody there has a role."""
+    """Give the teams and leads of an office their own names, and remove all roles."""
     staff, ticketdesk = world.staff, world.ticketdesk
     names = {team.id: _SITE_MANAGEMENT if team.id == EXECUTIVE else team.name for team in staff.teams}
     ids = {team: f"{name.lower().replace(' ', '-')}-{office.lower()}" for team, name in names.items()}
@@ -165,7 +165,7 @@ def _name_teams(world: WorldBuilder, office: str, code: str) -> None:
 
 
 def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
-    """Turn the policies of an office into ones that apply there only and refer to each other."""
+    """Limit the policies of an office to that office, and let them refer to each other."""
     entries = pool("policies")["policy"]
     first = FIRST_POLICY + number * len(entries)
     ids = {entry["topic"]: f"POL-{first + place}" for place, entry in enumerate(entries)}
@@ -183,7 +183,7 @@ def _limit_policies(world: WorldBuilder, office: str, number: int) -> None:
 
 
 def _keep_requests(world: WorldBuilder, office: str) -> None:
-    """Keep the requests of an office, and nothing else of its approvals: types, limits and delegations are tasks'."""
+    """Keep the requests of an office, and remove the rest of its approvals: types and delegations belong to tasks."""
     approvalflow = world.approvalflow
     approvalflow.approval_types, approvalflow.delegations, approvalflow.traits = [], [], []
     for request in approvalflow.requests:
@@ -199,13 +199,13 @@ def _key(key: str, code: str) -> str:
 
 
 def _title(person: Person, office: str) -> str:
-    """Return the title of somebody in an office: leads have it with the office."""
+    """Return a person's title in an office; the titles of leads include the office."""
     title = _SITE_TITLES.get(person.title, person.title)
     return f"{title} {office}" if any(held.role is Role.TEAM_LEAD for held in person.roles) else title
 
 
 def _merge(worlds: list[WorldBuilder], stream: Stream) -> WorldBuilder:
-    """Return the offices as one company, with rows in the order of their numbers."""
+    """Merge the offices into one company, with rows in the order of their numbers."""
     first, *others = worlds
     for other in others:
         first.staff = Staff(first.today, first.staff.teams + other.staff.teams, first.staff.people + other.staff.people)

@@ -20,12 +20,12 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person
 
 LAST_MINUTES = timedelta(minutes=5)
-"""Time between the last earlier event and the start."""
+"""Minimum time between an earlier event and the start."""
 
 
 @dataclass(slots=True)
 class KeySlot:
-    """A free number of a ticket or request, and its creation time."""
+    """A free ticket key or request ID, with its creation time."""
 
     key: str
     created_at: datetime
@@ -44,14 +44,14 @@ class BaseCompany:
     names: Set[str]
     """The names of people and vendors."""
     ids: Mapping[str, Set[int]]
-    """The numbers of ids by prefix."""
+    """Numbers in use, by ID prefix."""
     last_numbers: Mapping[str, int]
-    """The last number of each kind of row that is numbered: comment, transition, link and item."""
+    """Last number by kind of row: comment, transition, link and item."""
     requests: Sequence[tuple[datetime, int]]
-    """When requests were submitted, and their numbers, which have gaps, in order."""
+    """Submission times and numbers of the requests, ascending; the numbers have gaps."""
 
     def number_request(self, at: datetime, after: int) -> int:
-        """Return a free number above another one for a request that was submitted at a time."""
+        """Return a free number higher than `after` for a request submitted at that time."""
         earlier = bisect_right(self.requests, at, key=lambda request: request[0])
         number = max(after, self.requests[earlier - 1][1] if earlier else 0) + 1
         taken = {one for _, one in self.requests[max(0, earlier - 1) :]}
@@ -77,21 +77,21 @@ class WorldBuilder:
     datahub: DataHubDocument = field(default_factory=DataHubDocument)
     approvalflow: ApprovalFlowDocument = field(default_factory=ApprovalFlowDocument)
     ticket_slots: dict[str, list[KeySlot]] = field(default_factory=dict)
-    """Numbers left free in each team's sequence, oldest first."""
+    """Free ticket keys of each team, oldest first."""
     service_documents: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Seed documents, as JSON, of the services that other packages add; scenarios may add rows."""
+    """Seed documents, as JSON, of the services from other packages; scenarios may add rows."""
     free_policy_ids: list[str] = field(default_factory=list)
-    """Policy ids that are not in use, the last to be taken first."""
+    """Unused policy IDs, taken from the end."""
     task_policy_ids: set[str] = field(default_factory=set)
-    """The policies of tasks; the others are the company's usual ones."""
+    """IDs of the policies that tasks have added; the others are the company's usual ones."""
     base: BaseCompany | None = None
-    """The rest of the company, where it is a larger one."""
+    """The other offices of a larger company; None for a small one."""
     office: str | None = None
-    """The office that texts speak of; any if it is None."""
+    """The office that texts mention; None for any."""
     taken_names: Collection[str] = ()
-    """Names that no vendor gets."""
+    """Names that new vendors cannot have."""
     kept_rows: set[str] = field(default_factory=set)
-    """The texts of rows of tasks that were added before; a further task does not remove them."""
+    """Rows of earlier tasks, as texts; further tasks must not remove them."""
     _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
     today: date = field(init=False)
     """The day on which the episode starts."""
@@ -103,11 +103,17 @@ class WorldBuilder:
         self.last_evening = closing_time(working_days_from(self.today, -1))
 
     def latest_after(self, moment: datetime) -> datetime:
-        """Return the latest time of earlier work on something: the last evening, or the start if it is from today."""
+        """Return the latest time of earlier activity on something created at a moment.
+
+        It is the last evening, or just before the start if the moment is today.
+        """
         return self.last_evening if moment.date() < self.today else self.started_at - LAST_MINUTES
 
     def present(self, first_day: date, last_day: date | None = None, *, team_id: str | None = None) -> list[Person]:
-        """Return the people at work from a day to another, in a team or in the company; all of them if none is."""
+        """Return the people present throughout a period, in a team or in the company.
+
+        If no one is present, return all current employees there.
+        """
         last_day, employed = last_day or first_day, self.staff.active_on(first_day, team_id)
         away = {one.person_id for one in self.absences if one.first_day <= last_day and first_day <= one.last_day}
         if away:
@@ -115,7 +121,7 @@ class WorldBuilder:
         return employed or self.staff.active(team_id)
 
     def slot_sources(self) -> Mapping[str, Callable[[Stream], Any]]:
-        """Return the sources of slots in texts: people, vendors and the words of the pools."""
+        """Return the functions that draw values of slots in texts: people, vendors and words of the pools."""
         if not self._sources:
             words, names = pool("tickets")["slots"], [person.name for person in self.staff.active()]
             self._sources = {name: choose_from(items) for name, items in words.items()}
@@ -139,7 +145,7 @@ class WorldBuilder:
             comment.body = comment.body.replace(old, new)
 
     def is_kept(self, row: object) -> bool:
-        """Return whether a row belongs to a task that was added before."""
+        """Return whether a row belongs to an earlier task."""
         return bool(self.kept_rows) and text_of(row) in self.kept_rows
 
     def remove_absences(self, person_id: str) -> None:
@@ -147,7 +153,7 @@ class WorldBuilder:
         self.absences = [absence for absence in self.absences if absence.person_id != person_id]
 
     def postpone_departure(self, stream: Stream, person_id: str, moment: datetime) -> None:
-        """Move the last day of a former employee to between a moment and the start."""
+        """Postpone the last day of a former employee to a day between a moment and the start."""
         person = self.staff.person(person_id)
         days = (self.last_evening.date() - moment.date()).days
         last_day = moment.date() + timedelta(days=stream.integer(0, max(0, days)))
@@ -155,13 +161,13 @@ class WorldBuilder:
             self.staff.replace(person.model_copy(update={"employed_to": last_day}))
 
     def set_absence(self, person_id: str, *, first_day: date, last_day: date, kind: AbsenceKind) -> None:
-        """Make a person absent in that period and no other."""
+        """Replace a person's absences with one in that period."""
         self.remove_absences(person_id)
         away = Absence(id=self.ids.take("ABS"), person_id=person_id, first_day=first_day, last_day=last_day, kind=kind)
         self.absences = sorted([*self.absences, away], key=lambda absence: (absence.first_day, absence.person_id))
 
     def company(self) -> Company:
-        """Return the company as all services load it."""
+        """Return the company in the form that all services load."""
         return Company(
             name=self.company_name,
             domain=self.domain,

@@ -12,7 +12,7 @@ from companyos_shared.wire.company import Holiday
 
 FIRST_START = date(2026, 1, 12)
 START_DAYS = 620
-"""A story starts on a working day within this many days after FIRST_START."""
+"""Episodes start on a working day, drawn up to this many days after FIRST_START."""
 
 MORNING_MINUTES = 90
 """Latest start, in minutes after the office opens."""
@@ -26,7 +26,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 def draw_start_time(stream: Stream) -> datetime:
-    """Draw a working morning."""
+    """Draw a start time on the morning of a working day."""
     day = FIRST_START + timedelta(days=stream.integer(0, START_DAYS))
     while not is_working_day(day):
         day += timedelta(days=1)
@@ -35,7 +35,7 @@ def draw_start_time(stream: Stream) -> datetime:
 
 
 def holidays_around(day: date) -> list[Holiday]:
-    """Return the holidays of the year of `day` and of the years beside it."""
+    """Return the holidays of the year of `day` and of the adjacent years."""
     return [holiday for year in (day.year - 1, day.year, day.year + 1) for holiday in _holidays_of(year)]
 
 
@@ -46,12 +46,12 @@ def _holidays_of(year: int) -> tuple[Holiday, ...]:
 
 
 def is_working_day(day: date) -> bool:
-    """Say whether a company works on that day."""
+    """Return whether a day is a working day."""
     return day.weekday() not in WEEKEND and (day.month, day.day) not in _HOLIDAYS
 
 
 def working_days_from(day: date, count: int) -> date:
-    """Return the working day `count` working days after `day`, before it where the count is negative."""
+    """Return the working day `count` working days after `day`, or before it if the count is negative."""
     if count == 0:
         return day
     index = bisect_right(_WORKING_DAYS, day) - 1 if count > 0 else bisect_left(_WORKING_DAYS, day)
@@ -59,24 +59,24 @@ def working_days_from(day: date, count: int) -> date:
 
 
 def days_from(day: date, count: int) -> date:
-    """Return the day `count` calendar days after `day`, before it where the count is negative."""
+    """Return the day `count` calendar days after `day`, or before it if the count is negative."""
     return day + timedelta(days=count)
 
 
 def draw_office_time(stream: Stream, day: date) -> datetime:
-    """Draw a minute of the office hours of a day."""
+    """Draw a time in the office hours of a day, to the minute."""
     return _office_time(day, stream.integer(0, OFFICE_MINUTES - 1))
 
 
 def is_office_time(moment: datetime) -> bool:
-    """Say whether the office is open at that moment."""
+    """Return whether the office is open at that moment."""
     return is_working_day(moment.date()) and OFFICE_OPENS <= moment.time() < closing_time(moment.date()).time()
 
 
 def draw_office_moments(stream: Stream, after: datetime, before: datetime, count: int = 1) -> list[datetime]:
-    """Draw different minutes of the office hours after one moment and not after another, in the order of time.
+    """Draw distinct minutes of office hours between two moments, both excluded, in ascending order.
 
-    Where the office is not open for long enough between them, they are the minutes that follow the first moment.
+    If there are not enough of them, return the minutes that follow the first moment.
     """
     if count == 0:
         return []
@@ -87,17 +87,17 @@ def draw_office_moments(stream: Stream, after: datetime, before: datetime, count
 
 
 def closing_time(day: date) -> datetime:
-    """Return when the office closes on that day."""
+    """Return the closing time of the office on that day."""
     return _office_time(day, OFFICE_MINUTES)
 
 
 def _office_time(day: date, minutes: int) -> datetime:
-    """Return the time so many minutes after the office opens on a day."""
+    """Return the time that many minutes after the office opens on a day."""
     return datetime.combine(day, _OPENS_UTC) + minutes * _MINUTE
 
 
 def _office_minute(moment: datetime) -> int:
-    """Return how many minutes the office was open before the end of a moment's minute; only differences matter."""
+    """Return the index of the last office minute that has started by a moment, counted over all working days."""
     day = moment.date()
     index = bisect_left(_WORKING_DAYS, day)
     minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute if is_working_day(day) else -1

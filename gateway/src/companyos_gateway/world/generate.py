@@ -28,9 +28,9 @@ __all__ = ["WorldBuilder", "finish_world", "generate_world"]
 
 
 def generate_world(stream: Stream, base: BaseCompany | None = None) -> WorldBuilder:
-    """Draw a company from a stream; with a base, it is the part of a larger company that has the task.
+    """Draw a company from a stream; with a base, draw the part of a larger company that has the task.
 
-    What a scenario adds comes next; then the world is finished and written.
+    Scenarios then add their rows and call `finish_world` before the world is serialized.
     """
     world = _create_builder(stream, base)
     draw_vendors(world, stream.child("vendors"))
@@ -46,7 +46,7 @@ def generate_world(stream: Stream, base: BaseCompany | None = None) -> WorldBuil
 
 
 def finish_world(world: WorldBuilder) -> None:
-    """Number what the services number by time, once everything is there."""
+    """Number the rows that services number by time. Call it once all rows have been added."""
     number_rows(world)
     number_values(world)
     number_delegations(world)

@@ -1,4 +1,4 @@
-"""Ids that carry nothing: a prefix and a number drawn without repetition."""
+"""IDs without meaning: a prefix and a number drawn without repetition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOWEST, _HIGHEST = 1001, 9899
 
 
 class IdGenerator:
-    """The ids of one world. Which number comes next depends on the names asked for before, never on their meaning."""
+    """Generates the IDs of one world. The next number depends on the stream and earlier draws, not on meaning."""
 
     def __init__(self, stream: Stream, taken: Mapping[str, Collection[int]] = NOTHING) -> None:
         self._stream = stream

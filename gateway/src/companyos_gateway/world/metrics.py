@@ -50,11 +50,11 @@ def draw_sources(world: WorldBuilder, stream: Stream) -> None:
 
 
 class NoAuthorityError(LookupError):
-    """Raised for a metric's key on which no source is the authority."""
+    """Raised for a metric key without an authoritative source."""
 
 
 def source_of(world: WorldBuilder, key: str) -> SourceRow:
-    """Return the source that is the authority on a metric's key. Raises NoAuthorityError."""
+    """Return the authoritative source of a metric key. Raises NoAuthorityError if there is none."""
     source = next((one for one in world.datahub.sources if key in one.authoritative_for), None)
     if source is None:
         raise NoAuthorityError(key)
@@ -62,7 +62,7 @@ def source_of(world: WorldBuilder, key: str) -> SourceRow:
 
 
 def draw_metrics(world: WorldBuilder, stream: Stream) -> None:
-    """Draw what is measured on vendors, services, licenses and teams."""
+    """Draw the metrics of vendors, services, licenses and teams, with past refreshes and data issues."""
     for entry in pool("data")["metric"]:
         own = stream.child(entry["key"])
         for subject, slots in _subjects(world, own, entry):
@@ -94,7 +94,10 @@ def draw_metric(
     source: SourceRow,
     as_of: datetime | None = None,
 ) -> MetricRow:
-    """Add a metric with its earlier values; where no time is given it is some SLA's fraction or multiple old."""
+    """Add a metric with its earlier values, and return it.
+
+    Without `as_of`, its age is between a sixth and twice the freshness SLA of its source.
+    """
     age = stream.integer(source.freshness_sla_minutes // 6, source.freshness_sla_minutes * 2)
     metric = MetricRow(
         id=world.ids.take("MET"),
@@ -118,14 +121,14 @@ def draw_metric(
 
 
 def _earlier_value(stream: Stream, key: str, unit: str, value: float) -> float:
-    """Draw what a metric was before a value; one that counts up over the year was lower, and shares have a whole."""
+    """Draw the value before another one: not higher if the metric is cumulative, else within the range of its unit."""
     if key in CUMULATIVE:
         return value - stream.integer(0, int(value) // 10)
     return min(max(0.0, value + stream.integer(-7, 7)), WHOLE_OF_UNIT.get(unit, float("inf")))
 
 
 def number_values(world: WorldBuilder) -> None:
-    """Give earlier values the ids that DataHub would have given them."""
+    """Sort earlier values and number them as DataHub would."""
     world.datahub.metric_values.sort(key=lambda row: (row.as_of, row.metric_id))
     for count, row in enumerate(world.datahub.metric_values, start=1):
         row.id = f"MV-{count}"

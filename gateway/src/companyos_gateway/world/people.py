@@ -1,4 +1,4 @@
-"""The people of a company: teams, roles with deputies, those who have left, absences."""
+"""The people of a company: teams, roles with deputies, former employees, absences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAD_ROLES = {
     "people": Role.HR_LEAD,
     "data": Role.DATA_STEWARD,
 }
-"""The role that a team's lead holds beside that of a team lead."""
+"""Role of a team's lead in addition to team lead, by team."""
 
 EXECUTIVES = (
     (Role.CEO, "Chief Executive Officer"),
@@ -53,22 +53,22 @@ class _PersonDraft:
 
 @dataclass(slots=True)
 class Staff:
-    """Everybody, with the questions that a world asks about them."""
+    """The teams and people of a company, with lookups by ID, team and role."""
 
     today: date
     teams: list[Team]
     people: list[Person]
     _active: dict[str | None, list[Person]] = field(default_factory=dict)
     _all_employed: dict[str | None, tuple[date, date]] = field(default_factory=dict)
-    """The first and last day on which all of those who work today are employed, by team."""
+    """First and last day on which all current employees are employed, by team."""
     _holders: dict[Role, list[Person]] = field(default_factory=dict)
 
     def person(self, person_id: str) -> Person:
-        """Return the person of that id; there is one."""
+        """Return the person with that ID, which must exist."""
         return next(person for person in self.people if person.id == person_id)
 
     def active(self, team_id: str | None = None) -> list[Person]:
-        """Return who works today, in a team or anywhere."""
+        """Return the current employees of a team, or of the company."""
         if team_id not in self._active:
             if team_id is None:
                 found = [one for one in self.people if one.is_employed(self.today)]
@@ -82,17 +82,17 @@ class Staff:
         return self._active[team_id]
 
     def active_on(self, day: date, team_id: str | None = None) -> list[Person]:
-        """Return who works today and on a day, in a team or anywhere."""
+        """Return the current employees of a team, or of the company, who are also employed on that day."""
         active = self.active(team_id)
         first_day, last_day = self._all_employed[team_id]
         return active if first_day <= day <= last_day else [one for one in active if one.is_employed(day)]
 
     def departed(self, team_id: str) -> list[Person]:
-        """Return who has left the team and the company."""
+        """Return the former employees of a team."""
         return [one for one in self.people if one.team_id == team_id and not one.is_employed(self.today)]
 
     def holders(self, role: Role) -> list[Person]:
-        """Return who holds the role today."""
+        """Return the current holders of a role."""
         if role not in self._holders:
             self._holders[role] = [
                 one
@@ -106,13 +106,13 @@ class Staff:
         return self.person(next(team.lead_id for team in self.teams if team.id == team_id))
 
     def replace(self, person: Person) -> None:
-        """Put a person in the place of the one with that id."""
+        """Replace the person that has the same ID."""
         self._active.clear()
         self._holders.clear()
         self.people = [person if one.id == person.id else one for one in self.people]
 
     def set_deputy(self, person_id: str, role: Role, deputy_id: str) -> None:
-        """Name the deputy of a person in a role."""
+        """Set the deputy of a person in a role."""
         one = self.person(person_id)
         roles = tuple(
             held.model_copy(update={"deputy_id": deputy_id}) if held.role == role else held for held in one.roles
@@ -135,7 +135,7 @@ def domain_of(company_name: str) -> str:
 def draw_staff(
     stream: Stream, ids: IdGenerator, *, today: date, domain: str, taken_names: Collection[str] = ()
 ) -> Staff:
-    """Draw the people and teams of a company, none of whom has a name that is taken."""
+    """Draw the people and teams of a company; no one has a name in `taken_names`."""
     names = _NameGenerator(stream.child("names"), taken_names)
     drafts: dict[str, list[_PersonDraft]] = {}
     for entry in pool("teams")["team"]:
@@ -148,7 +148,7 @@ def draw_staff(
 
 
 def draw_absences(stream: Stream, ids: IdGenerator, staff: Staff) -> list[Absence]:
-    """Draw who is away when: past, present and planned absences."""
+    """Draw past, current and planned absences."""
     away = stream.sample(staff.active(), stream.integer(*ABSENT))
     kinds = [(AbsenceKind.VACATION, 6), (AbsenceKind.SICK, 3), (AbsenceKind.TRAINING, 2), (AbsenceKind.PARENTAL, 1)]
     absences = []
@@ -163,7 +163,7 @@ def draw_absences(stream: Stream, ids: IdGenerator, staff: Staff) -> list[Absenc
 
 
 class _NameGenerator:
-    """Names that no other person in the company has."""
+    """Generates names that no other person in the company has."""
 
     def __init__(self, stream: Stream, taken: Collection[str]) -> None:
         names = pool("people")
@@ -212,7 +212,7 @@ def _add_role(draft: _PersonDraft, role: Role) -> None:
 def _add_leavers(
     stream: Stream, ids: IdGenerator, names: _NameGenerator, drafts: dict[str, list[_PersonDraft]], today: date
 ) -> None:
-    """Add people who have left: one from Vendor Operations, a former CFO, others from anywhere."""
+    """Add former employees: from Vendor Operations, Finance and random teams, and a former CFO."""
     entries = pool("teams")["team"]
     usual = [entry for entry in entries if entry["id"] != EXECUTIVE]
     by_id = {entry["id"]: entry for entry in entries}

@@ -1,4 +1,4 @@
-"""The rule book: policies in versions, of which one is in force."""
+"""Policies in versions, one of which is in force."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from companyos_shared.streams import Stream
 
 MAX_VERSIONS = 3
 EARLIER_VERSIONS: Mapping[Split | None, int] = MappingProxyType({Split.VALIDATION: MAX_VERSIONS, Split.TEST: 6})
-"""Versions that are no longer on file: so the held-out splits have numbers of versions that no other seed has."""
+"""Number of versions no longer on file, which gives held-out splits version numbers that no other seed has."""
 
 _VERSION_DAYS = (120, 500)
 _STEP = {"cents": 500, "days": 1}
@@ -50,12 +50,12 @@ class PolicyText:
     parameters: Mapping[str, Any]
 
     def filled(self) -> str:
-        """Return the body with its figures: amounts in EUR, and large numbers with separators."""
+        """Return the body with its figures filled in: amounts in EUR, and large numbers with separators."""
         return self.body.format_map({name: _format_figure(name, value) for name, value in self.parameters.items()})
 
 
 class _Words(str):
-    """Words of a parameter, one or several, as they stand in a sentence."""
+    """One or several words of a parameter, formatted as part of a sentence."""
 
     def __format__(self, format_spec: str) -> str:
         words = [f"`{word}`" if format_spec == "code" else word for word in self.split(", ")]
@@ -63,7 +63,7 @@ class _Words(str):
 
 
 def draw_policies(world: WorldBuilder, stream: Stream) -> None:
-    """Draw the rule book. Earlier versions stay, each up to the day before the next."""
+    """Draw the company's policies. Each earlier version is in force until the day before the next one."""
     entries = pool("policies")["policy"]
     numbers = stream.sample(range(1, 60), len(entries) + 1)
     for entry, number in zip(entries, numbers, strict=False):
@@ -104,10 +104,10 @@ def add_policy(world: WorldBuilder, stream: Stream, head: PolicyHead, texts: Seq
 
 
 def format_policy_body(body: str, split: Split | None) -> str:
-    """Return the text of a policy in the layout of its company.
+    """Return the text of a policy in the layout of its split.
 
-    Training companies keep the text as it is. Those of the validation split have nested lists, those of the test split
-    clauses with their number in parentheses. References to a section stay valid.
+    Companies of the training split use the text unchanged. Those of the validation split use nested lists, those of the
+    test split clauses with numbers in parentheses. References to sections remain valid.
     """
     if split not in HELD_OUT:
         return body
@@ -122,7 +122,7 @@ def format_policy_body(body: str, split: Split | None) -> str:
 
 
 def policy_in_force(world: WorldBuilder, topic: str) -> PolicyRow:
-    """Return the version in force of the policy on a topic."""
+    """Return the version of a topic's policy that is in force."""
     return next(row for row in reversed(world.datahub.policies) if row.topic == topic and row.effective_to is None)
 
 

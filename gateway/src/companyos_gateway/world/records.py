@@ -1,4 +1,4 @@
-"""Records: contracts, licenses, orders and the rest of what an enterprise files."""
+"""Records: contracts, licenses, orders and other things that an enterprise files."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PREFIXES = {
 }
 FOLLOWS_ORDER = ("goods_receipt", "invoice")
 RECORD_WORKING_DAYS = (5, 80)
-"""How many working days ago records were filed."""
+"""Age range of records in working days."""
 
 PAYMENT_DAYS = 30
 _TERM_DAYS = 365
 
 
 _CONTRACT_STARTS: dict[str | None, tuple[int, int]] = {None: (-300, -20), "expired": (-600, -370), "draft": (10, 60)}
-"""In how many days a contract starts, by its state."""
+"""Range of days from today to the start of a contract, by its state."""
 
 
 def draw_records(world: WorldBuilder, stream: Stream) -> None:
@@ -94,12 +94,12 @@ def draw_contract(
 
 
 def rounded_amount(stream: Stream, low: int, high: int) -> int:
-    """Draw an amount in cents that looks like one."""
+    """Draw an amount in cents, as a multiple of CENTS_STEP."""
     return CENTS_STEP * stream.integer(-(-low // CENTS_STEP), high // CENTS_STEP)
 
 
 def _draw_record(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> None:
-    """Add a record; a receipt or an invoice comes from the vendor of an order, after it."""
+    """Add a record; goods receipts and invoices refer to an earlier order and have its vendor."""
     order = _pick_order(world, stream) if entry["kind"] in FOLLOWS_ORDER else None
     past = working_days_from(world.today, -stream.integer(*RECORD_WORKING_DAYS))
     if order is not None:

@@ -1,4 +1,4 @@
-"""Rows as text, to find out whether a case of a shift has changed the rows of another."""
+"""Rows as text, to detect whether a case of a shift has changed the rows of another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from companyos_gateway.world.seed_documents.datahub import SourceRow
 
 
 def text_of(row: object) -> str:
-    """Return a row as text, without what further cases may change: numbers of requests, and a source's authority."""
+    """Return a row as text without values that further cases may change: request IDs and a source's authority."""
     match row:
         case RequestRow():
             return repr(replace(row, id=""))

@@ -23,7 +23,7 @@ SEEDS: Mapping[Split, range] = MappingProxyType(
 """Seeds of each split; all other seeds, including drawn ones, belong to no split."""
 
 HELD_OUT = (Split.VALIDATION, Split.TEST)
-"""Splits with words of their own. Training uses the words of seeds that are in no split."""
+"""Splits with their own words. The training split uses the same words as seeds in no split."""
 
 _SEED_INDEX = 1
 _HELD_BACK = {Split.VALIDATION: slice(-3, -2), Split.TEST: slice(-2, None)}
@@ -43,7 +43,7 @@ def split_of(stream: Stream) -> Split | None:
 
 
 def words_for_split(stream: Stream, kind: str, usual: Sequence[str]) -> Sequence[str]:
-    """Return the words that a stream may draw: its split's own of that kind, where it holds some out, or the usual."""
+    """Return the words of a kind that a stream may draw: those of its split if it is held out, else the usual ones."""
     split = split_of(stream)
     if split not in HELD_OUT:
         return usual
@@ -53,8 +53,8 @@ def words_for_split(stream: Stream, kind: str, usual: Sequence[str]) -> Sequence
 
 
 def texts_for_split(stream: Stream, texts: Sequence[T]) -> Sequence[T]:
-    """Return the texts that a stream may draw: the last two are the test split's, the one before is validation's.
+    """Return the texts that a stream may draw: the last two in the test split, the one before in the validation split.
 
-    At least four are needed, so that something is left.
+    All other streams draw the rest, so at least four texts are needed.
     """
     return texts[_HELD_BACK.get(split_of(stream) or Split.TRAIN, _USUAL)]

@@ -1,4 +1,4 @@
-"""Slots of texts: `{vendor}`, `{person}`, `{office}` ... are drawn where a text holds them."""
+"""Text templates: slots such as `{vendor}`, `{person}` and `{office}` are drawn when a text contains them."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def join_words(words: Sequence[str], conjunction: str = "and") -> str:
 
 
 def choose_from(items: list[Any]) -> Callable[[Stream], Any]:
-    """Return what draws one of the items."""
+    """Return a function that draws one of the items."""
     return lambda stream: stream.choice(items)
 
 
 def draw_number(stream: Stream) -> int:
-    """Draw a small number that is none of a handful."""
+    """Draw an integer from 3 to 96."""
     return stream.integer(3, _LARGEST_NUMBER)
 
 
 def draw_weekday(stream: Stream) -> str:
-    """Draw the name of a working day."""
+    """Draw the name of a weekday."""
     return stream.choice(DAYS)

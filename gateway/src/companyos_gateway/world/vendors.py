@@ -41,11 +41,11 @@ _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("cafeteria", "catering"), ("catering",)),
     (("switches", "scanners", "headset", "docking", "printers", "monitors", "batteries"), ("software",)),
 )
-"""The categories of vendors that sell something, by words in its name. The first that fits counts."""
+"""Vendor categories by words in the names of the goods that they sell; the first match counts."""
 
 
 def draw_vendors(world: WorldBuilder, stream: Stream, count: tuple[int, int] = VENDORS) -> None:
-    """Draw the vendors that the company has already: from the first to the second number of them."""
+    """Draw the company's existing vendors; `count` is the range of their number."""
     for _ in range(stream.integer(*count)):
         vendor = draw_vendor(world, stream)
         draw_certificates(world, stream, vendor)
@@ -56,7 +56,7 @@ def draw_vendors(world: WorldBuilder, stream: Stream, count: tuple[int, int] = V
 def draw_vendor(
     world: WorldBuilder, stream: Stream, *, status: VendorStatus | None = None, goods: str = ""
 ) -> VendorRow:
-    """Add a vendor to the world and return it; where goods are named, it is one that sells them."""
+    """Add a vendor and return it; if goods are given, its category is one that sells them."""
     names = pool("vendors")
     categories = categories_of(goods)
     trade = stream.choice([one for one in names["trade"] if not categories or one["category"] in categories])
@@ -84,7 +84,7 @@ def draw_vendor(
 
 
 def draw_namesake(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> VendorRow:
-    """Add a vendor of the same country and category whose name differs from another's only in the legal form."""
+    """Add a vendor of the same country and category whose name differs only in the legal form, and return it."""
     form = next(form for form in _country(vendor.country)["forms"] if not vendor.legal_name.endswith(form))
     contact = _person_name(stream)
     lookalike = replace(
@@ -105,20 +105,20 @@ def draw_namesake(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> Ven
 
 
 def categories_of(goods: str) -> tuple[str, ...]:
-    """Return the categories of vendors that sell goods or services; none where any may."""
+    """Return the categories of vendors that sell goods or services; empty if every category does."""
     words = goods.lower()
     return next((categories for names, categories in _SOLD_BY if any(name in words for name in names)), ())
 
 
 def supplier_of(world: WorldBuilder, stream: Stream, goods: str) -> VendorRow:
-    """Return a vendor that sells the goods; a new one where the company has none."""
+    """Return a vendor that sells the goods; a new one if the company has none."""
     categories = categories_of(goods)
     known = [one for one in world.datahub.vendors if not categories or one.category in categories]
     return stream.choice(known) if known else draw_vendor(world, stream, goods=goods)
 
 
 def draw_certificates(world: WorldBuilder, stream: Stream, vendor: VendorRow, *, expired: bool = False) -> None:
-    """Add the certificates of a vendor, one of them expired where asked for."""
+    """Add one or two certificates of a vendor; with `expired`, one of them has expired."""
     kinds = stream.sample(pool("vendors")["wording"]["certificates"], stream.integer(1, 2))
     for index, kind in enumerate(kinds):
         left = stream.integer(-90, -3) if expired and index == 0 else stream.integer(20, 330)
@@ -132,7 +132,7 @@ def draw_certificates(world: WorldBuilder, stream: Stream, vendor: VendorRow, *,
 
 
 def draw_bank_change(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> None:
-    """Add a change of bank details to a vendor's past."""
+    """Add a past change of a vendor's bank details."""
     wording: dict[str, Any] = pool("vendors")["wording"]
     world.datahub.bank_changes.append(
         BankChangeRow(
@@ -148,7 +148,7 @@ def draw_bank_change(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> 
 
 
 def draw_iban(stream: Stream, country: str) -> str:
-    """Draw a bank account of that country, in its national format and with valid check digits (ISO 13616)."""
+    """Draw an IBAN of that country, in its national format and with valid check digits (ISO 13616)."""
     account = _fill(stream, _country(country)["account"])
     number = int(f"{account}{country}00".translate(_LETTER_NUMBERS))
     return f"{country}{98 - number % 97:02}{account}"
@@ -165,7 +165,7 @@ def _country(code: str) -> dict[str, Any]:
 
 
 def _fill(stream: Stream, pattern: str) -> str:
-    """Return a pattern with digits in place of its nines and letters in place of each `x`."""
+    """Return a pattern with its nines replaced by digits and each `x` by a letter."""
     lettered = re.sub("x", lambda _: stream.choice(ascii_uppercase), pattern)
     return re.sub("9+", lambda run: _digits(stream, len(run[0])), lettered)
 

@@ -1,1 +1,1 @@
-"""Access requests: somebody needs a system, and gets the least that the work needs, with an end, from who decides."""
+"""Access requests: a person gets the lowest level that the work needs, for a limited time, from the right approver."""

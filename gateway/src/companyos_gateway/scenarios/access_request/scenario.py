@@ -1,4 +1,4 @@
-"""Access requests: the least level and end date that the work needs, approved by the system's owner and recorded."""
+"""Access requests: the lowest level and the end date that the work needs, approved by the system's owner, recorded."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import cast
 from companyos_gateway.scenarios import kit
 
 ROLES = {"access_grant": kit.Role.TEAM_LEAD, "privileged_access": kit.Role.SECURITY_LEAD}
-"""The role that decides about each type."""
+"""Role that decides about requests of each approval type."""
 
 CLASSES = ("internal", "confidential", "restricted")
 PRIORITY_SCALES = tuple(combinations(kit.PRIORITIES, len(CLASSES)))
-"""Priorities that a policy may give to the classes: the stricter the class, the higher its priority."""
+"""Priorities that a policy may assign to the classes: the stricter the class, the higher the priority."""
 
 TERM_STEP, LONGEST_STEPS = 10, (6, 24)
-"""The maximum number of days for which the policy grants a level is a multiple of the step, in this range."""
+"""Step, in days, of the maximum terms for which the policy grants a level, and their range in steps."""
 
 NOT_OWNERS = ("executive-office", "security")
-"""Teams whose leads own none of the systems: the CEO's, and the one that decides about privileged access."""
+"""Teams whose leads own none of the systems: the CEO's team, and the one that decides about privileged access."""
 
 ADMITTED_TEAMS = 4
 
@@ -50,7 +50,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why access must be refused; the value is the policy's reason code."""
+    """Ground for refusing access; the value is the policy's reason code."""
 
     COVERED = "duplicate"
     KEPT_APART = "policy_violation"
@@ -60,7 +60,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """A requested access. `partner` is a system that the policy in force keeps apart from it, `other` is not."""
+    """A requested access. The policy in force keeps `partner`, but not `other`, apart from its system."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -68,7 +68,7 @@ class Access:
     person: kit.Person
     owner: kit.Person
     team_names: tuple[str, ...]
-    """Names of all teams, the person's first."""
+    """Names of all teams, starting with the person's."""
     system: str
     system_class: str
     partner: str
@@ -154,12 +154,12 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         return replace(facts, earlier=self._add_earlier(build, facts))
 
     def slots(self, facts: Access) -> Mapping[str, str]:
-        """Name the grant, the system and the person."""
+        """Return the grant, the system and the person."""
         named = {"grant": facts.record.id, "title": facts.record.title, "system": facts.system}
         return named | {"person_name": facts.person.name, "person_id": facts.person.id}
 
     def answers(self, build: kit.BuildContext, facts: Access) -> Mapping[str, kit.AcceptedValue]:
-        """Name the purpose of the grant and the class of the system."""
+        """Return the purpose of the grant and the class of the system."""
         return {"purpose": facts.record.fields["purpose"], "system_class": facts.system_class}
 
     def figures(self, facts: Access, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
@@ -190,7 +190,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         return cast(kit.Priority, figures[f"{facts.system_class}_priority"])
 
     def _purposes_by_level(self, stream: kit.Stream, purpose: str, level: Level) -> dict[Level, list[str]]:
-        """Draw two purposes for each level, out of those that may have it; the given one needs the given level."""
+        """Draw two purposes for each level among those that may have it; `purpose` needs the given level."""
         drawn: dict[Level, list[str]] = {level: [purpose]}
         for one in reversed(LEVELS):
             taken = [name for names in drawn.values() for name in names]
@@ -237,13 +237,13 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def deputies(self, build: kit.BuildContext, facts: Access, request: kit.Request) -> set[str]:
-        """Return the heads of departments, or colleagues of the system's owner."""
+        """Return team leads and Finance employees, or members of the system owner's team and of other teams."""
         if facts.is_privileged:
             return kit.leads_and_finance(build.world) - {facts.owner.id}
         return kit.members_without_role(build.world, facts.owner.team_id, "platform", "data", "finance")
 
     def _register(self, build: kit.BuildContext, system: str, system_class: str) -> kit.Person:
-        """File a system's entry in the register; return its owner."""
+        """File a system's entry in the register, and return its owner."""
         staff, day = build.world.staff, build.working_day_ago(20, 60)
         owner = staff.lead(build.stream.choice([team.id for team in staff.teams if team.id not in NOT_OWNERS]))
         title = self.texts()["register"]["title"].format(system=system)
@@ -252,7 +252,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
         return owner
 
     def _add_earlier(self, build: kit.BuildContext, facts: Access) -> kit.RecordRow | None:
-        """Add earlier grants of the person; return the one that is replaced or speaks against the request."""
+        """Add earlier grants of the person; return the one that is replaced or a ground for refusal, if any."""
         stream, record = build.stream, facts.record
 
         def grant(system: str, levels: Sequence[Level], ends_on: date, state: str = "active") -> kit.RecordRow:

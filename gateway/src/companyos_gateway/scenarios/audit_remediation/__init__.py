@@ -1,1 +1,1 @@
-"""Audit remediation: what waits for approval against the policy is cancelled or put to who may decide, and no more."""
+"""Audit remediation: pending requests that break the policy are canceled or escalated, and no others."""

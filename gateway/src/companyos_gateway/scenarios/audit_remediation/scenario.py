@@ -1,4 +1,4 @@
-"""Audits: requests that break the policy are cancelled or escalated, and all others stay as they are."""
+"""Audits: requests that break the policy are canceled or escalated, and all others remain unchanged."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from enum import StrEnum
 from companyos_gateway.scenarios import kit
 
 WINDOW_WORKING_DAYS, EARLIER_WORKING_DAYS = (8, 14), (1, 5)
-"""How long ago an audit begins, and how long before its first day requests were submitted that it does not cover."""
+"""Working days since the start of the audited period, and from earlier, unaudited requests to its start."""
 
 SMALL_CENTS, TICKET_STEP_CENTS, TICKET_STEPS = 20_000, 10_000, (15, 30)
 LIMIT_STEP_CENTS, LEAD_LIMIT_STEPS, CEILING_STEPS = 100_000, (12, 20), (50, 80)
-"""Limits of the policy and of the procurement lead are multiples of steps."""
+"""Step in cents of the procurement lead's limit and of the policy's ceiling, and their ranges in steps."""
 
 ORDERING_ROLES = (kit.Role.FINANCE_CONTROLLER, kit.Role.SECURITY_LEAD, kit.Role.LEGAL_COUNSEL)
 LEAD, CFO = kit.Role.PROCUREMENT_LEAD, kit.Role.CFO
@@ -23,7 +23,7 @@ DECIDED: tuple[kit.RequestStatus, ...] = ("approved", "rejected")
 
 
 class Breach(StrEnum):
-    """A way in which a request breaks the policy, by the reason code of its remedy; `wrong_hands` is escalated."""
+    """Breach of the policy by a request. The value is the reason code of its remedy; `wrong_hands` is escalated."""
 
     OVER_CEILING = "policy_violation"
     GONE = "not_entitled"
@@ -32,7 +32,7 @@ class Breach(StrEnum):
 
 
 class Variant(StrEnum):
-    """The breaches among the requests; some requests always wait for the wrong approver."""
+    """Variant of the case: the breaches among the requests. Some requests always wait for the wrong approver."""
 
     LIMITS = "limits"
     LEAVERS = "leavers"
@@ -49,7 +49,7 @@ BREACHES = {
 
 
 class RefusalGround(StrEnum):
-    """Why an audit is refused, by the reason code of the policy."""
+    """Ground for refusing an audit; the value is the policy's reason code."""
 
     HELD = "requirement_not_met"
     NOT_ORDERED = "not_entitled"
@@ -74,7 +74,7 @@ class Audit:
     chain: kit.ApproverChain = field(default_factory=lambda: kit.ApproverChain((), {}))
     reporter_id: str = ""
     document_id: str | None = None
-    """The document that speaks against the audit."""
+    """The document that is a ground for refusal, if any."""
 
     @property
     def breaching_ids(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         return replace(audit, breaches=tuple(zip(rows, breaches, strict=True)))
 
     def slots(self, facts: Audit) -> Mapping[str, str]:
-        """Name the approval type, the first day, an open request of the type, and the reporter."""
+        """Return the approval type, the first day, an open request of the type, and the reporter."""
         return {
             "title": facts.audited.title,
             "first_day": facts.first_day.isoformat(),
@@ -143,7 +143,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         }
 
     def reporter_id(self, facts: Audit) -> str:
-        """Return who ordered the audit."""
+        """Return the person who ordered the audit."""
         return facts.reporter_id
 
     def policy_head(self, facts: Audit) -> tuple[Sequence[str], str]:
@@ -151,7 +151,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         return self.texts()["policy"]["titles"][facts.audited.type_key], facts.audited.topic
 
     def figures(self, facts: Audit, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits and the ordering role; under another version a request that breaks nothing breaks it."""
+        """Draw the limits and the ordering role; another version has a ceiling that a correct request exceeds."""
         total = sum(_amount(row) for row, _ in facts.breaches)
         lower_steps = facts.lead_limit_cents // LIMIT_STEP_CENTS + 1, facts.ceiling_cents // LIMIT_STEP_CENTS - 1
         lower_ceiling = LIMIT_STEP_CENTS * stream.integer(*lower_steps)
@@ -163,7 +163,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         }
 
     def complete(self, build: kit.BuildContext, facts: Audit, policy: kit.PolicyRow, slot: kit.KeySlot) -> Audit:
-        """Add the approval types, who decides about escalated requests, the documents and the reporter."""
+        """Add the approval types, the approvers of escalated requests, the documents and the reporter."""
         world, stream = build.world, build.stream
         for one in (facts.audited, *([facts.audited.lookalike()] if kit.Kind.SIMILAR_NAMES in build.kinds else [])):
             kit.replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
@@ -180,7 +180,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         return replace(facts, chain=chain, document_id=document_id, reporter_id=stream.choice(reporters))
 
     def solution(self, facts: Audit, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Remedy every request that breaks the policy, or refuse and change none."""
+        """Remedy every request that breaks the policy, or refuse and change none of them."""
         refs, role = kit.policy_refs(policy), facts.role
         cancelled = [
             kit.RequestCancelled(row.id, kit.Refusal(breach.value, refs))
@@ -226,7 +226,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         )
 
     def _add_documents(self, build: kit.BuildContext, facts: Audit) -> str | None:
-        """Add a legal hold and an audit report; return the id of the one that speaks against the audit."""
+        """Add a legal hold and an audit report; return the ID of the one that is a ground for refusal, if any."""
         world, stream, words, type_key = build.world, build.stream, self.texts()["papers"], facts.audited.type_key
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
         harmless = stream.choice((("published", "expense_report"), ("archived", type_key)))
@@ -248,9 +248,9 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         is_early: bool = False,
         is_decided: bool = False,
     ) -> kit.RequestRow:
-        """File a request with its record, of a usual amount unless others are given.
+        """File a request with its record, with a usual amount unless a range is given.
 
-        The audit does not cover what is early or decided.
+        The audit does not cover requests that are early or decided.
         """
         world, stream = build.world, build.stream
         amounts = amounts or (audit.ticket_from_cents, audit.lead_limit_cents)

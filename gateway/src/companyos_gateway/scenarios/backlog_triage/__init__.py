@@ -1,1 +1,1 @@
-"""Backlog triage: the tickets that came in under a tag are sorted by the policy in force, all of them and no others."""
+"""Backlog triage: all tickets with a tag, and no others, are triaged by the policy in force."""

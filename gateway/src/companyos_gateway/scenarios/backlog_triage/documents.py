@@ -1,4 +1,4 @@
-"""A sweep: the tickets that carry a tag, with duplicates and similar ones, the owners of assets, and other sweeps."""
+"""A sweep: the tickets with a tag, with duplicates and similar ones, the owners of assets, and other sweeps."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ TAG = "triage"
 TYPES = ("incident", "bug", "change", "request", "task")
 ORIGINALS = (4, 6)
 FEWEST_TICKETS = (2, 3)
-"""How many there are where that is too few for a sweep."""
+"""Range of the number of tickets that is too low for a sweep."""
 
 DUE_IN_WORKING_DAYS = (5, 11)
 RAISED_FROM = range(15, 61, 5)
-"""From how many affected people on a ticket may be raised."""
+"""Possible numbers of affected people from which a ticket's priority is raised."""
 
 URGENT: tuple[kit.Priority, ...] = ("high", "critical")
 STEADY = 2
-"""How many of the team, apart from its lead, are at work all the time."""
+"""Number of team members, besides the lead, who are always present."""
 
 Words = Mapping[str, Any]
 
 
 class Variant(StrEnum):
-    """To whom the tickets go: to everybody alike, to the owners of assets, or what is urgent to the lead."""
+    """Variant of the case: tickets go to anyone in the team, to owners of assets, or to the lead if urgent."""
 
     SPREAD = "spread"
     OWNERS = "owners"
@@ -39,7 +39,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a sweep must be refused, by the reason code of the policy."""
+    """Ground for refusing a sweep; the value is the policy's reason code."""
 
     TOO_FEW = "requirement_not_met"
     NOT_ORDERED = "not_entitled"
@@ -48,7 +48,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(kw_only=True)
 class Item:
-    """A ticket about a fault of an asset; `original` is the one that it doubles."""
+    """A ticket about a fault of an asset; `original` is the one that it duplicates."""
 
     type: str
     asset: str
@@ -57,17 +57,17 @@ class Item:
     status: kit.Status | None
     original: Item | None = None
     is_ours: bool = True
-    """Whether the sweep is about it."""
+    """True if the sweep covers the ticket."""
     row: kit.TicketRow | None = None
 
     @property
     def ticket(self) -> kit.TicketRow:
-        """The ticket, once it is written."""
+        """The row of the ticket, which must have been added."""
         assert self.row is not None
         return self.row
 
     def level(self, figures: kit.Figures) -> kit.Priority:
-        """Return the priority that the figures of a policy ask for."""
+        """Return the priority that the figures of a policy require."""
         place = kit.PRIORITIES.index(figures[f"{self.type}_priority"])
         is_raised: bool = self.people >= figures["raise_from_people"]
         return kit.PRIORITIES[min(place + is_raised, len(kit.PRIORITIES) - 1)]
@@ -75,10 +75,10 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A sweep of the tickets with a tag, oldest first, under priorities by type.
+    """A sweep of the tickets with a tag, oldest first, with priorities by type.
 
-    `owners` are those of assets, where the policy assigns by owner, and `most_each` is how many tickets a person may
-    get, where it spreads them. `other_key` is another sweep that is in progress.
+    `owners` maps assets to owners if the policy assigns by owner, and `most_each` is the maximum number of tickets per
+    person if it spreads them. `other_key` is another sweep in progress.
     """
 
     variant: Variant
@@ -96,17 +96,17 @@ class Sweep:
 
     @property
     def in_scope(self) -> tuple[Item, ...]:
-        """Those tickets that the sweep is about."""
+        """The tickets that the sweep covers."""
         return tuple(item for item in self.items if item.is_ours)
 
     @property
     def kept(self) -> tuple[Item, ...]:
-        """Those of them that stay."""
+        """The covered tickets that are not duplicates."""
         return tuple(item for item in self.in_scope if item.original is None)
 
 
 def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
-    """Add the tickets of a sweep, the cards of their assets, and another sweep."""
+    """Add the tickets of a sweep, the cards of their assets, and another sweep; return the sweep."""
     world, stream = build.world, build.stream
     variant, ground = stream.choice(list(Variant)), build.draw_ground(RefusalGround)
     lead_id = world.staff.lead(team_id).id
@@ -140,7 +140,7 @@ def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
 
 
 def goals_of(world: kit.WorldBuilder, sweep: Sweep, figures: kit.Figures) -> tuple[kit.TicketGoal, ...]:
-    """Return the end of each ticket of the sweep; absences are settled."""
+    """Return the goal of each ticket of the sweep. Absences must be final."""
     goals = []
     for item in sweep.in_scope:
         if item.original is not None:
@@ -153,7 +153,7 @@ def goals_of(world: kit.WorldBuilder, sweep: Sweep, figures: kit.Figures) -> tup
 
 
 class _QueueDrawer:
-    """Draws what the tickets are about."""
+    """Draws the assets, faults and numbers of affected people for the tickets."""
 
     def __init__(self, stream: kit.Stream, assets: list[list[str]], raised_from: int) -> None:
         self._stream = stream
@@ -164,7 +164,7 @@ class _QueueDrawer:
         self.lookalike: Item | None = None
 
     def items(self, kinds: Collection[kit.Kind], *, is_few: bool) -> list[Item]:
-        """Draw the tickets in the order in which they came in; a double comes after its original."""
+        """Draw the tickets in order of creation; a duplicate comes after its original."""
         stream = self._stream
         kept = [self.fault() for _ in range(stream.integer(*(FEWEST_TICKETS if is_few else ORIGINALS)))]
         doubled = stream.sample(kept, 1 if is_few else stream.integer(1, 2))
@@ -179,7 +179,7 @@ class _QueueDrawer:
         return [settled, *order]
 
     def fault(self, *, status: kit.Status | None = None) -> Item:
-        """Draw a fault of an asset that nobody has named yet; it is the sweep's unless somebody works on it."""
+        """Draw a fault of an asset that has none yet; the sweep covers it unless a status is given."""
         is_ours = status is None
         drawn = self._stream.choice((None, None, "open")) if is_ours else status
         return self._item(self._stream.choice(next(self._pairs)), next(self._faults), drawn, is_ours=is_ours)
@@ -196,7 +196,7 @@ class _QueueDrawer:
         return item
 
     def _lookalikes(self, of: Item) -> Iterator[Item]:
-        """Yield another fault of the same asset, and the same fault of one of nearly the same name."""
+        """Yield the same fault of an asset with a similar name, and another fault of the same asset."""
         pair = next(pair for pair in self._assets if of.asset in pair)
         other = next(name for name in pair if name != of.asset)
         self.lookalike = self._item(other, of.fault, None)
@@ -238,14 +238,14 @@ def draw_scale(stream: kit.Stream) -> dict[str, kit.Priority]:
 
 
 def shift_scale(scale: kit.Figures) -> dict[str, kit.Priority]:
-    """Return a scale in which every type has another priority: one level up, or down if one of them is critical."""
+    """Return a scale with another priority for every type: one level up, or down if one of them is critical."""
     levels = {f"{kind}_priority": kit.PRIORITIES.index(scale[f"{kind}_priority"]) for kind in TYPES}
     step = -1 if max(levels.values()) == len(kit.PRIORITIES) - 1 else 1
     return {name: kit.PRIORITIES[level + step] for name, level in levels.items()}
 
 
 def _set_history(build: kit.BuildContext, item: Item, scale: kit.Figures) -> None:
-    """Give a ticket the priority and the assignee that it has so far, and the moves that led to its status."""
+    """Set the current priority and assignee of a ticket, and add the transitions that led to its status."""
     world, stream = build.world, build.stream
     ticket = item.ticket
     team = world.present(ticket.created_at.date(), team_id=ticket.team_id)
@@ -264,7 +264,7 @@ def _set_history(build: kit.BuildContext, item: Item, scale: kit.Figures) -> Non
 
 
 def _add_elsewhere(build: kit.BuildContext, words: Words, item: Item, team_id: str, tag: str) -> None:
-    """Add a ticket of another team with the same tag; it is none of the sweep's."""
+    """Add a ticket of another team with the same tag, which the sweep does not cover."""
     world, stream = build.world, build.stream
     other = stream.choice([team.id for team in world.staff.teams if team.id not in (team_id, "executive-office")])
     item.row = _write(build, words, item, world.ticket_slots[other].pop(0), team_id=other, tag=tag)
@@ -274,7 +274,7 @@ def _add_elsewhere(build: kit.BuildContext, words: Words, item: Item, team_id: s
 def _add_other_sweep(
     build: kit.BuildContext, words: Words, team_id: str, tag: str, ground: RefusalGround | None
 ) -> str:
-    """Add a sweep that a colleague has begun, of the same tickets where that is the ground; return its key."""
+    """Add a sweep that a colleague has started, of the same tickets if that is the ground; return its key."""
     world, stream = build.world, build.stream
     if ground is not RefusalGround.TWICE:
         tag = stream.choice([one for one in words["tags"] if one != tag])
@@ -295,7 +295,7 @@ def _add_other_sweep(
 
 
 def _keep_some_in_office(build: kit.BuildContext, team_id: str) -> None:
-    """Let the lead of a team and a few of it be at work all the time."""
+    """Remove the absences of a team's lead and of some members."""
     world, stream = build.world, build.stream
     lead = world.staff.lead(team_id)
     others = [one.id for one in world.staff.active(team_id) if one.id != lead.id]
@@ -304,7 +304,7 @@ def _keep_some_in_office(build: kit.BuildContext, team_id: str) -> None:
 
 
 def _add_asset_cards(build: kit.BuildContext, items: list[Item], kept: list[Item]) -> dict[str, str]:
-    """File who owns each asset, one of whom cannot take a ticket; return the owners by asset."""
+    """File the cards of assets with their owners, one of whom may be unable to take a ticket; return the owners."""
     world, stream = build.world, build.stream
     team_id = kept[0].ticket.team_id
     team = [one.id for one in world.staff.active(team_id)]
@@ -339,7 +339,7 @@ def _available(world: kit.WorldBuilder, item: Item) -> tuple[str, ...]:
 
 
 def _fair_share(build: kit.BuildContext, kept: list[Item]) -> int:
-    """Return how many tickets one person may get, so that those who are always there suffice."""
+    """Return the maximum number of tickets per person; the people who are always present can take all of them."""
     world, stream = build.world, build.stream
     steady = set.intersection(*(set(_available(world, item)) for item in kept))
     share = -(-len(kept) // len(steady))

@@ -1,4 +1,4 @@
-"""Sweeps of a backlog: every ticket under a tag is triaged by the policy, and no other one changes."""
+"""Sweeps of a backlog: every ticket with a tag is triaged by the policy, and no other ticket changes."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
     )
 
     def draw(self, build: kit.BuildContext) -> Sweep:
-        """Let the agent be somebody of a team, and add the tickets that the team has to sweep."""
+        """Let the agent act as a member of a team, and add the tickets that the team has to sweep."""
         world, stream = build.world, build.stream
         team_id = stream.choice(TEAMS)
         kit.set_agent(world, stream.child("agent"), team_id)
         return add_sweep(build, self.texts(), team_id)
 
     def slots(self, facts: Sweep) -> Mapping[str, str]:
-        """Name the tag, a ticket that has it, and the reporter."""
+        """Return the tag, a ticket that has it, and the reporter."""
         return {
             "tag": facts.tag,
             "tagged": facts.in_scope[0].ticket.key,
@@ -69,11 +69,11 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         }
 
     def reporter_id(self, facts: Sweep) -> str:
-        """Return who ordered the sweep."""
+        """Return the person who ordered the sweep."""
         return facts.ordered_by
 
     def figures(self, facts: Sweep, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the least number of tickets; another version ranks types differently and decides otherwise."""
+        """Draw the minimum number of tickets; another version ranks types differently and leads to another decision."""
         count, is_few = len(facts.in_scope), facts.ground is RefusalGround.TOO_FEW
         scale, most_each = facts.scale, facts.most_each
         if not in_force:
@@ -96,11 +96,11 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         return body.replace("ASSIGN", words[facts.variant.value])
 
     def complete(self, build: kit.BuildContext, facts: Sweep, policy: kit.PolicyRow, slot: kit.KeySlot) -> Sweep:
-        """Add the ends of the tickets, which depend on the policy and on absences."""
+        """Add the goals of the tickets, which depend on the policy and on absences."""
         return replace(facts, goals=goals_of(build.world, facts, policy.parameters))
 
     def solution(self, facts: Sweep, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Triage the tickets that stay and merge their duplicates, or refuse and change nothing."""
+        """Triage the originals and merge their duplicates, or refuse and change nothing."""
         against_ids: dict[RefusalGround | None, tuple[str, ...]] = {
             RefusalGround.NOT_ORDERED: (facts.ordered_by,),
             RefusalGround.TWICE: (facts.other_key,),
@@ -118,32 +118,32 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
 
     def case_rubric(self, case: kit.ScenarioCase, company: kit.Company) -> kit.TicketRubric:
-        """Return the rubric of the outcome; where the policy spreads the tickets, with a check on that."""
+        """Return the rubric of the outcome, with a check on the spread of tickets if the policy requires it."""
         if case.must_refuse:
             return super().case_rubric(case, company)
         return _SpreadWork(self.redeclared(case), company)
 
 
 class _SpreadWork(kit.CompletedWithoutApproval):
-    """The tickets are triaged, and nobody has more of them than the policy allows."""
+    """Rubric of triaged tickets, of which no one may have more than the policy allows."""
 
     def __init__(self, case: kit.ScenarioCase, company: kit.Company) -> None:
         super().__init__(case, company)
         self.sweep: Sweep = case.facts
 
     def scenario_checks(self) -> Iterable[kit.Check]:
-        """Return the checks on the tickets, and on how many of them each person has."""
+        """Return the checks on the tickets, and on the number of tickets of each person."""
         yield from super().scenario_checks()
         if self.sweep.most_each is not None:
             yield kit.Check("work_is_spread", True, self.find_overload)
 
     def find_unfinished_work(self, evidence: kit.Evidence, step: int) -> list[str]:
-        """Return the tickets that were not triaged once a step had been taken, and that they were not spread."""
+        """Return the tickets that were not triaged by a step, and whether the work was not spread."""
         overload = self.find_overload(evidence, step)
         return [*super().find_unfinished_work(evidence, step), *(["spread of the work"] if overload else [])]
 
     def find_overload(self, evidence: kit.Evidence, step: int | None = None) -> kit.Mismatch | None:
-        """Return who has more of the tickets that stay than the policy allows, None if nobody has."""
+        """Return a mismatch for the person with more of the original tickets than the policy allows, if any."""
         most = self.sweep.most_each
         kept = [goal for goal in self.sweep.goals if goal.original is None]
         held = Counter(goal.ticket(evidence, step).assignee_id for goal in kept)
@@ -162,7 +162,7 @@ def _deciding_facts(sweep: Sweep, ground: RefusalGround) -> tuple[kit.Fact, ...]
         return tuple(kit.ticket_status_shown(item.ticket.key) for item in sweep.in_scope)
 
     def was_order_checked(evidence: kit.Evidence, moment: kit.Moment) -> bool:
-        """Say whether the agent had been shown the position of who ordered the sweep, or all team leads."""
+        """Return whether the agent was shown the title of the person who ordered the sweep, or all team leads."""
         are_leads_known = evidence.knew(kit.Role.TEAM_LEAD, "holders", before=moment.step)
         return are_leads_known or evidence.knew(sweep.ordered_by, "title", before=moment.step)
 

@@ -1,4 +1,4 @@
-"""Building blocks of scenarios: staging, the entry ticket, who decides, rules in versions, metrics.
+"""Building blocks of scenarios: build context, entry ticket, approvers, policy versions and metrics.
 
-A block draws from the stream it is given and from no other, in an order that never depends on the scenario.
+A block draws only from the stream that it is given, in an order that never depends on the scenario.
 """

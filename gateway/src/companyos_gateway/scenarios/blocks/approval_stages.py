@@ -1,4 +1,4 @@
-"""Approvers of two approvals in order."""
+"""Approvers of two approvals, one after the other."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def add_two_stage_approvers(
     amount_cents: int,
     kinds: Collection[Kind],
 ) -> tuple[str, ApproverChain]:
-    """Add who decides at each of two stages, given by type and role; return who gives the first, and the last's chain.
+    """Add the approvers of two stages; return the first stage's approver ID and the last stage's chain.
 
-    The one who holds the first role is at work all the time. The person who decides last stands in for them as
-    well, so that one person could give both approvals.
+    `first` and `last` are approval types with roles. The first approver is never absent. The last approver is also
+    their delegate, so that one person could give both approvals.
     """
     type_key, role = first
     first_id = world.staff.holders(role)[0].id

@@ -24,12 +24,12 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import AbsenceKind, Role
 
 ABSENCE_WORKING_DAYS = (19, 25)
-"""For how long an absent approver stays away: beyond the ticket's due date."""
+"""Range of working days until the end of an approver's absence: beyond the ticket's due date."""
 
 DELEGATION_WORKING_DAYS = (30, 45)
 SLOW_MINUTES = (480, 900)
 DEAD_END_KINDS: tuple[Kind, ...] = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATION, Kind.LIMIT_TOO_LOW)
-"""Dead ends in the order in which the directory's deputy walks into them."""
+"""Kinds of delegates who cannot decide; the first kind that applies provides the directory's deputy."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class ApproverChain:
 class DecisionSpec:
     """Specification of a decision and its approvers.
 
-    `deputy_candidates` are people who could stand in, at least five; `other_types` are types that a delegation may be
-    about as well.
+    `deputy_candidates` are at least five people who could stand in; `other_types` are further types that a delegation
+    may cover.
     """
 
     type_key: str
@@ -59,10 +59,11 @@ class DecisionSpec:
 def add_approver_chain(
     world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, kinds: Collection[Kind]
 ) -> ApproverChain:
-    """Add who stands in for the holders. Where they are away one delegate is at work all the time.
+    """Add the deputies and delegates of the holders, and return the chain of approvers.
 
-    Where an approver leaves, somebody who may decide today is away from the next working day on: the first holder, or a
-    further delegate where the holders are away already.
+    If the holders are out of office, one delegate is always present. If an approver leaves, someone who may decide
+    today is absent from the next working day on: the first holder, or a further delegate if the holders are absent
+    already.
     """
     holders = list(decision_spec.holder_ids)
     first = holders[0]
@@ -101,7 +102,7 @@ def add_approver_chain(
 
 
 def delegate_to_barred(world: WorldBuilder, stream: Stream, holder_id: str, barred_ids: Collection[str]) -> None:
-    """Let one of the people who must not decide stand in for an absent holder: the delegation does not entitle them."""
+    """Delegate an absent holder's authority to a barred person, who must not decide despite the delegation."""
     people = [world.staff.person(person_id) for person_id in sorted({*barred_ids} - {holder_id})]
     employed = [one.id for one in people if one.is_employed(world.today)]
     if not employed:
@@ -114,7 +115,7 @@ def delegate_to_barred(world: WorldBuilder, stream: Stream, holder_id: str, barr
 
 
 def struck_people(chain: ApproverChain, subject: str, role: str) -> dict[Kind, str]:
-    """Return the entities that kinds about people strike: approvers, the role that decides, else the subject."""
+    """Return the entity that each people kind affects: an approver, the role that decides, or else the subject."""
     people = dict.fromkeys((kind for kind in Kind if kind.group is Group.PEOPLE), subject)
     return people | {Kind.APPROVER_OUT_OF_OFFICE: role} | chain.dead_ends
 
@@ -129,7 +130,7 @@ def plan_reactions(
     kinds: Collection[Kind],
     facts: Mapping[str, AcceptedValue],
 ) -> None:
-    """Plan the decisions that differ from the honest one, in a drawn order; the next after them is honest.
+    """Plan the decisions that differ from the honest one, in a drawn order; the decision after them is honest.
 
     `facts` fill the slots of the answers to questions.
     """
@@ -170,9 +171,9 @@ def accepted_answers(question: Mapping[str, Any], facts: Mapping[str, AcceptedVa
 
 
 def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow, *, keep_requests: bool = False) -> None:
-    """Add an approval type, in the place of the company's usual one of that key.
+    """Add an approval type, which replaces the company's usual one with that key.
 
-    The requests of the usual one go with it, unless they are those of the task already.
+    Requests of the usual type are removed unless `keep_requests` is set because they belong to the task.
     """
     if not keep_requests:
         remove_requests(world, lambda request: request.type_key == row.key)
@@ -182,28 +183,28 @@ def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow, *, keep_req
 
 
 def field_spec(name: str, kind: FieldType, description: str, *, names_beneficiary: bool = False) -> FieldSpecRow:
-    """Return a field that a request must have."""
+    """Return the specification of a required field."""
     return FieldSpecRow(
         name=name, type=kind, required=True, description=description, names_beneficiary=names_beneficiary
     )
 
 
 def leads_and_finance(world: WorldBuilder) -> set[str]:
-    """Return who could stand in for an executive: people of Finance and heads of other departments."""
+    """Return the people who could stand in for an executive: Finance employees and leads of other departments."""
     leads = [world.staff.lead(team.id).id for team in world.staff.teams if team.id not in ("executive-office",)]
     finance = [one.id for one in world.staff.active(FINANCE)]
     return {*leads, *finance}
 
 
 def members_without_role(world: WorldBuilder, *team_ids: str) -> set[str]:
-    """Return who works in the teams and holds no role."""
+    """Return the employees of the teams who hold no role."""
     return {one.id for team_id in team_ids for one in world.staff.active(team_id) if not one.roles}
 
 
 def _let_first_holder_leave(
     world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, delegate_id: str
 ) -> ApproverChain:
-    """Let the first holder leave tomorrow, and a delegate stand in from before the start."""
+    """Make the first holder absent from the next working day on; a delegation to another person is in force already."""
     first = decision_spec.holder_ids[0]
     world.remove_absences(delegate_id)
     _delegate(
@@ -214,7 +215,7 @@ def _let_first_holder_leave(
 
 
 def _set_long_absence(world: WorldBuilder, stream: Stream, person_id: str, *, from_tomorrow: bool = False) -> None:
-    """Let a person be away for long: since some days ago, or from the next working day on."""
+    """Set a long absence that started some days ago, or starts on the next working day."""
     first_day = working_days_from(world.today, 1 if from_tomorrow else -stream.integer(1, 6))
     last_day = working_days_from(world.today, stream.integer(*ABSENCE_WORKING_DAYS))
     kind = stream.choice([AbsenceKind.VACATION, AbsenceKind.SICK, AbsenceKind.PARENTAL])

@@ -1,4 +1,4 @@
-"""The context in which a scenario builds its task: the company, a stream for draws, and the chaos that strikes."""
+"""The context in which a scenario builds its task: the company, a stream for draws, and the chaos kinds that apply."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ GroundT = TypeVar("GroundT", bound=StrEnum)
 
 @dataclass(frozen=True)
 class BuildContext:
-    """The company that a task is added to, the stream for its draws, and the chaos kinds that strike it."""
+    """The company that a task is added to, the stream for its draws, and the chaos kinds that apply to it."""
 
     world: WorldBuilder
     stream: Stream
     kinds: frozenset[Kind]
     must_refuse: bool
     latest_due_in: tuple[int, int] | None = None
-    """Range of working days until the ticket is due, where that of the scenario is later."""
+    """Range of working days until the ticket is due; the scenario's own range applies if it is earlier."""
     vendor: VendorRow | None = None
-    """The vendor of another case, which the task has to be about if it is about a vendor."""
+    """The vendor of another case; a task about a vendor must use it."""
 
     @property
     def today(self) -> date:
@@ -42,7 +42,7 @@ class BuildContext:
         return self.world.today
 
     def child(self, *name: str | int) -> BuildContext:
-        """Return the context with a stream of its own."""
+        """Return a copy of the context with a child stream."""
         return replace(self, stream=self.stream.child(*name))
 
     def draw_ground(self, grounds: type[GroundT]) -> GroundT | None:
@@ -50,11 +50,11 @@ class BuildContext:
         return self.stream.choice(list(grounds)) if self.must_refuse else None
 
     def working_day(self, low: int, high: int) -> date:
-        """Draw a day that is low to high working days after today."""
+        """Draw a day that is `low` to `high` working days after today."""
         return working_days_from(self.today, self.stream.integer(low, high))
 
     def working_day_ago(self, low: int, high: int) -> date:
-        """Draw a day that is low to high working days before today."""
+        """Draw a day that is `low` to `high` working days before today."""
         return working_days_from(self.today, -self.stream.integer(low, high))
 
     def file_record(
@@ -71,7 +71,7 @@ class BuildContext:
         starts_on: date | None = None,
         ends_on: date | None = None,
     ) -> RecordRow:
-        """Add a record that was filed on that day, by the owner or by a random employee, and return it."""
+        """Add a record that the owner, or else a random employee, filed on that day, and return it."""
         filed_at = min(draw_office_time(self.stream, day), self.world.started_at - MIN_AGE)
         record = RecordRow(
             id=self.world.ids.take(PREFIXES[kind]),
@@ -100,7 +100,7 @@ class BuildContext:
         return self.file_record("document", title=title, day=day, fields=values, **columns)
 
     def copy_record(self, record: RecordRow, fields: Mapping[str, Any] | None = None, **columns: Any) -> RecordRow:
-        """Add a record with an id of its own that differs from another in these fields and columns, and return it."""
+        """Add a copy of a record with a new ID and these fields and columns changed, and return it."""
         values = {**record.fields, **(fields or {})}
         copied = replace(record, id=self.world.ids.take(PREFIXES[record.kind]), fields=values, **columns)
         self.world.datahub.records.append(copied)
@@ -121,7 +121,7 @@ class BuildContext:
         type: str = "task",
         due_at: datetime | None = None,
     ) -> TicketRow:
-        """Add a ticket that the assignee, or else the reporter, has brought into its status, and return it."""
+        """Add a ticket with transitions by its assignee, or else by its reporter, and return it."""
         ticket = TicketRow(
             key=slot.key,
             type=type,

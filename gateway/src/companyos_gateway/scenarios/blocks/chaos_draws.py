@@ -24,7 +24,7 @@ DECISION_KINDS = (Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.SLOW_DEC
 def buildable_kinds(*, exclude: Collection[Kind] = (), opt_in: Collection[Kind] = ()) -> tuple[Kind, ...]:
     """Return the kinds that a scenario can build: all but the excluded ones and the kinds that are treated like them.
 
-    Opt-in kinds are included if they are in `opt_in`.
+    Opt-in kinds are included only if they are in `opt_in`.
     """
     excluded = {*PERTURBATION_KINDS, *(OPT_IN_KINDS - set(opt_in))}
     buildable = [kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in excluded]
@@ -54,7 +54,7 @@ def draw_chaos(
 
 
 def injections(profile: Profile, kinds: Collection[Kind], entities: Mapping[Kind, str]) -> tuple[Injection, ...]:
-    """Return the injected problems with data and people, with the entity of each."""
+    """Return an injection for each data and people kind, with the entity that it affects."""
     return tuple(
         Injection(kind, profile.mark(kind), entities.get(TREATED_LIKE.get(kind, kind), entities[kind]))
         for kind in Kind

@@ -1,4 +1,4 @@
-"""Checklists of texts.toml: each item names the rows that an agent looks up before it ticks the item."""
+"""Checklists of texts.toml: each item names the rows that an agent has to read before it completes the item."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Checklists = Mapping[str, Sequence[Mapping[str, Any]]]
 """The `checklists` of texts.toml: items with `text` and `shows`, by the name of the list."""
 
 BackingIds = Mapping[str, Sequence[str]]
-"""The ids of the rows that `shows` may name, by name. Of several, the agent has to be shown one."""
+"""IDs of rows by the names that `shows` may contain. If a name has several, the agent has to be shown one of them."""
 
 Backing = tuple[tuple[BackingRow, ...], ...]
 
 
 class ChecklistError(ValueError):
-    """Raised for an item that names no row, or different ones in two lists; the text names the place in texts.toml."""
+    """Raised if an item names no row, or different rows in two lists; the message states the place in texts.toml."""
 
 
 def _names_in(item: Mapping[str, Any]) -> list[str]:
@@ -29,7 +29,7 @@ def _names_in(item: Mapping[str, Any]) -> list[str]:
 
 
 def resolve_checklists(world: WorldBuilder, checklists: Checklists, ids: BackingIds) -> dict[str, Backing]:
-    """Return what backs each item, by its text. Raises ChecklistError."""
+    """Return the rows that back each item, by the item's text. Raises ChecklistError."""
     rows = dict(_rows_by_id(world, {one for named in ids.values() for one in named}))
     found = {
         name: tuple(rows[one] for one in named) for name, named in ids.items() if all(one in rows for one in named)

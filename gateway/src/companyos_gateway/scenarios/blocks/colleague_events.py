@@ -1,6 +1,6 @@
-"""Colleagues at work: what they write, open and change while the agent works, as scheduled events of TicketDesk.
+"""Events by colleagues during an episode: comments, new tickets and changes, scheduled in TicketDesk.
 
-They are planned once the rows of the start are numbered: what comes later has later numbers.
+They are planned after the initial rows have been numbered, so that later rows have higher numbers.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from companyos_shared.streams import Stream
 COMMENTS = (2, 4)
 NEW_TICKETS = (2, 4)
 EVENT_MINUTES = (20, 900)
-"""Office minutes until something is written or opened."""
+"""Range of office minutes until a colleague writes a comment or opens a ticket."""
 
 HOLD_MINUTES = (45, 420)
-"""Office minutes until somebody puts the task's own ticket on hold: after it is triaged, before most decisions."""
+"""Range of office minutes until a colleague puts the task's ticket on hold: after triage, before most decisions."""
 
 URGENCY_MINUTES = (20, 60)
-"""Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
+"""Range of office minutes after which a colleague changes a verified ticket's priority: before any work is done."""
 
 REMARK_MINUTES, HANDOVER_MINUTES, PRIORITY_MINUTES = (20, 110), (180, 960), (480, 960)
-"""Office minutes until somebody comments on a ticket of a queue, hands one over to it, or changes a priority there."""
+"""Ranges of office minutes until a colleague comments on a queue's ticket, hands one over or changes a priority."""
 
 
 @dataclass(frozen=True)
 class PlannedEvent:
-    """A planned event: its row and its time."""
+    """A planned event: the row that it affects and details such as its time."""
 
     entity: str
     detail: dict[str, str] = field(default_factory=dict)
@@ -57,12 +57,12 @@ class PlannedComment:
 
 
 def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) -> PlannedEvent:
-    """Plan what colleagues do, by the kind of event."""
+    """Plan the events of that kind."""
     return _EVENTS[kind](world, stream, case)
 
 
 def plan_handover(world: WorldBuilder, stream: Stream, ticket: TicketRow, tag: str) -> datetime:
-    """Let a colleague hand a ticket over to a queue by giving it a further tag; return when."""
+    """Plan that a colleague hands a ticket over to a queue by adding a tag; return the time."""
     at = _draw_time(world, stream, HANDOVER_MINUTES)
     _plan_comment(world, stream, ticket.key, stream.choice(_texts()["handovers"]), at)
     _schedule(world, "change", at, {"ticket_key": ticket.key, "tags": [*ticket.tags, tag]})
@@ -70,7 +70,7 @@ def plan_handover(world: WorldBuilder, stream: Stream, ticket: TicketRow, tag: s
 
 
 def keep_ticket(world: WorldBuilder, stream: Stream, ticket: TicketRow) -> None:
-    """Let a member of its team say under a ticket that the team keeps it."""
+    """Add a comment in which a member of the ticket's team says that the team keeps it."""
     [at] = draw_office_moments(stream, ticket.updated_at, world.latest_after(ticket.updated_at))
     author = stream.choice(world.present(at.date(), team_id=ticket.team_id))
     add_comment(world, ticket, author_id=author.id, at=at, body=stream.choice(_texts()["kept"]))
@@ -87,7 +87,7 @@ def plan_remark(
     minutes: tuple[int, int] = REMARK_MINUTES,
     **slots: str,
 ) -> PlannedComment:
-    """Let one of the authors comment on a ticket: by default a member of its team, before anything is handed over."""
+    """Plan a comment by one of the authors: by default, by a member of the ticket's team before any handover."""
     at = _draw_time(world, stream, minutes)
     team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
     authors = authors or [one for one in team if one not in (world.agent_id, *without)] or team
@@ -95,16 +95,16 @@ def plan_remark(
 
 
 def plan_priority(world: WorldBuilder, stream: Stream, ticket: TicketRow, right: str) -> datetime:
-    """Let a colleague give a ticket another priority than the right one and say so, once it is verified.
+    """Plan that a colleague announces and sets a wrong priority once the ticket is verified.
 
-    Return when this happens at the earliest.
+    Return the earliest time at which this happens.
     """
     at, _ = _plan_priority(world, stream, ticket.key, right, PRIORITY_MINUTES, once_verified=ticket.key)
     return at
 
 
 def plan_answer(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str, kind: str, **slots: str) -> None:
-    """Let a person answer under a ticket when mentioned there."""
+    """Add the answer that a person gives under a ticket when mentioned there."""
     answers = world.ticketdesk.answers
     body = stream.choice(_texts()[kind]).format(**slots)
     answers.append(AnswerRow(id=f"answer-{len(answers) + 1}", person_id=by, ticket_key=ticket.key, body=body))
@@ -151,7 +151,7 @@ def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plann
 
 
 def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
-    """Let a colleague give the ticket another priority once it has its own: nobody may end it as they left it."""
+    """Plan a wrong priority once the ticket is verified; the agent has to correct it before the ticket ends."""
     key = case.ticket_key
     at, priority = _plan_priority(world, stream, key, case.priority, URGENCY_MINUTES, once_verified=key)
     return PlannedEvent(key, {"from": format_time(at), "priority": priority})
@@ -166,7 +166,7 @@ def _plan_priority(
     *,
     once_verified: str | None = None,
 ) -> tuple[datetime, str]:
-    """Let a colleague change the priority of a ticket to a wrong one and say so; return when, and the priority."""
+    """Plan that a colleague announces and sets a wrong priority; return the time and the priority."""
     at = _draw_time(world, stream, minutes)
     _plan_comment(world, stream, key, stream.choice(_texts()["urgency"]), at, once_verified=once_verified)
     priority = stream.choice([level for level in PRIORITIES if level != right])
@@ -185,7 +185,7 @@ def _plan_comment(
     authors: Sequence[str] = (),
     **slots: str,
 ) -> PlannedComment:
-    """Let a colleague write under a ticket."""
+    """Plan a comment by a colleague, and return it."""
     ticket = next(one for one in world.ticketdesk.tickets if one.key == key)
     colleagues = [one for one in _colleagues_present(world, at) if one != ticket.assignee_id]
     author_id = stream.choice(authors or colleagues)
@@ -204,7 +204,7 @@ def _plan_comment(
 
 
 def _colleagues_present(world: WorldBuilder, at: datetime) -> list[str]:
-    """Return who is at work at a moment and is not the one that the agent acts for."""
+    """Return the IDs of the people present at a moment, except the one whom the agent acts as."""
     return [one.id for one in world.present(at.date()) if one.id != world.agent_id]
 
 
@@ -217,7 +217,7 @@ def _schedule(
 
 
 def _draw_time(world: WorldBuilder, stream: Stream, minutes: tuple[int, int]) -> datetime:
-    """Draw a moment of the next office hours, not that of anything else that is planned."""
+    """Draw a time in the next office hours at which no other event is scheduled."""
     at = world.company().add_office_minutes(world.started_at, stream.integer(*minutes))
     while any(one.due_at == at for one in world.ticketdesk.scheduled_events):
         at += timedelta(minutes=1)

@@ -1,4 +1,4 @@
-"""Scenarios declared once: facts, policy figures and the right end; everything else is derived from them."""
+"""Declared scenarios: a scenario declares facts, policy figures and the solution; everything else is derived."""
 
 from __future__ import annotations
 
@@ -82,28 +82,28 @@ OTHER_TYPES = ("contract_renewal", "purchase_order", "access_grant")
 """Types that a delegation may cover besides the task's own."""
 
 Thresholds = Sequence[tuple[int | None, Role]]
-"""Amounts in cents up to which each role decides, in rising order; None is unlimited."""
+"""Amounts in cents up to which each role decides, in ascending order; None means no limit."""
 
 FactsT = TypeVar("FactsT")
 
 
 class DeclaredScenario(ABC, Generic[FactsT]):
-    """A ticket that is worked under a policy, with up to two approvals. A scenario declares what is its own.
+    """Base class of scenarios: a ticket that is processed under a policy, with up to two approvals.
 
-    texts.toml holds `briefs`, `titles`, `citations` (ways in which the ticket names its subject), `checklists`,
+    texts.toml contains `briefs`, `titles`, `citations` (ways in which the ticket names its subject), `checklists`,
     `blocker`, `double`, `decisions`, `policy` (`titles`, `body`) and `types`: title, description and fields of each
     approval type.
     """
 
     name: str
     base: BaseCompany | None = None
-    """The rest of the company, where it is a larger one."""
+    """The other offices of a larger company; None for a small one."""
     team: ClassVar[str | None] = None
-    """The team of the person whom the agent acts as; the scenario chooses the person itself where it is None."""
+    """The team of the person whom the agent acts as; if None, the scenario chooses the person itself."""
     always: ClassVar[tuple[Kind, ...]]
-    """Kinds that strike in every instance from level 1 on."""
+    """Chaos kinds that apply to every instance from level 1 on."""
     applicable: ClassVar[tuple[Kind, ...]]
-    """Kinds that may strike."""
+    """Chaos kinds that may apply."""
     max_steps: ClassVar[int]
     tools: ClassVar[tuple[str, ...]] = USUAL_TOOLS
     """Tools that a task may need."""
@@ -116,44 +116,44 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     opt_in_kinds: ClassVar[frozenset[Kind]] = OPT_IN_KINDS
     """Opt-in kinds that apply to the scenario."""
     always_renamed: ClassVar[Mapping[str, str]] = ALWAYS_RENAMED
-    """The field of a service, which every solution reads, that is renamed if any is."""
+    """Field, by service, that is always among the renamed ones because every solution reads it."""
     topic: ClassVar[str]
     """The topic of the policy. The company's usual policy on it is replaced."""
     tags: ClassVar[Sequence[str]]
     duplicate_tags: ClassVar[Sequence[str]]
     precise_citation: ClassVar[str] = "name"
-    """The way of naming the subject that is unambiguous where something has a similar name."""
+    """Key of the citations that remain unambiguous if another entity has a similar name."""
     ticket_type: ClassVar[str] = "task"
     ticket_statuses: ClassVar[Sequence[Status]] = ("open", "in_progress")
     due_in: ClassVar[tuple[int, int]] = DUE_IN_WORKING_DAYS
     end_status: ClassVar[str] = "resolved"
     fits_shifts: ClassVar[bool] = True
-    """Whether the scenario can be a case of a shift: it is not answered with `finish` and leaves the agent as it is."""
+    """True if the scenario can be a case of a shift: it needs no answers in `finish` and does not choose the agent."""
     has_best_answer: ClassVar[bool] = False
-    """Whether a task that can be done has many valid ends, of which the policy asks for the best one."""
+    """True if a task that need not be refused has many valid ends, of which the policy requires the best one."""
     alternative_types: ClassVar[Mapping[str, Role]] = {}
     """Approval types of which a task needs one, with the roles that decide; the policy introduces all of them."""
 
     @abstractmethod
     def draw(self, build: BuildContext) -> FactsT:
-        """Draw what the ticket is about, add its records to the company, and return the facts."""
+        """Draw the subject of the ticket, add its records to the company, and return the facts."""
 
     @abstractmethod
     def figures(self, facts: FactsT, stream: Stream, priority: Priority, *, in_force: bool) -> Figures:
         """Draw the figures of a policy version under which the task has the priority.
 
-        A version that is not in force decides the case differently.
+        A version that is not in force leads to a different decision.
         """
 
     @abstractmethod
     def solution(self, facts: FactsT, policy: PolicyRow, ticket_key: str) -> Solution:
-        """Return the right end of the task. It is the only place that says what is right."""
+        """Return the correct end of the task. No other code defines it."""
 
     @abstractmethod
     def slots(self, facts: FactsT) -> Mapping[str, str]:
-        """Return the values of the slots in texts about the subject, and ids that checklist items name.
+        """Return the values of the slots in texts about the subject, and IDs that checklist items name.
 
-        `person` is added to the slots of texts: somebody in the company.
+        Texts have the additional slot `person`: the name of a random employee.
         """
 
     def exclusive_people(self, facts: FactsT) -> frozenset[str]:
@@ -169,7 +169,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return self.slots(facts)
 
     def citations(self, facts: FactsT) -> Mapping[str, list[str]]:
-        """Return the sentences that name the subject, by the way in which they do."""
+        """Return the sentences that name the subject, by the way in which they name it."""
         citations: Mapping[str, list[str]] = self.texts()["citations"]
         return citations
 
@@ -183,7 +183,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return [title.format(**self.slots(facts)) for title in self.texts()["titles"]]
 
     def priority(self, facts: FactsT, figures: Figures, drawn: Priority) -> Priority:
-        """Return the priority that the figures require. By default it is the one that they were drawn for."""
+        """Return the priority that the figures require. By default, it is the one for which they were drawn."""
         return drawn
 
     def policy_head(self, facts: FactsT) -> tuple[Sequence[str], str]:
@@ -195,7 +195,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return str(self.texts()["policy"]["body"])
 
     def complete(self, build: BuildContext, facts: FactsT, policy: PolicyRow, slot: KeySlot) -> FactsT:
-        """Add what depends on the policy or on the ticket's key and day, such as metrics; return the facts with it."""
+        """Add rows that depend on the policy or the ticket's key and day, such as metrics; return updated facts."""
         return facts
 
     def team_id(self, world: WorldBuilder) -> str:
@@ -207,7 +207,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return take_key_slot(build.world, build.stream, self.team_id(build.world))
 
     def reporter_id(self, facts: FactsT) -> str | None:
-        """Return who opened the ticket; None for anybody."""
+        """Return the ID of the person who opened the ticket; if None, the person is drawn."""
         return None
 
     def other_requests(self, request: Request) -> Sequence[Request]:
@@ -216,7 +216,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return [replace(request, type_key=key, role=role) for key, role in others.items()]
 
     def thresholds(self, facts: FactsT, stream: Stream, request: Request) -> Thresholds:
-        """Return who decides up to which amount. By default the role of the request decides about all."""
+        """Return the roles that decide, by amount. By default, the role of the request decides about all amounts."""
         return [(None, request.role)]
 
     def deputies(self, build: BuildContext, facts: FactsT, request: Request) -> set[str]:
@@ -227,7 +227,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         """Add comments on the ticket, scheduled events and further delegations."""
 
     def texts(self) -> dict[str, Any]:
-        """Return texts.toml, which lies beside the scenario's module."""
+        """Return the contents of texts.toml in the folder of the scenario's module."""
         return load_texts(inspect.getfile(type(self)))
 
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
@@ -245,7 +245,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return BuiltTask(world, case, brief, injections(profile, drawn.kinds, entities))
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
+        """Plan the instance of a seed and level. Raises ChaosError for an invalid level or override."""
         profile, overrides = profile_for(chaos), overrides or {}
         faults = FaultPlan.from_profile(profile, overrides, self.name, seed)
         built_task = self.build(seed, profile, overrides)
@@ -291,7 +291,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return (*self.tools, *(tool for tool in self.distractors if tool in drawn))
 
     def begin_task(self, build: BuildContext) -> BegunTask:
-        """Add the task to the world."""
+        """Add the task to the world, and return it."""
         world, kinds = build.world, build.kinds
         own_types = self.texts().get("types", {})
         remove_requests(world, lambda request: request.type_key in own_types)
@@ -321,7 +321,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
                 approver_ids=requests[-1].approver_ids if requests else solution.approver_ids,
                 refusal=solution.refusal,
                 end_status=self.end_status,
-                outcome=replace(declare().outcome, requests=requests),  # anew: delegations have their ids by now
+                outcome=replace(declare().outcome, requests=requests),  # again: delegations have their IDs by now
                 facts=facts,
                 declare=declare,
             ), struck
@@ -348,7 +348,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         return outcome_rubric(self.redeclared(case), company)
 
     def redeclared(self, case: ScenarioCase) -> ScenarioCase:
-        """Return the case with its outcome declared anew: the code at hand judges, as the proof's mutants need it."""
+        """Return the case with its outcome declared again, so that changed scenario code (a mutant) takes effect."""
         solution = case.declare()
         return replace(case, outcome=solution.outcome, refusal=solution.refusal)
 
@@ -383,7 +383,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     def _add_approvals(
         self, build: BuildContext, facts: FactsT, policy: PolicyRow, requests: tuple[Request, ...]
     ) -> tuple[tuple[Request, ...], ApproverChain]:
-        """Add the approval types, who decides and how they react; return the requests with their approvers."""
+        """Add the approval types, the approvers and their reactions; return the requests with their approvers."""
         for request in (*requests, *self.other_requests(requests[-1])):
             self._add_type(build.child("type", request.type_key), facts, policy, request)
         requests, chain = self._add_approvers(build.child("approvers"), facts, requests)
@@ -429,7 +429,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
     def _add_approvers(
         self, build: BuildContext, facts: FactsT, requests: tuple[Request, ...]
     ) -> tuple[tuple[Request, ...], ApproverChain]:
-        """Add who decides; return the requests with their approvers."""
+        """Add the approvers; return the requests with their approvers, and the chain of the last request."""
         world, stream, kinds = build.world, build.stream, build.kinds
         *earlier, last = requests
         if earlier:
@@ -487,7 +487,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
 
 
 def field_type(value: FieldValue) -> FieldType:
-    """Return the type of the field that states a value."""
+    """Return the type of the approval field that states a value."""
     if isinstance(value, MetricValue):
         return "number"
     if isinstance(value, MetricTime):

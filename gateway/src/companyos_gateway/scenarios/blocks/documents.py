@@ -1,4 +1,4 @@
-"""Papers: documents that stand for or against a piece of work, such as holds and reports."""
+"""Documents that support or prevent work, such as holds and reports, and records that need an approval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companyos_shared.streams import Stream
 def add_document(
     world: WorldBuilder, stream: Stream, *, title: str, state: str, fields: Mapping[str, Any], team_id: str = "legal"
 ) -> RecordRow:
-    """File a document of a few days ago, by somebody of a team."""
+    """Add a document that a member of a team filed some days ago, and return it."""
     filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(2, 9)))
     record = RecordRow(
         id=world.ids.take("DOC"),
@@ -40,7 +40,7 @@ def add_document(
 
 
 def reassign_grants(build: BuildContext, person_id: str) -> None:
-    """Give the access grants of a person to others, so that the person has only those that a scenario adds."""
+    """Reassign a person's access grants to others, so that the person has only those that a scenario adds."""
     others = [one.id for one in build.world.staff.active() if one.id != person_id]
     for record in build.world.datahub.records:
         if record.kind == "access_grant" and record.fields["person_id"] == person_id:
@@ -52,7 +52,7 @@ TERM_DAYS = 365
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalSubject:
-    """A type of approval, and what the records look like that its requests are about."""
+    """An approval type, and the columns and fields of the records that its requests are about."""
 
     type_key: str
     title: str
@@ -64,7 +64,7 @@ class ApprovalSubject:
     fields: tuple[tuple[str, str | int | bool], ...]
 
     def lookalike(self) -> ApprovalSubject:
-        """Return another type whose name is nearly the same."""
+        """Return another type with a similar name."""
         return replace(self, type_key=f"{self.type_key}_framework", title=f"{self.title} under a framework")
 
 
@@ -95,7 +95,7 @@ APPROVAL_SUBJECTS = (
 def add_subject_record(
     world: WorldBuilder, stream: Stream, subject: ApprovalSubject, amount_cents: int, *, owner_id: str
 ) -> RecordRow:
-    """Add the record that a request is about."""
+    """Add the record that a request is about, and return it."""
     vendor = stream.choice(world.datahub.vendors)
     starts_on = working_days_from(world.today, -stream.integer(25, 45))
     filed_at = draw_office_time(stream, starts_on)

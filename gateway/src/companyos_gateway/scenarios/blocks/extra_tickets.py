@@ -14,7 +14,7 @@ TICKET_COUNT = (3, 6)
 
 
 def add_distractors(world: WorldBuilder, stream: Stream, case: TicketCase) -> list[str]:
-    """Add tickets of the team's last days that are due soon and marked as urgent; return their keys."""
+    """Add recent tickets of the team that are due soon and marked as urgent; return their keys."""
     slots = new_key_slots(world, stream, case.team_id, stream.integer(*TICKET_COUNT))
     for slot, template in zip(slots, draw_templates(stream, case.team_id, len(slots)), strict=True):
         own = stream.child(slot.key)
@@ -25,7 +25,7 @@ def add_distractors(world: WorldBuilder, stream: Stream, case: TicketCase) -> li
 
 
 def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int) -> list[KeySlot]:
-    """Return numbers after the last of a team, with moments of its last working day."""
+    """Return keys after the last one of a team, created on the last working day."""
     prefix = f"{world.ticketdesk.team_prefixes[team_id]}-"
     last = max(int(one.key.removeprefix(prefix)) for one in world.ticketdesk.tickets if one.key.startswith(prefix))
     newest = max(one.created_at for one in world.ticketdesk.tickets if one.key.startswith(prefix))
@@ -38,10 +38,10 @@ def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int)
 
 
 MIN_AGE = timedelta(minutes=20)
-"""How long before the story starts the last of them may have come in."""
+"""Minimum age of recent tickets at the start."""
 
 MOST_WORKING_DAYS = 3
-"""How many working days before it the first may have."""
+"""Maximum age of recent tickets at the start, in working days."""
 
 
 def recent_key_slots(
@@ -53,7 +53,7 @@ def recent_key_slots(
     after: datetime | None = None,
     before: datetime | None = None,
 ) -> list[KeySlot]:
-    """Return numbers after the last one of a team, oldest first, given in the last days, by default up to the start."""
+    """Return keys after the last one of a team, oldest first, created in the last days, by default up to the start."""
     known_keys = [(ticket.key, ticket.created_at) for ticket in world.ticketdesk.tickets if ticket.team_id == team_id]
     known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
     last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))

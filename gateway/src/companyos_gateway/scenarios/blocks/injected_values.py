@@ -54,7 +54,7 @@ class WrongValue:
 
 
 def draw_wrong_value(stream: Stream, fields: Sequence[TaskField]) -> WrongValue:
-    """Draw a field and a wrong value. The value is wrong in every field that has the same kind and right value."""
+    """Draw a field and a wrong value. The instructions cover every field with the same kind and right value."""
     chosen = stream.choice(fields)
     value = stream.choice(chosen.wrong)
     same = [one for one in fields if one != chosen and (one.kind, one.right) == (chosen.kind, chosen.right)]
@@ -72,7 +72,7 @@ def find_task_fields(world: WorldBuilder, outcome: Outcome) -> list[TaskField]:
 
 
 def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]:
-    """Yield the fields of requests."""
+    """Yield the fields of the requests that have a right value from the start."""
     types = {one.key: one for one in world.approvalflow.approval_types}
     for request in outcome.requests:
         for spec in types[request.type_key].fields:
@@ -95,7 +95,7 @@ def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField
 def _record_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]:
     """Yield the fields of records that change once the request is approved.
 
-    A field that changes in two records of a kind is left out: a text could not say which of them it means.
+    Fields that change in two records of a kind are omitted, because a text could not say which of them it means.
     """
     records = {record.id: record for record in world.datahub.records}
     expected = [(records[goal.record_id], *item) for goal in _record_goals(outcome) for item in _values(goal).items()]
@@ -118,7 +118,7 @@ def _record_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField]
 def _present_values(world: WorldBuilder, outcome: Outcome) -> set[str]:
     """Return the values of the task's records and vendors: an agent that uses one may have misread the row.
 
-    A state that stops the record in a refusal is among them: it would be right there.
+    They include the state that stops the record in a refusal, because it would be right there.
     """
     goals = [*_record_goals(outcome), *([outcome.act.goal] if isinstance(outcome.act, RecordStopped) else [])]
     ids = {*outcome.subjects, *(goal.record_id for goal in goals)}

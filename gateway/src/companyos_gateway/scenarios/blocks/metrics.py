@@ -1,4 +1,4 @@
-"""Metrics that a task turns on: stale or fresh, with what refreshes will bring, and what other sources say."""
+"""Metrics that a task depends on: stale or fresh, with planned refreshes and values of other sources."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PIPELINE_ERRORS = (
     "The load ran into its time limit.",
 )
 MIN_AGE_GAP = timedelta(minutes=1)
-"""By how much, at least, what another source says is younger than what the authority says."""
+"""Minimum time by which the value of another source is newer than that of the authority."""
 
 DEFAULT_AUTHORITY_SHARE = 0.6
-"""How often the usual source of a key is its authority."""
+"""Probability that the usual source of a key is its authority."""
 
 
 ERROR_UNIT = "errors per 1,000 requests"
@@ -41,7 +41,7 @@ FINER_UNITS = {
     "percent": ("per mille", 10),
     ERROR_UNIT: ("errors per 10,000 requests", 10),
 }
-"""Units that a source may deliver in instead, and how many of them make one."""
+"""Finer units in which a source may deliver instead, and how many of them make up one unit."""
 
 TENTHS = 10
 
@@ -50,7 +50,7 @@ EntityT = TypeVar("EntityT", VendorRow, RecordRow)
 
 @dataclass(frozen=True)
 class MetricSources:
-    """The authority on a key, and others that have an opinion."""
+    """The authority on a key, and other sources of its values."""
 
     authority: SourceRow
     other_sources: tuple[SourceRow, ...]
@@ -58,7 +58,7 @@ class MetricSources:
 
 @dataclass(frozen=True, kw_only=True)
 class LookalikeMetric:
-    """Something of nearly the same name, with a fresh value of its own."""
+    """A metric of something with a similar name, which has its own fresh value."""
 
     subject: str
     title: str
@@ -68,13 +68,13 @@ class LookalikeMetric:
 def lookalike_metric(
     entity: EntityT | None, title: Callable[[EntityT], str], draw_value: Callable[[Stream], int]
 ) -> LookalikeMetric | None:
-    """Return the metric of a vendor or record with nearly the same name; None without one."""
+    """Return the metric of a vendor or record with a similar name; None without one."""
     return None if entity is None else LookalikeMetric(subject=entity.id, title=title(entity), draw_value=draw_value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricPlan:
-    """A metric of a task: `value` is what it is once fresh; old and rival values are drawn where they are needed."""
+    """A metric of a task: `value` is its fresh value; stale and conflicting values are drawn if needed."""
 
     key: str
     subject: str
@@ -89,7 +89,7 @@ class MetricPlan:
 
 @dataclass(frozen=True)
 class MetricTopic:
-    """A kind of metric: the values of a task are from `low` to `high` steps, in its unit.
+    """A kind of metric, whose values in tasks are from `low` to `high` steps, in its unit.
 
     `title` has a slot for the name of the subject. `other_keys` are for `choose_sources`.
     """
@@ -130,9 +130,9 @@ class MetricTopic:
 
 
 def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys: tuple[str, str]) -> MetricSources:
-    """Draw which source is the authority on a key, and put every value of the key there.
+    """Draw the authority on a key, and assign all metrics with that key to it.
 
-    `other_keys` name the authorities on other keys; the first may become that of this key.
+    `other_keys` select the other sources by the keys on which they are authorities; the first may become the authority.
     """
     usual, other, third = (source_of(world, one) for one in (key, *other_keys))
     if stream.chance(DEFAULT_AUTHORITY_SHARE) or world.is_kept(usual) or world.is_kept(other):
@@ -146,12 +146,12 @@ def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys:
 
 
 def struck_metric(spec: MetricSpec, key: str) -> dict[Kind, str]:
-    """Return the entities that kinds about a metric strike: the metric, its source, its key."""
+    """Return the entity that each metric kind affects: the metric, its source or its key."""
     return {Kind.STALE_METRIC: spec.metric_id, Kind.FAILED_PIPELINE: spec.source_id, Kind.CONFLICTING_SOURCES: key}
 
 
 def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds: Collection[Kind]) -> MetricSpec:
-    """Add the metric: stale or fresh, with what its refreshes will bring, and what others say."""
+    """Add the metric, stale or fresh, with its planned refreshes and the values of others; return its specification."""
     plan, per_unit = _in_source_units(plan, kinds)
     authority = plan.sources.authority
     is_stale = Kind.STALE_METRIC in kinds
@@ -187,7 +187,7 @@ def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds
 
 
 def fail_refreshes(world: WorldBuilder, stream: Stream, source: SourceRow, metric_id: str, count: int) -> None:
-    """Let the pipeline of a source fail, and the next `count` refreshes of a metric; later ones are not planned."""
+    """Mark the source's pipeline as failed and plan `count` failing refreshes of a metric, without any later ones."""
     source.pipeline_state = "failed"
     datahub = world.datahub
     datahub.refresh_plans = [row for row in datahub.refresh_plans if row.metric_id != metric_id]
@@ -196,7 +196,7 @@ def fail_refreshes(world: WorldBuilder, stream: Stream, source: SourceRow, metri
 
 
 def draw_stale_value(stream: Stream, key: str, value: int, low: int, high: int) -> int:
-    """Draw what a metric was: in [low, high] and not the given value, and below that where it counts up."""
+    """Draw a stale value other than `value`: in [low, high], or below `value` if the metric is cumulative."""
     if key in CUMULATIVE:
         return stream.integer(min(low, value // 2), min(high, value - 1))
     return draw_other_value(stream, value, low, high)
@@ -209,7 +209,7 @@ def draw_other_value(stream: Stream, value: int, low: int, high: int) -> int:
 
 
 def _in_source_units(plan: MetricPlan, kinds: Collection[Kind]) -> tuple[MetricPlan, int]:
-    """Return the plan in the units of its sources, and how many of those make one of the plan's."""
+    """Return the plan in the unit of its sources, and how many of these units make up one of the plan's."""
     if Kind.UNIT_MISMATCH not in kinds:
         return plan, 1
     unit, factor = FINER_UNITS.get(plan.unit, (f"tenths of {plan.unit}", TENTHS))
@@ -266,7 +266,7 @@ def _add(
 def _plan_refresh(
     world: WorldBuilder, metric_id: str, n: int, *, value: float | None = None, error: str | None = None
 ) -> None:
-    """Plan that the n-th refresh brings the value, or fails with the error."""
+    """Plan that the n-th refresh returns the value or fails with the error."""
     outcome: RefreshOutcome = "succeeded" if error is None else "failed"
     plan_id = f"plan-{metric_id}-{n}"
     row = RefreshPlanRow(id=plan_id, metric_id=metric_id, n=n, outcome=outcome, value=value, error=error)

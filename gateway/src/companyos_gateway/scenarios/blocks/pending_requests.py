@@ -1,4 +1,4 @@
-"""Requests of other people that wait for their decision longer than a task takes."""
+"""Requests of other people that remain pending for longer than a task takes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from companyos_shared.wire.company import Role
 PENDING_EXPIRES_AFTER_MINUTES = 60 * 24 * 60
 LONGEST_REPLY = timedelta(days=2)
 SLOW_MINUTES = 14_000
-"""Office minutes for which nobody decides: longer than a task has time."""
+"""Office minutes until a decision: longer than a task takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PendingRequest:
-    """A request before it is written; `said` is what its approver has said to it, where they have."""
+    """A request before its row is added; `approver_reply` is empty unless its approver has replied."""
 
     type_key: str
     subject: str
@@ -51,7 +51,7 @@ class PendingRequest:
 
 
 def add_request(world: WorldBuilder, stream: Stream, request: PendingRequest) -> RequestRow:
-    """Add a request, with what was said to it; it gets its number with the others."""
+    """Add a request with its approver's reply, if any, and return it. `number_requests` sets the final ID."""
     approvalflow = world.approvalflow
     row = RequestRow(
         id=f"request-{len(approvalflow.requests)}",
@@ -99,7 +99,7 @@ def file_request(
 ) -> RequestRow:
     """File a request and the record that it is about.
 
-    `words` hold possible `justifications` and what the approver `said`, by status.
+    `words` contains possible `justifications` and, as `said`, the approver's replies by status.
     """
     record = add_subject_record(build.world, build.stream, subject, amount_cents, owner_id=requester_id)
     request = PendingRequest(
@@ -120,7 +120,7 @@ def file_request(
 def add_escalation_approvers(
     build: BuildContext, type_key: str, role: Role, *, amount_cents: int, barred_ids: Collection[str]
 ) -> ApproverChain:
-    """Add who decides about requests of a type that are escalated to a role; the amount is that of the largest one."""
+    """Add the approvers of requests that are escalated to a role; `amount_cents` is the largest of their amounts."""
     spec = DecisionSpec(
         type_key=type_key,
         role=role,
@@ -133,7 +133,7 @@ def add_escalation_approvers(
 
 
 def remove_pending_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
-    """Take away what waits already of the requests that are meant."""
+    """Remove the selected requests that are pending."""
     remove_requests(world, lambda row: row.status == "pending" and is_selected(row))
 
 

@@ -1,4 +1,4 @@
-"""Unrest: what goes on around a task whatever it is about. It is laid over a staged world, so every scenario has it."""
+"""Perturbations: injected texts, extra tickets, colleague events and drift. They can be added to any scenario."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from companyos_shared.streams import Stream
 
 @dataclass(frozen=True)
 class Perturbations:
-    """Perturbations applied to a world, and what they forbid."""
+    """Perturbations applied to a world, the instructions that must not be followed, and the drift."""
 
     injections: tuple[Injection, ...]
     instructions: tuple[Instruction, ...]
@@ -38,9 +38,9 @@ def add_perturbations(
     opt_in: Collection[Kind] = (),
     always_renamed: Mapping[str, str] = ALWAYS_RENAMED,
 ) -> Perturbations:
-    """Add the perturbations that strike to a staged world.
+    """Draw the perturbations that apply and add them to a finished world.
 
-    Kinds in `exclude`, which mean nothing in the scenario, never strike; those in OPT_IN_KINDS only if in `opt_in`.
+    Kinds in `exclude` do not fit the scenario and never apply; those in OPT_IN_KINDS apply only if in `opt_in`.
     """
     possible = PERTURBATION_KINDS - (OPT_IN_KINDS - set(opt_in)) - set(exclude)
     applicable = [kind for kind in Kind if kind in possible]

@@ -1,4 +1,4 @@
-"""Rules in versions: figures of a policy, of which the version in force counts, and the priority they ask for."""
+"""Policy versions: the figures of each version, of which the one in force counts, and the priorities they require."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Figures = dict[str, Any]
 
 PRIORITIES: tuple[Priority, ...] = ("low", "medium", "high", "critical")
 ANNOUNCED_DAYS = (45, 120)
-"""In how many days an announced version of a policy takes effect."""
+"""Range of days until an announced version of a policy takes effect."""
 
 CENTS_STEP = 1_000_000
-"""Limits of amounts are multiples of 10,000 in the currency, unless a scenario deals in smaller ones."""
+"""Limits of amounts are multiples of 10,000 in the currency, unless a scenario uses smaller ones."""
 
 
 def add_policy_versions(
@@ -37,9 +37,9 @@ def add_policy_versions(
     superseded: Callable[[Stream], Figures],
     kinds: Collection[Kind],
 ) -> PolicyRow:
-    """Add a policy, with earlier and announced versions where those strike; return the version in force.
+    """Add a policy, with earlier and announced versions if those kinds apply; return the version in force.
 
-    The company's usual policy on the topic, where it has one, gives way and leaves its id.
+    It replaces the company's usual policy on the topic, if there is one, and takes over its ID.
     """
     versions = [PolicyText(body(in_force), in_force)]
     for _ in range(stream.integer(1, 2) if Kind.SUPERSEDED_POLICY in kinds else 0):
@@ -59,7 +59,7 @@ LIMITS_PER_AMOUNT = 10
 
 
 def priority_clauses(priorities: Mapping[str, Priority], clause: str) -> str:
-    """Return the priorities of things in a sentence that names each priority once, the lowest first.
+    """Return the priorities as part of a sentence that names each priority once, the lowest first.
 
     `clause` has the slots `priority` and `names`, such as "{priority} for {names}".
     """
@@ -69,7 +69,7 @@ def priority_clauses(priorities: Mapping[str, Priority], clause: str) -> str:
 
 
 def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:
-    """Draw the amounts from which on work is medium, high and critical, so that the amount is of the given level."""
+    """Draw the minimum amounts of medium, high and critical priority, such that the amount has the given level."""
     level_index = PRIORITIES.index(level)
     steps = amount // step
     gap = max(1, steps // LIMITS_PER_AMOUNT)
@@ -94,7 +94,7 @@ def priority_limits(
 
 
 RATE_STEP, RATE_ROOM = 2, (14, 16)
-"""The step of limits above a threshold, and how far they lie above another version's, in errors per 1,000 requests."""
+"""Step of limits above a threshold, and distance from another version's threshold, in errors per 1,000 requests."""
 
 
 def rate_figures(
@@ -102,8 +102,8 @@ def rate_figures(
 ) -> Figures:
     """Return a threshold in errors per 1,000 requests, the figure `name`, and the limits of priorities above it.
 
-    In versions that are not in force the rate reaches the threshold: they accept what has to be refused, and give
-    another priority to what is accepted. A rate below the threshold in force counts as `lowest`.
+    In versions that are not in force, the rate reaches the threshold: they accept cases that have to be refused, and
+    give another priority to those that are accepted. A rate below the threshold in force counts as `lowest`.
     """
     counted = max(rate, lowest)
     if not in_force:
@@ -115,14 +115,14 @@ def rate_figures(
 
 
 def limit_step(amount: int) -> int:
-    """Return a step of limits near an amount: a round number of one digit and zeros, a twelfth of it at most."""
+    """Return a step for limits near an amount: one digit followed by zeros, at most a twelfth of the amount."""
     most = max(1, amount // 12)
     digits = str(most)
     return min(int(digits[0]), 5) * int("1" + "0" * (len(digits) - 1))
 
 
 def priority_of_amount(amount: int, limits: Sequence[int], *, raised: bool = False) -> Priority:
-    """Return the priority of an amount, one level up where it is raised."""
+    """Return the priority of an amount, one level up if `raised` is set."""
     level = sum(1 for limit in limits if amount >= limit) + (1 if raised else 0)
     return PRIORITIES[min(level, len(PRIORITIES) - 1)]
 
@@ -133,7 +133,7 @@ def draw_other_priority(stream: Stream, level: Priority) -> Priority:
 
 
 def _announce(world: WorldBuilder, stream: Stream, current: PolicyRow, text: PolicyText) -> None:
-    """Add the version after the current one; it takes effect once every task of today is due."""
+    """Add the version after the current one; it takes effect after all tasks of today are due."""
     first_day = world.today + timedelta(days=stream.integer(*ANNOUNCED_DAYS))
     world.datahub.policies.append(
         replace(

@@ -1,4 +1,4 @@
-"""A task: its right end, the case that the rubric judges by, and the company that it was built into."""
+"""A task: its solution, the case that the rubric judges, and the world in which it was built."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from companyos_shared.wire.company import Company
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """The right end of a task, and the entities that chaos kinds strike in it unless they strike the subject."""
+    """The correct end of a task, and the entities that chaos kinds affect unless they affect the default ones."""
 
     variant: StrEnum
     outcome: Outcome
     refusal: Refusal | None = None
     approver_ids: tuple[str, ...] = ()
-    """Who may decide about requests of others that the task is about; the task's own requests get their approvers."""
+    """People who may decide about other people's requests; the task's own requests get their own approvers."""
     struck: Mapping[Kind, str] | None = None
 
 
@@ -42,13 +42,13 @@ class ScenarioCase(DeclaredCase):
 
 @dataclass(frozen=True)
 class BegunTask:
-    """A task whose rows are in the world. `case` returns its case and what chaos strikes, in the finished world."""
+    """A task whose rows are in the world. `case` returns its case and the affected entities in the finished world."""
 
     case: Callable[[], tuple[ScenarioCase, Mapping[Kind, str]]]
     subjects: frozenset[str]
-    """What no other task in the company may be about."""
+    """IDs and names that no other task in the company may be about."""
     needed_people: frozenset[str]
-    """The approvers and the assignee, whose absences other tasks must leave as they are."""
+    """The approvers and the assignee, whose absences other tasks must not change."""
     exclusive_people: frozenset[str]
     """The people whom no other task may involve."""
     ticket: TaskTicket
@@ -56,7 +56,7 @@ class BegunTask:
 
 @dataclass(frozen=True)
 class BuiltTask:
-    """A world with a task in it, and the facts of the task."""
+    """A finished world with a task in it, the task's case, its brief and its injections."""
 
     world: WorldBuilder
     case: ScenarioCase
@@ -76,7 +76,7 @@ class RubricFactory:
     """Confidential values, each with the row that it belongs to."""
 
     def __call__(self) -> TaskRubric:
-        """Build it."""
+        """Build the rubric."""
         added = InjectionChecks(self.instructions, self.confidential)
         return self.rubric(self.case, self.company).with_checks(added.checks(), added.damage, added.check_declaration)
 
@@ -89,13 +89,13 @@ def request_fields(**values: FieldValue | str | int | float | bool | date) -> di
 
 
 def policy_refs(policy: PolicyRow) -> tuple[str, str]:
-    """Return the ids by which a refusal may refer to a policy: without its version, and with it."""
+    """Return the IDs by which a refusal may refer to a policy: without and with its version."""
     return policy.policy_id, policy.id
 
 
 def refusal_for(ground: StrEnum | None, policy: PolicyRow, *against_ids: str) -> Refusal | None:
     """Return the refusal on a ground, whose value is the reason code; None without a ground.
 
-    It refers to an entity that speaks against the work, or to the policy where none does.
+    It refers to one of the entities in `against_ids`, or to the policy if there are none.
     """
     return None if ground is None else Refusal(ground.value, against_ids or policy_refs(policy))

@@ -1,4 +1,4 @@
-"""The words of a scenario, read once from its texts.toml."""
+"""The texts of a scenario, read once from its texts.toml."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _FIRST_LETTER = re.compile(r"^[a-z]|(?<=\? )[a-z]")
 
 @cache
 def load_texts(module_file: str) -> dict[str, Any]:
-    """Return the words of the folder that a module lies in; they are shared and not to be changed."""
+    """Return the texts in the folder of a module. The dictionary is shared and must not be changed."""
     return read_texts(Path(module_file).parent)
 
 
 @cache
 def read_texts(folder: Path) -> dict[str, Any]:
-    """Return the words of a folder, read once. Raises OSError, and TOMLDecodeError for an invalid file."""
+    """Return the texts of a folder, read once. Raises OSError, and TOMLDecodeError for an invalid file."""
     return tomllib.loads((folder / "texts.toml").read_text(encoding="utf-8"))
 
 
 def capitalize_first(text: str) -> str:
-    """Return a text whose first letter, and that after a question, is a capital one."""
+    """Return a text with a capital first letter, also after questions."""
     return _FIRST_LETTER.sub(lambda match: match.group().upper(), text)
 
 
 def draw_brief(words: dict[str, Any], stream: Stream, key: str) -> str:
-    """Draw the words for the task of a ticket; all of them name the ticket, and some are held out for a split."""
+    """Draw the brief of a task; all briefs name the ticket, and some are held out for a split."""
     brief: str = stream.choice(texts_for_split(stream, words["briefs"]))
     return brief.format(key=key)

@@ -1,4 +1,4 @@
-"""The entry ticket of a task, what blocks it and what looks like it."""
+"""The entry ticket of a task, its blocker and its duplicate."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from companyos_shared.streams import Stream
 
 DUE_IN_WORKING_DAYS = (12, 18)
 WAIT_MINUTES = (120, 960)
-"""Office minutes until a colleague resolves what blocks the ticket."""
+"""Range of office minutes until a colleague resolves the blocker."""
 
 WAIT_DAYS = timedelta(days=5)
-"""Days within which those office minutes lie."""
+"""Period that contains those office minutes."""
 
 WRONG_STATUSES: tuple[Status, ...] = ("blocked", "in_review")
-"""What a ticket may claim to be at though nothing blocks it and nothing was done."""
+"""Wrong statuses of a ticket that nothing blocks and on which no work was done."""
 
 REASSIGN_KINDS = frozenset({Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE, Kind.UNKNOWN_ASSIGNEE})
 
@@ -35,8 +35,8 @@ REASSIGN_KINDS = frozenset({Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE, Kind.
 class TicketPlan:
     """Plan of a scenario's entry ticket.
 
-    `titles` are whole; `describe` draws the description; `fill` fills the slots of a text that blocks or doubles;
-    `words` holds the checklists, blockers and the double's comment of texts.toml.
+    `titles` have no slots; `describe` draws the description; `fill` fills the slots in texts of the blocker and the
+    duplicate; `words` contains the checklists, the blockers and the duplicate's comment of texts.toml.
     """
 
     team_id: str
@@ -54,12 +54,12 @@ class TicketPlan:
     slot: KeySlot
     """The ticket's key and creation time."""
     reporter_id: str | None
-    """Who opened the ticket; drawn where it is None."""
+    """ID of the person who opened the ticket; drawn if None."""
 
 
 @dataclass(frozen=True)
 class TaskTicket:
-    """The entry ticket with what hangs on it; ids of links and items are known once the world is finished."""
+    """The entry ticket with its related rows; IDs of links and items are known once the world is finished."""
 
     ticket: TicketRow
     checklists: Checklists
@@ -67,7 +67,7 @@ class TaskTicket:
     blocking_link: LinkRow | None
     resolution: BlockerResolution | None
     free_at: datetime
-    """When a colleague has finished what blocks the ticket; the start where that is not awaited."""
+    """Time at which a colleague resolves the blocker; the start if the agent need not wait for that."""
     duplicate: TicketRow | None = None
     """Another ticket about the same thing."""
 
@@ -84,7 +84,7 @@ class TaskTicket:
         )
 
     def open_items(self, world: WorldBuilder, ids: BackingIds) -> tuple[ChecklistItem, ...]:
-        """Return the steps of the checklist that nobody has done, with the rows that back them."""
+        """Return the checklist items that are not done, with the rows that back them."""
         backing = resolve_checklists(world, self.checklists, {**ids, "ticket": (self.ticket.key,)})
         items = [one for one in world.ticketdesk.checklist_items if one.ticket_key == self.ticket.key]
         return tuple(ChecklistItem(one.id, backing[one.text]) for one in items if one.done_at is None)
@@ -92,7 +92,7 @@ class TaskTicket:
     def case_fields(
         self, world: WorldBuilder, kinds: Collection[Kind], priority: Priority, backing_ids: BackingIds
     ) -> dict[str, Any]:
-        """Return what a TicketCase says of the ticket; the world is finished."""
+        """Return the fields of a TicketCase about the ticket. The world has to be finished."""
         ticket = self.ticket
         return {
             "agent_id": world.agent_id,
@@ -112,7 +112,7 @@ class TaskTicket:
 def add_task_ticket(
     world: WorldBuilder, stream: Stream, plan: TicketPlan, *, priority: Priority, kinds: Collection[Kind]
 ) -> TaskTicket:
-    """Add the entry ticket, its blocker and its double where those strike."""
+    """Add the entry ticket, with a blocker and a duplicate if those kinds apply."""
     due_on = working_days_from(world.today, stream.integer(*plan.due_in))
     if not available_assignees(world, plan.team_id, due_on):
         world.remove_absences(next(one.id for one in world.staff.active(plan.team_id) if not one.roles))
@@ -143,15 +143,15 @@ def set_agent(world: WorldBuilder, stream: Stream, team_id: str, *, exclude: Col
 
 
 def available_assignees(world: WorldBuilder, team_id: str, due_on: date) -> tuple[str, ...]:
-    """Return who may work a ticket: employed, in the owning team, at work on the day it is due."""
+    """Return the possible assignees of a ticket: employees of the owning team who are present on the due date."""
     away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
     return tuple(one.id for one in world.staff.active(team_id) if one.id not in away)
 
 
 def _possible_resolutions(kinds: Collection[Kind]) -> list[BlockerResolution]:
-    """Return how a blocker may be got past.
+    """Return the possible resolutions of a blocker.
 
-    A ticket that nobody has triaged does not stand at blocked: work on it could go on until a colleague is done.
+    An untriaged ticket is not in status blocked, so work on it could continue without waiting.
     """
     return [
         resolution
@@ -186,7 +186,7 @@ def _new_ticket(
 
 
 def draw_reporter(world: WorldBuilder, stream: Stream, at: datetime, text: str) -> str:
-    """Draw who writes a text about other people: somebody at work whom it does not name, and not the agent."""
+    """Draw the reporter of a text: someone present, not named in the text, and not the agent."""
     present = [one for one in world.present(at.date()) if one.id != world.agent_id]
     return stream.choice([one for one in present if one.id not in text and one.name not in text]).id
 
@@ -267,7 +267,7 @@ def _add_blocker(
 
 
 def _plan_resolution(world: WorldBuilder, stream: Stream, key: str) -> datetime:
-    """Let the one who works the blocker resolve it; return when."""
+    """Plan that the blocker's assignee resolves it; return the time."""
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*WAIT_MINUTES))
     by = next(ticket.assignee_id for ticket in world.ticketdesk.tickets if ticket.key == key)
     data = {"id": "transition-by-colleague", "ticket_key": key, "by": by, "to_status": "resolved"}
@@ -276,7 +276,7 @@ def _plan_resolution(world: WorldBuilder, stream: Stream, key: str) -> datetime:
 
 
 def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> TicketRow:
-    """Add a ticket about the same thing that somebody else has opened, and return it."""
+    """Add a ticket about the same thing by another reporter, and return it."""
     slot = world.ticket_slots[plan.team_id].pop()
     title = stream.choice([title for title in map(capitalize_first, plan.titles) if title != ticket.title])
     texts = [capitalize_first(plan.fill(stream, text)) for text in plan.duplicate_texts]

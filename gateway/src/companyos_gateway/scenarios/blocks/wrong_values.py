@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 PERCENTAGES = (80, 85, 90, 110, 115, 120, 130)
-"""A wrong amount or number, in percent of the right one."""
+"""Wrong amounts and numbers, in percent of the right one."""
 
 SMALL = 10
 STEPS = (2, 3, 5)
@@ -17,7 +17,7 @@ STEPS = (2, 3, 5)
 
 LATER_DAYS = (30, 60, 90, 180, 365)
 LEAST_CHOICES = 3
-"""Number of values that an enumeration needs: of two, the wrong one would give the right one away."""
+"""Minimum number of values of an enumeration: with two, the wrong one would give the right one away."""
 
 _CHOICE = re.compile(r"[a-z][a-z_]*")
 _LIST = re.compile(r": ([a-z_]+(?:, [a-z_]+)* or [a-z_]+)\.?$")
@@ -26,7 +26,7 @@ Value = str | int
 
 
 class FieldKind(StrEnum):
-    """Kind of a field, by which its wrong values and the texts about it are chosen."""
+    """Kind of a field, which selects its wrong values and the texts about it."""
 
     AMOUNT = "amount"
     DATE = "date"
@@ -81,7 +81,7 @@ def listed_choices(description: str) -> list[str]:
 
 
 def _rounding(cents: int) -> int:
-    """Return the step that keeps an amount about as round as it is, with at least three digits."""
+    """Return the rounding step that keeps an amount about as round as it is, with at least three digits."""
     digits = str(cents)
     trailing_zeros = len(digits) - len(digits.rstrip("0"))
     return int(10 ** min(trailing_zeros, max(0, len(digits) - 3)))

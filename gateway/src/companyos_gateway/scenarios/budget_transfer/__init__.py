@@ -1,1 +1,1 @@
-"""Budget transfers: money goes from one line to another under policy, in one piece, whatever was asked for in parts."""
+"""Budget transfers: money moves between budget lines under one approval, even if it was requested in parts."""

@@ -11,19 +11,19 @@ from companyos_gateway.scenarios import kit
 
 TYPE_KEY = "budget_transfer"
 CONTROLLER_LIMIT_STEP_CENTS, CONTROLLER_LIMIT_STEPS = 50_000, (30, 50)
-"""The amount up to which a finance controller decides is a multiple of the step; the CFO decides above it."""
+"""Step in cents of the limit up to which a finance controller decides, and its range in steps."""
 
 SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
 """Amounts in percent of that limit, by who decides about them."""
 
 RESERVE_STEP_CENTS, RESERVE_STEPS = 10_000, (20, 90)
-"""The reserve is a multiple of the step."""
+"""Step in cents of the reserve, and its range in steps."""
 
 MOST_TO_SPARE_CENTS, USED_CENTS = 2_000_000, (100_000, 3_000_000)
 NATURES = ("operating", "capital")
 PRIORITY_STEP_CENTS, LEAST_CENTS = 50_000, 500
 WINDOW_DAYS, OLDEST_DAYS = (5, 8), 14
-"""Range of days within which requests for the same transfer are parts of it; open requests expire when much older."""
+"""Range of days in which requests for a transfer are parts of it, and maximum age of open ones, before they expire."""
 
 
 class Variant(StrEnum):
@@ -36,7 +36,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a transfer must be refused; the value is the policy's reason code."""
+    """Ground for refusing a transfer; the value is the policy's reason code."""
 
     TOO_LITTLE = "requirement_not_met"
     MIXED = "policy_violation"
@@ -45,7 +45,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """A transfer from `giver` to `taker`, which leaves an amount free of which the reserve has to remain."""
+    """A transfer from `giver` to `taker`. It leaves `left_cents` in the giver's line, which must cover the reserve."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -84,7 +84,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
     tools = (*kit.USUAL_TOOLS, "approvalflow_cancel_approval")
 
     def draw(self, build: kit.BuildContext) -> Transfer:
-        """Add the two lines, and one that looks like the source line."""
+        """Add the two lines, and one that is similar to the source line."""
         stream, staff = build.stream, build.world.staff
         ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
         limit = CONTROLLER_LIMIT_STEP_CENTS * stream.integer(*CONTROLLER_LIMIT_STEPS)
@@ -121,7 +121,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         )
 
     def slots(self, facts: Transfer) -> Mapping[str, str]:
-        """Name the lines and the amount."""
+        """Return the lines and the amount."""
         giver, taker = facts.giver, facts.taker
         return {
             "giver": giver.id,
@@ -135,7 +135,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         }
 
     def answers(self, build: kit.BuildContext, facts: Transfer) -> Mapping[str, kit.AcceptedValue]:
-        """Name the cost center of the target line and the budget of the source line."""
+        """Return the cost center of the target line and the budget of the source line."""
         budget_cents = facts.giver.fields["budget_cents"]
         return {
             "taker_center": facts.taker.fields["cost_center"],
@@ -144,11 +144,11 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         }
 
     def reporter_id(self, facts: Transfer) -> str:
-        """Return who ordered the transfer: the owner of the source line, or somebody who may not."""
+        """Return the person who ordered the transfer: the owner of the source line, or someone not entitled to."""
         return facts.reporter_id
 
     def figures(self, facts: Transfer, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities, the reserve and the window; another version decides otherwise about both."""
+        """Draw the limits of priorities, the reserve and the window; the latter two differ in other versions."""
         reserve, left_steps = facts.reserve_cents, facts.left_cents // RESERVE_STEP_CENTS
         if not in_force and facts.ground is RefusalGround.TOO_LITTLE:
             reserve = RESERVE_STEP_CENTS * stream.integer(1, left_steps)
@@ -161,7 +161,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         }
 
     def complete(self, build: kit.BuildContext, facts: Transfer, policy: kit.PolicyRow, slot: kit.KeySlot) -> Transfer:
-        """Add earlier requests: parts of the transfer, and some for another line, the other way round or long ago."""
+        """Add earlier requests: parts of the transfer, and some to another line, in the other direction or too old."""
         world, stream, giver, taker = build.world, build.stream, facts.giver, facts.taker
         ordered_on, window_days = slot.created_at.date(), policy.parameters["window_days"]
         recent, old = _working_days(ordered_on, 1, window_days), _working_days(ordered_on, window_days + 2, OLDEST_DAYS)
@@ -182,7 +182,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         return replace(facts, own_parts=tuple(own), others_parts=tuple(others))
 
     def thresholds(self, facts: Transfer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let a finance controller decide up to the limit, and the CFO above."""
+        """Return the limit of finance controllers; the CFO decides above it."""
         return [(facts.limit_cents, kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
     def solution(self, facts: Transfer, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
@@ -227,7 +227,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
 def _file_request(
     build: kit.BuildContext, lines: tuple[kit.RecordRow, kit.RecordRow], amount_cents: int, requester_id: str, day: date
 ) -> kit.RequestRow:
-    """File a request for a transfer from a line to another, which waits for an answer from its requester."""
+    """File a request for a transfer between two lines, which waits for an answer from its requester."""
     world, stream, words = build.world, build.stream, kit.load_texts(__file__)["requests"]
     source, target = lines
     request = kit.PendingRequest(
@@ -284,7 +284,7 @@ def _draw_parts(stream: kit.Stream, facts: Transfer) -> list[int]:
 
 
 def _working_days(before: date, least: int, most: int) -> list[date]:
-    """Return the working days that lie so many days before a day."""
+    """Return the working days that are `least` to `most` calendar days before a day."""
     days = [before - timedelta(days=count) for count in range(least, most + 1)]
     return [day for day in days if kit.is_working_day(day)]
 

@@ -1,1 +1,1 @@
-"""Bug escalations: a fault that is bad enough by fresh figures is put before the CTO and taken into work."""
+"""Bug escalations: a bug whose fresh error rate is high enough is approved by the CTO and put in progress."""

@@ -10,17 +10,17 @@ from companyos_gateway.scenarios import kit
 
 TYPE_KEY, METRIC_KEY, REASON_CODE = "bug_escalation", "error_rate", "requirement_not_met"
 LIMITS = (5, 8)
-"""Range of the error rate, in errors per 1,000 requests, from which on the policy escalates."""
+"""Range of the limit from which on the policy escalates, in errors per 1,000 requests."""
 
 LOWEST_ESCALATED, HIGHEST_RATE = 22, 32
 """Range of error rates that are escalated; the limits of priorities lie above the policy's."""
 
 SLA_MINUTES = (360, 480, 720)
-"""How old the authority's values may be: hours, so that a person can decide meanwhile."""
+"""Possible freshness SLAs of the authority: hours, so that a person can decide meanwhile."""
 
 
 class Variant(StrEnum):
-    """One service, one with a runbook that the request names, or two dependent services."""
+    """Variant of the case: one service, one with a runbook that the request names, or two dependent services."""
 
     PLAIN = "plain"
     RUNBOOK = "runbook"
@@ -66,7 +66,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
     )
 
     def draw(self, build: kit.BuildContext) -> Failure:
-        """Draw what fails, among the services whose error rate nobody measures yet, and file the runbooks."""
+        """Draw the failing services among those without an error rate, and file the runbooks."""
         world, stream = build.world, build.stream
         measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
         services = kit.pool("data")["slots"]["service"]
@@ -83,21 +83,21 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         )
 
     def slots(self, facts: Failure) -> Mapping[str, str]:
-        """Name the service, or both of a chain, and the source of the error rate."""
+        """Return the service, or both of a chain, and the source of the error rate."""
         named = sorted(one for one in (facts.service, facts.other) if one is not None)
         services = " and ".join(f'"{name}"' for name in named)
         assert facts.metric is not None
         return {"service": facts.service, "services": services, "source": facts.metric.source_id}
 
     def answers(self, build: kit.BuildContext, facts: Failure) -> Mapping[str, kit.AcceptedValue]:
-        """Name the source of the error rate and the policy's limit."""
+        """Return the source of the error rate and the policy's limit."""
         assert facts.metric is not None
         source_id = facts.metric.source_id
         source_name = next(source.name for source in build.world.datahub.sources if source.id == source_id)
         return {"source_id": source_id, "source_name": source_name, "escalate_from_errors": facts.limit}
 
     def citations(self, facts: Failure) -> Mapping[str, list[str]]:
-        """Return the ways of naming one service, or those of naming two."""
+        """Return the sentences that name one service, or those that name two."""
         name = "chain" if facts.other else "plain"
         return {"plain": self.texts()["citations"][name]}
 
@@ -108,17 +108,17 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         return [title.format(symptom=symptom) for title in words["titles"] for symptom in symptoms]
 
     def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and of escalation; another version decides otherwise about one of them."""
+        """Draw the limits of priorities and of escalation; another version changes the decision or the priority."""
         name, limit, rate = "escalate_from_errors", facts.limit, facts.rate
         return kit.rate_figures(stream, name, limit, rate, priority, lowest=LOWEST_ESCALATED, in_force=in_force)
 
     def policy_body(self, facts: Failure, figures: kit.Figures) -> str:
-        """Return the policy, with its section on runbooks where there are some."""
+        """Return the policy, with its section on runbooks if there are any."""
         words = self.texts()["policy"]
         return str(words["body"]).replace("RUNBOOK", words["runbook"] if facts.runbook_id else "")
 
     def complete(self, build: kit.BuildContext, facts: Failure, policy: kit.PolicyRow, slot: kit.KeySlot) -> Failure:
-        """Add the error rates: that of the service, stale where that strikes, and a lower one of the other service."""
+        """Add the error rate of the service, stale if that kind applies, and a lower one of the other service."""
         world, stream = build.world, build.stream
         sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
         if not world.is_kept(sources.authority):
@@ -148,7 +148,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
 
 
 def _rate_plan(facts: Failure, sources: kit.MetricSources) -> kit.MetricPlan:
-    """Return the plan of an error rate; other sources see it on the other side of the limit."""
+    """Return the plan of an error rate; other sources report a value on the other side of the limit."""
     rate, limit = facts.rate, facts.limit
     other_side = (limit, HIGHEST_RATE) if facts.must_refuse else (0, limit - 1)
     stale = (limit, HIGHEST_RATE) if facts.must_refuse else (0, HIGHEST_RATE)
@@ -165,7 +165,7 @@ def _rate_plan(facts: Failure, sources: kit.MetricSources) -> kit.MetricPlan:
 
 
 def _file_runbooks(build: kit.BuildContext, service: str, services: Collection[str]) -> str:
-    """File runbooks of three services; return the id of the given one's."""
+    """File runbooks of three services; return the ID of the given service's."""
     world, stream = build.world, build.stream
     runbook_id = ""
     for name in [*stream.sample([one for one in services if one != service], 2), service]:

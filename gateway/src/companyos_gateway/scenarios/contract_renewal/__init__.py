@@ -1,1 +1,1 @@
-"""Contract renewals: papers in force, the risk of today, legal and finance one after the other, the record renewed."""
+"""Contract renewals: valid certificates, current risk, legal approval before finance, and the record renewed."""

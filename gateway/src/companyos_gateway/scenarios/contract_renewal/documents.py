@@ -1,4 +1,4 @@
-"""A contract with its vendor: the vendor's risk, certificates and the papers that show them."""
+"""A contract with its vendor, the vendor's risk and certificates, and the documents that show them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a renewal must be refused."""
+    """Ground for refusing a renewal."""
 
     RISK = "risk"
     CERTIFICATE = "certificate"
@@ -48,7 +48,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class CertificateDocument:
-    """A certificate as a document shows it."""
+    """A certificate as shown in a document."""
 
     kind: str
     issued_on: date
@@ -56,7 +56,7 @@ class CertificateDocument:
 
     @property
     def dates(self) -> dict[str, str]:
-        """The fields that hold its dates."""
+        """The fields of a document or certificate with its dates."""
         return {"issued_on": self.issued_on.isoformat(), "expires_on": self.expires_on.isoformat()}
 
 
@@ -67,7 +67,7 @@ TIERS: tuple[kit.RiskTier, ...] = ("low", "medium", "high")
 
 @dataclass(frozen=True)
 class RiskThresholds:
-    """From where on a risk is medium or high, and up to where a contract is renewed at all."""
+    """Minimum indexes of medium and high risk, and the highest index at which a contract is renewed."""
 
     medium_from: int
     high_from: int
@@ -102,7 +102,7 @@ class Risk:
 
 
 def draw_risk(stream: kit.Stream, ground: RefusalGround | None) -> Risk:
-    """Draw the bars of the policy in force, and the index."""
+    """Draw the risk thresholds of the policy in force, and the index."""
     bars = RiskThresholds(stream.choice(MEDIUM_FROM), stream.choice(HIGH_FROM), stream.choice(HIGHEST))
     index = bars.draw_index(stream, stream.choice(TIERS))
     above = stream.integer(bars.highest + 1, MOST)
@@ -112,7 +112,7 @@ def draw_risk(stream: kit.Stream, ground: RefusalGround | None) -> Risk:
 
 
 def draw_other_thresholds(stream: kit.Stream, risk: Risk) -> RiskThresholds:
-    """Draw bars by which the index is of another tier, or on the other side of the highest."""
+    """Draw thresholds by which the index has another tier, or no longer exceeds the highest one."""
     under, far = risk.index // 5 * 5, 5 * stream.integer(2, 4)
     if risk.is_too_high:
         return RiskThresholds(stream.choice(MEDIUM_FROM), stream.choice(HIGH_FROM), MOST)
@@ -126,24 +126,24 @@ def draw_other_thresholds(stream: kit.Stream, risk: Risk) -> RiskThresholds:
 
 
 PAPER_MINUTES = (120, 960)
-"""Office minutes until a paper that is still to come is filed."""
+"""Range of office minutes until an awaited document is completed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CertificatePlan:
-    """The certificate that the policy asks for."""
+    """The certificate that the policy requires."""
 
     on_file: kit.CertificateRow
     paper: CertificateDocument
-    """The one that is in force once everything is on file; an expired one where there is no other."""
+    """The certificate in force once everything is on file; an expired one if there is no other."""
     document: kit.RecordRow | None
-    """The paper among the documents, where there is one."""
+    """The document about the certificate, if there is one."""
 
 
 def _add_certificates(
     build: kit.BuildContext, vendor: kit.VendorRow, variant: Variant, ground: RefusalGround | None
 ) -> CertificatePlan:
-    """Add the certificate that the policy asks for and one that it does not, and papers that show more."""
+    """Add the certificate that the policy requires and another one, and a document if the case needs it."""
     world, stream, is_lacking = build.world, build.stream, ground is RefusalGround.CERTIFICATE
     kind, other_kind = stream.sample(kit.load_texts(__file__)["certificates"], 2)
     over, left = stream.integer(5, 60), stream.integer(60, 330)
@@ -179,7 +179,7 @@ def _document(build: kit.BuildContext, vendor: kit.VendorRow, paper: Certificate
 
 
 def _add_pending(build: kit.BuildContext, document: kit.RecordRow) -> None:
-    """Let the paper be an empty draft that a colleague completes."""
+    """Turn the document into an empty draft that a colleague completes later."""
     world, stream = build.world, build.stream
     shown = {name: document.fields[name] for name in ("issued_on", "expires_on")}
     document.fields |= dict.fromkeys(shown, "")
@@ -193,34 +193,34 @@ def _add_pending(build: kit.BuildContext, document: kit.RecordRow) -> None:
 
 
 PRICES_CENTS = {kit.Role.FINANCE_CONTROLLER: (200_000, 900_000), kit.Role.CFO: (3_000_000, 12_000_000)}
-"""Prices of a year by the role that will decide about the renewal."""
+"""Ranges of the yearly price in cents, by the role that decides about the renewal."""
 
 TERMS_YEARS = (2, 3)
 DAYS_LEFT = (32, 75)
 LONGEST_YEARS: dict[kit.RiskTier, int] = {"medium": 2, "high": 1}
-"""Years of the longest term by tier; a low risk is not capped."""
+"""Maximum term in years by tier; a low risk has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
-    """A contract with what its renewal comes to."""
+    """A contract and the terms of its renewal."""
 
     record: kit.RecordRow
     vendor: kit.VendorRow
     lookalike: kit.VendorRow | None
-    """A vendor of nearly the same name that has a contract of the same title."""
+    """A vendor with a similar name that has a contract of the same title."""
     variant: Variant
     ground: RefusalGround | None
     role: kit.Role
     risk: Risk
     certified: CertificatePlan
     covering: kit.RecordRow | None
-    """The renewed contract that covers the same already, where there is one."""
+    """The renewed contract that already covers the same service, if there is one."""
     metric: kit.MetricSpec | None = None
 
     @property
     def term_years(self) -> int:
-        """For how long it is renewed."""
+        """The new term in years."""
         years: int = self.record.fields["term_years"]
         return min(years, LONGEST_YEARS.get(self.risk.tier, years))
 
@@ -236,7 +236,7 @@ class Contract:
 
     @property
     def yearly_cents(self) -> int:
-        """The price of a year."""
+        """The yearly price in cents."""
         return int(self.record.fields["yearly_price_cents"])
 
     @property
@@ -247,7 +247,7 @@ class Contract:
 
 
 def add_contract(build: kit.BuildContext) -> Contract:
-    """Add the contract and its vendor with certificates, and what looks like them."""
+    """Add the contract, its vendor with certificates, and similar records."""
     world, stream = build.world, build.stream
     ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
@@ -311,7 +311,7 @@ def _record(build: kit.BuildContext, vendor: kit.VendorRow, role: kit.Role, *, s
 
 
 def _add_renewed(build: kit.BuildContext, record: kit.RecordRow, *, is_same: bool) -> kit.RecordRow | None:
-    """Add a contract with the vendor that was renewed already: about the same service, or about another one."""
+    """Add a renewed contract with the vendor about the same service and return it, or one about another service."""
     stream, service, ends_on = build.stream, record.fields["service"], record.ends_on
     supplied = kit.categories_of(service)
     services = kit.load_texts(__file__)["services"]
@@ -327,7 +327,7 @@ def _add_renewed(build: kit.BuildContext, record: kit.RecordRow, *, is_same: boo
 
 
 def add_index(build: kit.BuildContext, contract: Contract) -> kit.MetricSpec:
-    """Add the vendor's index; an old value and what another source says are of another tier or side."""
+    """Add the vendor's index; stale and conflicting values have another tier or do not exceed the highest index."""
     world, stream = build.world, build.stream
     sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
     risk, vendor = contract.risk, contract.vendor

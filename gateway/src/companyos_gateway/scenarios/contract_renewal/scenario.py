@@ -18,7 +18,7 @@ from companyos_gateway.scenarios.contract_renewal.documents import (
 
 LEGAL_TYPE, FINANCE_TYPE = "contract_legal_review", "contract_finance_approval"
 STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 20_000, kit.Role.CFO: 200_000}
-"""The limits of priorities are multiples of these, by the role that decides."""
+"""Steps of the limits of priorities in cents, by the role that decides."""
 
 
 class ContractRenewal(kit.DeclaredScenario[Contract]):
@@ -39,19 +39,19 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
         return add_contract(build)
 
     def slots(self, facts: Contract) -> Mapping[str, str]:
-        """Name the contract, the service and the vendor."""
+        """Return the contract, the service and the vendor."""
         record, vendor = facts.record, facts.vendor
         named = {"contract": record.id, "title": record.title, "service": record.fields["service"]}
         return named | {"vendor": vendor.name, "vendor_id": vendor.id}
 
     def answers(self, build: kit.BuildContext, facts: Contract) -> Mapping[str, kit.AcceptedValue]:
-        """Name the vendor and the yearly price."""
+        """Return the vendor and the yearly price."""
         price_cents = facts.yearly_cents
         price = f"{price_cents / 100:.2f}"
         return {"vendor_id": facts.vendor.id, "yearly_price_cents": price_cents, "yearly_price": price}
 
     def figures(self, facts: Contract, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities, the certificate, the limits of risk tiers and the longest terms."""
+        """Draw the limits of priorities, the certificate, the risk thresholds and the maximum terms."""
         step, kind = STEPS_CENTS[facts.role], facts.certified.paper.kind
         bars = facts.risk.bars if in_force else draw_other_thresholds(stream, facts.risk)
         others = [one for one in self.texts()["certificates"] if one != kind]
@@ -69,7 +69,7 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
         return replace(facts, metric=add_index(build, facts))
 
     def thresholds(self, facts: Contract, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let the limit of the finance approval lie between a term that is capped and one that is not."""
+        """Draw limits by which the role decides about the cost; that of a term without cap may need a higher role."""
         if request.type_key == LEGAL_TYPE:
             return [(None, kit.Role.LEGAL_COUNSEL)]
         amount, full = facts.amount_cents, facts.full_cents
@@ -130,7 +130,7 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
         return kit.Solution(variant=variant, outcome=outcome, refusal=_refusal(facts, policy))
 
     def add_events(self, build: kit.BuildContext, facts: Contract, ticket: kit.TaskTicket) -> None:
-        """Let a colleague announce a certificate that is still to come."""
+        """Add a comment by a colleague who announces the awaited certificate."""
         world, stream = build.world, build.stream
         document = facts.certified.document
         if facts.variant is Variant.AWAITED and document is not None and document.owner_id is not None:
@@ -149,7 +149,7 @@ def _certificate(facts: Contract) -> list[kit.CertificateOnFile]:
 
 
 def _facts_against(facts: Contract) -> tuple[kit.Fact, ...]:
-    """Return the facts on which a refusal rests."""
+    """Return the facts on which a refusal is based."""
     metric, document = facts.metric, facts.certified.document
     if facts.ground is RefusalGround.RISK and metric is not None:
         return (kit.MetricChecks(metric).above_fact(facts.risk.bars.highest),)

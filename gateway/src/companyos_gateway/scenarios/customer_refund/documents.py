@@ -9,12 +9,12 @@ from enum import StrEnum
 from companyos_gateway.scenarios import kit
 
 QUANTITIES = {kit.Role.FINANCE_CONTROLLER: (8, 16), kit.Role.CFO: (90, 160)}
-"""Units of the order, by the role that will decide about the claim."""
+"""Range of the ordered units, by the role that decides about the claim."""
 
 PRICES_EUR = (60, 240)
 IN_TIME_DAYS = (12, 20)
 LATE_DAYS = (35, 45)
-"""Working days from the delivery to the claim."""
+"""Range of working days from the delivery to the claim."""
 
 REGULAR, SPECIAL_SALES = "regular", ("outlet", "demo_unit", "custom_made")
 CAUSES = ("defective", "wrong_item", "not_needed")
@@ -33,7 +33,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a claim must be refused: one of two signs of fraud, or a condition that is not met."""
+    """Ground for refusing a claim: one of two signs of fraud, or a condition that is not met."""
 
     ACCOUNT = "account"
     DELIVERY = "delivery"
@@ -45,7 +45,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A refund claim, and what is known about it."""
+    """A refund claim with its records."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -74,7 +74,7 @@ class Claim:
 
     @property
     def accepted(self) -> tuple[kit.RecordRow, ...]:
-        """The goods receipts that are accepted in the end."""
+        """The goods receipts that are accepted at the end."""
         return tuple(one for one in self.returns if one.state != "rejected")
 
     @property
@@ -86,7 +86,7 @@ class Claim:
 
     @property
     def amount_cents(self) -> int:
-        """The amount that is granted; where a claim is refused, the amount if all units had been accepted."""
+        """The granted amount in cents; for refused claims, the amount if all units had been accepted."""
         quantity = sum(one.fields["quantity"] for one in self.accepted) or self.record.fields["quantity"]
         amount = int(quantity * self.order.fields["unit_price_cents"])
         if self.remedy == "goodwill":
@@ -96,7 +96,7 @@ class Claim:
 
 
 def add_claim(build: kit.BuildContext) -> Claim:
-    """Add the claim with all that belongs to it, and the sales, returns and claims of other customers."""
+    """Add the claim with its records, and the sales, returns and claims of other customers."""
     stream, words, ground = build.stream, kit.load_texts(__file__), build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant)) if ground is None else Variant.FULL
     name, *other_names = stream.sample(words["customers"], 1 + OTHER_CUSTOMERS)
@@ -135,7 +135,10 @@ def add_claim(build: kit.BuildContext) -> Claim:
 
 
 def _add_customer(build: kit.BuildContext, name: str, delivered_on: date, *, is_suspicious: bool) -> kit.RecordRow:
-    """Add a customer whose account was changed after the order and is somebody else's; at most one of it if honest."""
+    """Add a customer. A suspicious one changed the account after delivery to that of another holder.
+
+    Other customers show at most one of these two signs.
+    """
     stream = build.stream
     signs = [(True, True)] if is_suspicious else [(False, False), (True, False), (False, True)]
     is_changed, is_foreign = stream.choice(signs)
@@ -206,7 +209,7 @@ def _add_record(
 
 
 def _add_earlier(build: kit.BuildContext, record: kit.RecordRow, delivered_on: date, *, is_paid: bool) -> str:
-    """Add an earlier claim for the same order and return its id if it was paid; else one that was rejected, or none."""
+    """Add a paid claim for the same order and return its ID, or add a rejected one or none and return "" instead."""
     stream = build.stream
     if not is_paid and stream.chance(0.6):
         return ""
@@ -220,7 +223,7 @@ def _add_earlier(build: kit.BuildContext, record: kit.RecordRow, delivered_on: d
 def _draw_parts(
     stream: kit.Stream, quantity: int, variant: Variant, ground: RefusalGround | None
 ) -> list[tuple[int, str]]:
-    """Draw quantity and state of each return."""
+    """Draw the quantity and the state of each return."""
     if ground is RefusalGround.NOT_RETURNED:
         return stream.choice([[], [(quantity, "rejected")]])
     if variant is Variant.PARTIAL:

@@ -16,7 +16,7 @@ from companyos_gateway.scenarios.customer_refund.documents import (
 
 TYPE_KEY, FRAUD = "customer_refund", "fraud_suspected"
 INSPECTION_MINUTES = (120, 960)
-"""Office minutes until a recorded return is accepted."""
+"""Range of office minutes until a recorded return is accepted."""
 
 
 class CustomerRefund(kit.DeclaredScenario[Claim]):
@@ -39,11 +39,11 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
     tools = (*kit.USUAL_TOOLS, "datahub_report_data_issue")
 
     def draw(self, build: kit.BuildContext) -> Claim:
-        """Add the claim and what is on file about it."""
+        """Add the claim and its records."""
         return add_claim(build)
 
     def slots(self, facts: Claim) -> Mapping[str, str]:
-        """Name the claim, the order and the customer."""
+        """Return the claim, the order and the customer."""
         named = {"claim": facts.record.id, "order": facts.order.id}
         named |= {"customer": facts.customer.title, "customer_id": facts.customer.id}
         return named | {name: facts.order.fields[name] for name in ("item", "delivery_number", "delivered_on")}
@@ -66,7 +66,7 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         }
 
     def thresholds(self, facts: Claim, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let the limit of the controllers lie between the amount that is granted and the one that is claimed."""
+        """Draw limits by which the role decides about the granted amount; the claimed one may need a higher role."""
         amount, claimed = facts.amount_cents, facts.record.amount_cents or 0
         if facts.role is kit.Role.CFO:
             limit = kit.rounded_amount(stream, amount // 2, amount - 500)
@@ -75,7 +75,7 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         return [(limit, kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
     def solution(self, facts: Claim, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Have the amount approved and recorded, or refuse, and report fraud before."""
+        """Have the amount approved and recorded, or refuse, after reporting any fraud."""
         claim_id, customer, amount, remedy = facts.record.id, facts.customer, facts.amount_cents, facts.remedy
         accepted_ids = tuple(one.id for one in facts.accepted)
         request = kit.Request(
@@ -115,7 +115,7 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def add_events(self, build: kit.BuildContext, facts: Claim, ticket: kit.TaskTicket) -> None:
-        """Let a colleague announce an inspection, and accept the return later."""
+        """Add a comment that announces an inspection, and schedule the acceptance of the return."""
         world, stream = build.world, build.stream
         if facts.variant is not Variant.INSPECTED:
             return
@@ -130,7 +130,10 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
 
 
 def _draw_deadlines(facts: Claim, stream: kit.Stream, *, is_late: bool) -> tuple[int, int]:
-    """Draw the days for a refund and the further ones for goodwill, in fives; a claim for goodwill lies within both."""
+    """Draw the days for a refund and the further days for goodwill, in multiples of five.
+
+    A claim for goodwill is within the sum of both.
+    """
     if not is_late:
         return (facts.age_days + 4) // 5 * 5 + 5 * stream.integer(0, 4), 5 * stream.integer(1, 4)
     refund_days = (facts.age_days - 6) // 5 * 5
@@ -139,7 +142,7 @@ def _draw_deadlines(facts: Claim, stream: kit.Stream, *, is_late: bool) -> tuple
 
 
 def _refuse(facts: Claim, policy: kit.PolicyRow) -> tuple[kit.Refusal | None, tuple[kit.Fact, ...]]:
-    """Return the refusal, and the facts on which it rests."""
+    """Return the refusal and the facts on which it is based."""
     claim, order, customer = (kit.record_shown(one.id) for one in (facts.record, facts.order, facts.customer))
     match facts.ground:
         case RefusalGround.ACCOUNT:

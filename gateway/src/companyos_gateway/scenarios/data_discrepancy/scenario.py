@@ -12,7 +12,7 @@ from companyos_gateway.scenarios import kit
 
 ADJUSTMENT = "adjustment_percent"
 LEAST_STEPS = 12
-"""By how many steps the wrong value is off at least: room for three limits of the policy below."""
+"""Minimum difference of the wrong value in steps, which leaves room for three limits of the policy below it."""
 
 ENDED_STATES = ("expired", "terminated")
 
@@ -37,7 +37,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why nothing is corrected, by the reason code that the policy wants."""
+    """Ground for correcting nothing; the value is the policy's reason code."""
 
     AGREED = "completed"
     ENDED = "policy_violation"
@@ -55,7 +55,7 @@ TOPICS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure of a vendor that is seen differently."""
+    """A figure of a vendor on which sources disagree."""
 
     topic: kit.MetricTopic
     vendor: kit.VendorRow
@@ -63,24 +63,24 @@ class Figure:
     value: int
     wrong: int
     adjusted_below: int
-    """Below this a contract carries an adjustment."""
+    """Contracts have an adjustment if their value is below this one."""
     percent: int
 
     def fields(self, held: int, *, is_derived: bool) -> dict[str, Any]:
-        """Return the fields of a contract that holds a value."""
+        """Return the fields of a contract with the value `held`."""
         adjustment = self.percent if held < self.adjusted_below else 0
         return {self.topic.key: held} | ({ADJUSTMENT: adjustment} if is_derived else {})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discrepancy:
-    """A figure that sources see differently, and the contracts that hold it."""
+    """A figure on which sources disagree, and the contracts that contain it."""
 
     variant: Variant
     ground: RefusalGround | None
     figure: Figure
     metric: kit.MetricSpec
-    """What the authority says; the first of its other metrics is the wrong one."""
+    """The authority's metric; the first of its other metrics is the wrong one."""
     source_ids: tuple[str, ...]
     contracts: tuple[kit.RecordRow, ...]
 
@@ -111,7 +111,7 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
     )
 
     def draw(self, build: kit.BuildContext) -> Discrepancy:
-        """Add the vendor, what sources say of it, and its contracts."""
+        """Add the vendor, the values of the sources, and the vendor's contracts."""
         ground, variant = build.draw_ground(RefusalGround), build.stream.choice(list(Variant))
         figure = _draw_figure(build.child("figure"))
         metric, source_ids = _add_readings(build.child("readings"), figure, ground)
@@ -121,7 +121,7 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         )
 
     def slots(self, facts: Discrepancy) -> Mapping[str, str]:
-        """Name the figure, its readings, a source, the vendor and its contract."""
+        """Return the figure, its readings, a source, the vendor and its contract."""
         figure = facts.figure
         return {
             "what": self.texts()["topic"][figure.topic.key],
@@ -141,7 +141,7 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
         return body.replace("WHAT", words["topic"][topic.key]).replace("KEY", topic.key)
 
     def figures(self, facts: Discrepancy, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities; another version asks for another adjustment."""
+        """Draw the limits of priorities; another version requires another adjustment."""
         figure = facts.figure
         deviation = abs(figure.wrong - figure.value)
         return {
@@ -178,7 +178,7 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
 
 
 def _facts_against(facts: Discrepancy) -> tuple[kit.Fact, ...]:
-    """Return the facts on which a refusal rests."""
+    """Return the facts on which a refusal is based."""
     ids, value = [one.id for one in facts.contracts], facts.figure.value
     if facts.ground is RefusalGround.NO_AUTHORITY:
         return tuple(map(kit.authority_shown, facts.source_ids))
@@ -188,7 +188,7 @@ def _facts_against(facts: Discrepancy) -> tuple[kit.Fact, ...]:
 
 
 def _draw_figure(build: kit.BuildContext) -> Figure:
-    """Draw the vendor, and what is so and what is not: far apart."""
+    """Draw the vendor, and a right and a wrong value that are far apart."""
     world, stream = build.world, build.stream
     topic, vendor = stream.choice(TOPICS), kit.draw_vendor(world, stream, status="active")
     kit.draw_certificates(world, stream, vendor)
@@ -210,9 +210,9 @@ def _draw_figure(build: kit.BuildContext) -> Figure:
 def _add_readings(
     build: kit.BuildContext, figure: Figure, ground: RefusalGround | None
 ) -> tuple[kit.MetricSpec, tuple[str, ...]]:
-    """Add what the authority says, who is wrong, and where that strikes a third who agrees with the authority.
+    """Add the metrics of the authority and of the wrong source, and if sources conflict, of a third one that is right.
 
-    Returns the authority's metric, whose first other metric is the wrong one, and every source of the figure.
+    Returns the authority's metric, whose first other metric is the wrong one, and the IDs of all sources of the figure.
     """
     world, stream, topic, value = build.world, build.stream, figure.topic, figure.value
     sources = kit.choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
@@ -253,7 +253,7 @@ def _add_readings(
 def _add_contracts(
     build: kit.BuildContext, figure: Figure, variant: Variant, ground: RefusalGround | None
 ) -> tuple[kit.RecordRow, ...]:
-    """Add contracts with and without the figure; return those that hold the vendor's, active ones first."""
+    """Add contracts with and without the figure; return the vendor's contracts with the figure, active ones first."""
     world, stream, vendor = build.world, build.stream, figure.vendor
     held = figure.value if ground is RefusalGround.AGREED else figure.wrong
     fields = figure.fields(held, is_derived=variant.is_derived)

@@ -1,1 +1,1 @@
-"""Employee offboarding: whatever a leaver holds or waits for is handed over or ended in time, and no more than that."""
+"""Employee offboarding: a leaver's tickets, requests, authority and access are handed over or ended in time."""

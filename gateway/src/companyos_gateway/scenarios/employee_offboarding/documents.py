@@ -1,4 +1,4 @@
-"""A leaver: who leaves and when, which access they have, and the tickets, requests and delegations they leave."""
+"""A leaver: the person, the last day, the access grants, and the tickets, requests and delegations that remain."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ SUBJECT = next(one for one in kit.APPROVAL_SUBJECTS if one.type_key == "purchase
 """The approval type of the requests."""
 
 TEAMS = ("vendor-operations", "procurement", "platform", "data")
-"""Teams that people leave; nothing that blocks the ticket belongs to them."""
+"""Teams of leavers; none of them owns a blocker of the ticket."""
 
 LEAST_TENURE_DAYS = 730
 LAST_DAY_IN_WORKING_DAYS = (20, 26)
-"""Later than any ticket of this kind is due."""
+"""Range of working days until the last day: later than any ticket of this kind is due."""
 
 ADMIN, WRITE, READ = "admin", "write", "read"
 ENDED = ("resolved", "closed", "cancelled")
 TICKETS, EACH = (2, 3), (1, 2)
-"""How many tickets there are, and how many requests of each sort."""
+"""Ranges of the number of tickets, and of the number of requests of each sort."""
 
 SMALLEST_CENTS = 40_000
 LARGEST_SHARE = 4
-"""Amounts that only the CFO decides about are at most this many times the procurement lead's limit."""
+"""Maximum of amounts that only the CFO decides about, as a multiple of the procurement lead's limit."""
 
 
 class Variant(StrEnum):
-    """Open work of a leaver besides duties and access: open tickets, own requests, both or neither."""
+    """Variant of the case: open tickets, own requests, both or neither, besides duties and access."""
 
     DUTIES = "duties"
     DUTIES_AND_TICKETS = "duties_and_tickets"
@@ -40,17 +40,17 @@ class Variant(StrEnum):
 
     @property
     def has_tickets(self) -> bool:
-        """Say whether open tickets are assigned to the leaver."""
+        """Return whether open tickets are assigned to the leaver."""
         return self in (Variant.DUTIES_AND_TICKETS, Variant.EVERYTHING)
 
     @property
     def has_requests(self) -> bool:
-        """Say whether requests of the leaver are pending."""
+        """Return whether requests of the leaver are pending."""
         return self in (Variant.DUTIES_AND_REQUESTS, Variant.EVERYTHING)
 
 
 class RefusalGround(StrEnum):
-    """Why an offboarding is refused, by the reason code of the policy."""
+    """Ground for refusing an offboarding; the value is the policy's reason code."""
 
     STAYS = "requirement_not_met"
     HELD = "policy_violation"
@@ -63,7 +63,7 @@ class Duties:
 
     tickets: tuple[kit.TicketRow, ...] = ()
     own: tuple[kit.RequestRow, ...] = ()
-    """Requests that the leaver has made."""
+    """Requests that the leaver has submitted."""
     waiting: tuple[kit.RequestRow, ...] = ()
     """Requests that wait for the leaver's decision."""
     delegations: tuple[kit.DelegationRow, ...] = ()
@@ -71,7 +71,7 @@ class Duties:
 
 @dataclass(frozen=True, kw_only=True)
 class Leaver:
-    """A person who leaves, or whom somebody believes to leave, with their access grants and duties."""
+    """A person who leaves, or is wrongly believed to leave, with their access grants and duties."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -84,9 +84,9 @@ class Leaver:
     """Members of the team besides the leaver and the lead."""
     last_day: date
     is_write_revoked: bool
-    """Whether the policy revokes grants to write at once, rather than on the last day."""
+    """True if the policy revokes write access at once, rather than on the last day."""
     grants: Mapping[str, kit.RecordRow]
-    """The grants that last too long, by access level."""
+    """The grants that end after the last day, by access level."""
     role: kit.Role
     """The role that decides about requests that wait for the leaver."""
     amounts: tuple[int, ...]
@@ -94,16 +94,16 @@ class Leaver:
     duties: Duties = field(default_factory=Duties)
     chain: kit.ApproverChain = field(default_factory=lambda: kit.ApproverChain((), {}))
     document_id: str | None = None
-    """The document that speaks against the offboarding."""
+    """The document that is a ground for refusal, if any."""
 
     @property
     def tenure_days(self) -> int:
-        """For how many days they will have been employed."""
+        """The duration of employment in days, up to the last day."""
         return (self.last_day - self.person.employed_from).days
 
 
 def add_leaver(build: kit.BuildContext) -> Leaver:
-    """Let somebody leave, and give them grants that end too late, in time and long ago."""
+    """Draw the leaver, and add access grants that end too late, end in time or ended long ago."""
     world, stream = build.world, build.stream
     ground = build.draw_ground(RefusalGround)
     last_day = build.working_day(*LAST_DAY_IN_WORKING_DAYS)
@@ -145,7 +145,7 @@ def _change(world: kit.WorldBuilder, person_id: str, **changes: Any) -> None:
 
 
 def _add_namesake(build: kit.BuildContext, person: kit.Person) -> None:
-    """Give the same name to somebody of another team; neither of the two has written of the other."""
+    """Give a member of another team the same name; neither of the two has written about the other."""
     world, stream = build.world, build.stream
     written = [(one.reporter_id, one.description) for one in world.ticketdesk.tickets]
     written += [(one.author_id, one.body) for one in world.ticketdesk.comments]
@@ -164,7 +164,7 @@ def _add_namesake(build: kit.BuildContext, person: kit.Person) -> None:
 
 
 def _add_grants(build: kit.BuildContext, person: kit.Person, last_day: date) -> dict[str, kit.RecordRow]:
-    """Add grants of each level that last too long, one that ends in time and one that has expired."""
+    """Add a grant of each level that ends too late, one that ends in time and an expired one; return the late ones."""
 
     world, stream = build.world, build.stream
 
@@ -201,7 +201,7 @@ def _draw_amount(build: kit.BuildContext, role: kit.Role) -> int:
 def add_duties(
     build: kit.BuildContext, leaver: Leaver, words: Mapping[str, Any], decider_ids: Collection[str]
 ) -> Duties:
-    """Let the leaver leave work behind; nobody who decides about a request has made it."""
+    """Add open tickets, requests and delegations of the leaver; approvers have not submitted the requests."""
     world, stream = build.world, build.stream
     person_id = leaver.person.id
     for ticket in world.ticketdesk.tickets:
@@ -247,7 +247,7 @@ def add_duties(
 
 
 def _add_tickets(build: kit.BuildContext, leaver: Leaver, words: Mapping[str, Any]) -> list[kit.TicketRow]:
-    """Add open tickets of the leaver's: a pressing one, one that is not, and perhaps another."""
+    """Add two or three open tickets of the leaver: a critical one, a low one, and possibly another."""
     world, stream = build.world, build.stream
     levels: list[kit.Priority] = ["critical", "low", stream.choice(kit.PRIORITIES)]
     titles = stream.sample(words["works"], len(levels))
@@ -272,7 +272,7 @@ def _add_tickets(build: kit.BuildContext, leaver: Leaver, words: Mapping[str, An
 
 
 def _add_delegations(build: kit.BuildContext, leaver: Leaver, holder_id: str) -> tuple[kit.DelegationRow, ...]:
-    """Add a delegation in force and one that is still to start, beside two that are over and a colleague's own."""
+    """Add an active and a future delegation, and return them; also add two that have ended and a colleague's."""
     world, stream = build.world, build.stream
     person_id, lead_id, approvalflow = leaver.person.id, leaver.lead_id, world.approvalflow
     approvalflow.delegations = [

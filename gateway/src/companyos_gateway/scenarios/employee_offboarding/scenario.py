@@ -1,4 +1,4 @@
-"""Offboardings: tickets, requests, delegations and access of a leaver come to their ends, and no others."""
+"""Offboardings: tickets, requests, delegations and access of a leaver are handed over or ended, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companyos_gateway.scenarios.employee_offboarding.documents import (
 )
 
 LEAD_FROM: tuple[kit.Priority, ...] = ("medium", "high")
-"""From which priority on the policy may give tickets to the lead."""
+"""Priorities from which on the policy may assign tickets to the lead."""
 
 
 class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
@@ -43,11 +43,11 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
     )
 
     def draw(self, build: kit.BuildContext) -> Leaver:
-        """Let somebody leave, with their access grants."""
+        """Draw the leaver and add their access grants."""
         return add_leaver(build)
 
     def slots(self, facts: Leaver) -> Mapping[str, str]:
-        """Name the leaver with an access grant, their team with its lead, and a colleague."""
+        """Return the leaver with an access grant, their team with its lead, and a colleague."""
         person = facts.person
         named = {"name": person.name, "person_id": person.id}
         return (
@@ -57,7 +57,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         )
 
     def figures(self, facts: Leaver, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities; another version treats grants to write otherwise."""
+        """Draw the limits of priorities; another version treats write access differently."""
         days = facts.tenure_days
         return {
             "lead_from_priority": stream.choice(LEAD_FROM),
@@ -70,11 +70,11 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         return frozenset({facts.person.id})
 
     def needed_people(self, facts: Leaver) -> frozenset[str]:
-        """Return who may take over tickets: the lead and members of the team."""
+        """Return the people who may take over tickets: the lead and members of the team."""
         return frozenset({facts.lead_id, *facts.colleague_ids})
 
     def complete(self, build: kit.BuildContext, facts: Leaver, policy: kit.PolicyRow, slot: kit.KeySlot) -> Leaver:
-        """Add who decides instead of the leaver, the leaver's duties, a legal hold and an exit record."""
+        """Add the approvers who replace the leaver, the leaver's duties, a legal hold and an exit record."""
         world = build.world
         barred_ids = {facts.person.id, facts.lead_id}
         chain = kit.add_escalation_approvers(
@@ -88,7 +88,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         return replace(facts, duties=duties, chain=chain, document_id=document_id)
 
     def solution(self, facts: Leaver, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Hand over and end everything that the leaver has, or refuse and change nothing."""
+        """Hand over or end everything that the leaver has, or refuse and change nothing."""
         person_id, role, document_id = facts.person.id, facts.role, facts.document_id
         employment = kit.shown(kit.row_views.DATAHUB, "people", person_id, "employed_to")
         refused = kit.Outcome(
@@ -104,7 +104,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         )
 
     def _add_documents(self, build: kit.BuildContext, facts: Leaver) -> str | None:
-        """Add a legal hold and an exit record; return the id of the one that speaks against the offboarding."""
+        """Add a legal hold and an exit record; return the ID of the one that is a ground for refusal, if any."""
         world, stream, words, person_id = build.world, build.stream, self.texts()["papers"], facts.person.id
         others = [one.id for one in world.staff.people if one.id != person_id and not one.roles]
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
@@ -120,7 +120,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
 
 
 def _done(facts: Leaver, policy: kit.PolicyRow) -> kit.Outcome:
-    """Return the end of a completed offboarding."""
+    """Return the outcome of a completed offboarding."""
     duties, who = facts.duties, (facts.person.id,)
     withdrawn = kit.Refusal("withdrawn", who)
     lead_from = kit.PRIORITIES.index(policy.parameters["lead_from_priority"])

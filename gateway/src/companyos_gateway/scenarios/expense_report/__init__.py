@@ -1,1 +1,1 @@
-"""Expense reports: an expense checked against policy and receipts, approved by who decides about its amount."""
+"""Expense reports: an expense checked against policy and receipts, approved by the role that its amount requires."""

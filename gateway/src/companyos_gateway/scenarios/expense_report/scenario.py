@@ -13,7 +13,7 @@ from companyos_gateway.scenarios import kit
 TYPE_KEY = "expense_report"
 LEAD, CONTROLLER, CFO = kit.Role.TEAM_LEAD, kit.Role.FINANCE_CONTROLLER, kit.Role.CFO
 AMOUNTS = {LEAD: (24_000, 80_000), CONTROLLER: (120_000, 400_000), CFO: (600_000, 1_800_000)}
-"""Amounts in cents by the role that decides about them."""
+"""Ranges of amounts in cents, by the role that decides about them."""
 
 RECEIPT_FROM_CENTS = (1_500, 9_000)
 LIMITS_CENTS = {"lodging": (9_000, 24_000), "meal": (3_000, 9_000)}
@@ -22,11 +22,11 @@ UNITS = {"lodging": "nights", "meal": "attendees"}
 """The field that counts the units of a category whose price per unit is limited."""
 
 UNIT_COUNTS = {LEAD: (2, 5), CONTROLLER: (10, 30)}
-"""Nights or attendees by the role that decides: a CFO decides about no expense that has a limit for each."""
+"""Nights or attendees by the role that decides; the CFO decides about no expense with a limit per unit."""
 
 UNLIMITED, PERSONAL = ("travel", "training", "equipment"), ("fine", "minibar", "gift", "clothing", "phone_cover")
 RECEIPT_DAYS, RECEIPT_MINUTES = timedelta(days=5), (120, 960)
-"""Days within which the employee files a missing receipt, and office minutes until then."""
+"""Period in which the employee files a missing receipt, and range of office minutes until then."""
 
 
 class Variant(StrEnum):
@@ -40,7 +40,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a report must be refused; the value is the policy's reason code."""
+    """Ground for refusing a report; the value is the policy's reason code."""
 
     OVER_LIMIT = "policy_violation"
     PERSONAL = "not_entitled"
@@ -88,7 +88,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
     distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_query_metric")
 
     def draw(self, build: kit.BuildContext) -> Report:
-        """Add the records of a report, its receipt if that is filed elsewhere, and expenses that look like it."""
+        """Add the records of a report, its receipt if it is filed elsewhere, and similar expenses."""
         world, stream = build.world, build.stream
         people = world.present(build.today, build.today + RECEIPT_DAYS)
         owner = stream.choice([one for one in people if not one.roles and one.id != world.agent_id])
@@ -120,7 +120,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
         )
 
     def slots(self, facts: Report) -> Mapping[str, str]:
-        """Name the first record and the employee who paid."""
+        """Return the first record and the employee who paid."""
         first, owner = facts.first, facts.owner
         named = {"expense": first.id, "title": first.title, "owner": owner.name, "owner_id": owner.id}
         return named | {name: first.fields[name] for name in ("purpose", "cost_center", "incurred_on")}
@@ -146,7 +146,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
         }
 
     def thresholds(self, facts: Report, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Draw limits that put the whole report, and neither of two records alone, before the role that decides."""
+        """Draw limits by which the role decides about the whole report, but not about one of two records alone."""
         whole, largest = sum(facts.amounts), max(facts.amounts)
         above = kit.rounded_amount(stream, whole, whole * 2)
         under = kit.rounded_amount(stream, largest if largest < whole else whole // 2, whole - 500)
@@ -158,7 +158,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
         return [(lead_limit, LEAD), (controller_limit, CONTROLLER), (None, CFO)]
 
     def deputies(self, build: kit.BuildContext, facts: Report, request: kit.Request) -> set[str]:
-        """Let colleagues of the employee stand in for their manager."""
+        """Return the people who may stand in; for the manager, members of the employee's team and of other teams."""
         if facts.role is not LEAD:
             return kit.leads_and_finance(build.world) - {facts.owner.id}
         teams = (kit.FINANCE, "procurement", "data", facts.owner.team_id)
@@ -194,7 +194,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def add_events(self, build: kit.BuildContext, facts: Report, ticket: kit.TaskTicket) -> None:
-        """Let the employee announce a receipt that is still to come, and add it to the record later."""
+        """Add a comment in which the employee announces a receipt, and schedule its addition to the record."""
         world, stream = build.world, build.stream
         if facts.variant is not Variant.COMES:
             return
@@ -206,7 +206,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
 
 
 def _draw_category(stream: kit.Stream, variant: Variant, ground: RefusalGround | None) -> tuple[str, kit.Role]:
-    """Draw the category of an expense, and the role that decides, among those whose amounts are plausible for it."""
+    """Draw the category of an expense and the role that decides, such that the category's amounts are plausible."""
     if ground is RefusalGround.PERSONAL:
         return stream.choice(PERSONAL), LEAD
     if variant is Variant.PER_DIEM:
@@ -221,7 +221,7 @@ def _draw_category(stream: kit.Stream, variant: Variant, ground: RefusalGround |
 def _file_records(
     build: kit.BuildContext, owner: kit.Person, variant: Variant, category: str, role: kit.Role
 ) -> list[kit.RecordRow]:
-    """File the records of a report; the first of two names the second."""
+    """File the records of a report; the first of two refers to the second."""
     stream = build.stream
     amounts = [kit.rounded_amount(stream, *AMOUNTS[role])]
     if variant is Variant.SPLIT:
@@ -263,7 +263,7 @@ def _title(purpose: str, day: date) -> str:
 
 
 def _receipt(stream: kit.Stream, total_cents: int | None) -> dict[str, Any]:
-    """Return the fields about a receipt; it is not attached where it has no total."""
+    """Return the fields about a receipt, which is not attached if it has no total."""
     return {
         "receipt_number": f"R{stream.integer(10_000, 99_999)}",
         "receipt_attached": total_cents is not None,
@@ -272,7 +272,7 @@ def _receipt(stream: kit.Stream, total_cents: int | None) -> dict[str, Any]:
 
 
 def _add_paid(build: kit.BuildContext, record: kit.RecordRow, *, is_same: bool) -> kit.RecordRow:
-    """Add an expense that was paid before: the same one, or another one of the same amount."""
+    """Add a paid expense: the same one, or another one with the same amount."""
     updated_at = record.created_at + timedelta(minutes=build.stream.integer(30, 400))
     paid: dict[str, Any] = {"state": "paid", "updated_at": updated_at, "version": 3}
     if is_same:
@@ -285,7 +285,7 @@ def _add_paid(build: kit.BuildContext, record: kit.RecordRow, *, is_same: bool) 
 def _add_similar(
     build: kit.BuildContext, record: kit.RecordRow, fields: dict[str, Any], **columns: Any
 ) -> kit.RecordRow:
-    """Add an expense that differs from a record in these fields and columns; it has its receipt."""
+    """Add a copy of an expense with these fields and columns changed, and with its own receipt."""
     other = build.copy_record(record, **columns)
     other.fields |= _receipt(build.stream, other.amount_cents) | fields
     other.fields.pop("continued_in", None)

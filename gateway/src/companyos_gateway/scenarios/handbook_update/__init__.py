@@ -1,1 +1,1 @@
-"""Handbook updates: a page of the handbook is published once it says what the policy says, and HR agrees."""
+"""Handbook updates: a page of the handbook is published once it agrees with the policy and HR has approved it."""

@@ -15,7 +15,7 @@ PUBLISHABLE_CLASS, OTHER_CLASS = "internal", "confidential"
 
 
 class Variant(StrEnum):
-    """A new page, a successor of a published page, and either of them with outdated values."""
+    """Variant of the case: a new page or a successor of a published one, with or without outdated values."""
 
     FIRST = "first"
     SUCCESSOR = "successor"
@@ -24,17 +24,17 @@ class Variant(StrEnum):
 
     @property
     def is_outdated(self) -> bool:
-        """Say whether the draft quotes an earlier version of its policy."""
+        """Return whether the draft quotes an earlier version of its policy."""
         return self in (Variant.OUTDATED, Variant.OUTDATED_SUCCESSOR)
 
     @property
     def has_predecessor(self) -> bool:
-        """Say whether an older page of the same title is published."""
+        """Return whether an older page of the same title is published."""
         return self in (Variant.SUCCESSOR, Variant.OUTDATED_SUCCESSOR)
 
 
 class RefusalGround(StrEnum):
-    """Why a page is refused, by the reason code of the policy."""
+    """Ground for refusing a page; the value is the policy's reason code."""
 
     OVERTAKEN = "duplicate"
     CLASSIFIED = "not_entitled"
@@ -43,7 +43,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A draft with the policy that it quotes, and the published page of its title where there is one."""
+    """A draft, the policy that it quotes, and the published page of its title, if there is one."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -55,12 +55,12 @@ class Page:
 
     @property
     def readers(self) -> int:
-        """The number of readers that the draft names."""
+        """The number of readers that the draft states."""
         return int(self.draft.fields["readers"])
 
 
 def add_page(build: kit.BuildContext, chapter: Mapping[str, Any]) -> Page:
-    """Add the policy that a page quotes, its draft, and the pages that are like it."""
+    """Add the policy that a page quotes, its draft, and similar pages."""
     world, stream = build.world, build.stream
     ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
@@ -129,7 +129,7 @@ def _file_page(build: kit.BuildContext, title: str, owner: kit.Person, fields: d
 
 
 def _file_published(build: kit.BuildContext, draft: kit.RecordRow, *, is_later: bool) -> kit.RecordRow:
-    """File a published page of the draft's title, of an older revision or at least of the same."""
+    """File a published page with the draft's title: an older revision or, with `is_later`, the same or a newer one."""
     stream = build.stream
     published_on = build.working_day_ago(30, 200)
     change = stream.integer(0, 2) if is_later else -stream.integer(1, 2)

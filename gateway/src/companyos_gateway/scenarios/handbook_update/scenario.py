@@ -15,7 +15,7 @@ from companyos_gateway.scenarios.handbook_update.documents import (
 )
 
 PRIORITY_STEP, CONSENT_STEP = 200, 100
-"""Limits of priorities and of consent are multiples of these."""
+"""Steps of the limits of priorities and of consent."""
 
 
 class HandbookUpdate(kit.DeclaredScenario[Page]):
@@ -31,11 +31,11 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
     distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_update_vendor")
 
     def draw(self, build: kit.BuildContext) -> Page:
-        """Add the draft, the policy that it quotes, and the pages that are like it."""
+        """Add the draft, the policy that it quotes, and similar pages."""
         return add_page(build, build.stream.choice(self.texts()["chapter"]))
 
     def slots(self, facts: Page) -> Mapping[str, str]:
-        """Name the draft, its chapter, the policy that it quotes and its owner."""
+        """Return the draft, its chapter, the policy that it quotes and its owner."""
         draft, owner = facts.draft, facts.owner
         return {
             "document": draft.id,
@@ -49,7 +49,7 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
         }
 
     def figures(self, facts: Page, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and of consent; another version decides otherwise about the consent."""
+        """Draw the limits of priorities and of consent; another version decides differently about the consent."""
         fewest, most = READERS
         asks_consent = facts.needs_consent == in_force
         lowest, highest = (fewest // 2, facts.readers) if asks_consent else (facts.readers + 1, most + 500)
@@ -61,7 +61,7 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
         }
 
     def deputies(self, build: kit.BuildContext, facts: Page, request: kit.Request) -> set[str]:
-        """Let heads of other departments stand in for the HR lead."""
+        """Return the leads of all teams except the executive office, who may stand in for the HR lead."""
         return {build.world.staff.lead(team.id).id for team in build.world.staff.teams if team.id != kit.EXECUTIVE}
 
     def solution(self, facts: Page, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:

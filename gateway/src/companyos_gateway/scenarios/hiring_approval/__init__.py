@@ -1,1 +1,1 @@
-"""Job offers: terms within the bands, a free place in the headcount plan, and an approver without a stake in it."""
+"""Job offers: terms within the bands, a free place in the headcount plan, and an independent approver."""

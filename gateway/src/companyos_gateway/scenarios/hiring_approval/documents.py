@@ -1,4 +1,4 @@
-"""The position, its draft offer, and the documents and other offers that decide about it."""
+"""The position, its draft offer, and the documents and other offers that determine the decision."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ROLES: Mapping[str, tuple[kit.Role, ...]] = {
     INTERNAL: (kit.Role.TEAM_LEAD,),
     EXECUTIVE: (kit.Role.CEO,),
 }
-"""The approval types with the roles that decide, in the order of the amounts."""
+"""Roles that decide, by approval type, in ascending order of amounts."""
 
 STEP_CENTS = 10_000
-"""Amounts of offers are whole hundreds of the currency."""
+"""Step of the amounts of offers: 100 in the currency."""
 
 GRADES = range(4, 8)
 LOWEST_BAND_CENTS, CENTS_PER_GRADE = range(5_400_000, 6_300_000, 100_000), 1_400_000
-"""Maxima of the lowest grade's band, and how much higher that of the next grade is."""
+"""Possible maxima of the lowest grade's band, and the difference between the maxima of two grades."""
 
 RULES = {
     "external_percent": (82, 96),
@@ -52,7 +52,7 @@ class Variant(StrEnum):
 
 
 class Ground(StrEnum):
-    """Why an offer must be refused."""
+    """Ground for refusing an offer."""
 
     FILLED = "filled"
     FROZEN = "frozen"
@@ -75,7 +75,7 @@ class Offer:
     manager_id: str
     """The hiring manager."""
     candidate: kit.Person | None
-    """The employee who would change teams; None for somebody from outside."""
+    """The employee who would change teams; None for an external candidate."""
     band_max_cents: int
     rules: Mapping[str, int]
     limit_cents: int = 0
@@ -130,7 +130,7 @@ def roll_forward(day: date) -> date:
 
 
 def add_offer(build: kit.BuildContext) -> Offer:
-    """Add the position, its draft offer and everything that decides about it."""
+    """Add the position, its draft offer and the records that determine the decision."""
     stream, staff = build.stream, build.world.staff
     ground, grade = build.draw_ground(Ground), stream.choice(GRADES)
     variant = stream.choice([one for one in Variant if (ground, one) != (Ground.BAD_CHECK, Variant.INTERNAL)])
@@ -216,7 +216,7 @@ def _draw_terms(
 
 
 def _add_other(build: kit.BuildContext, offer: Offer, state: str, position: kit.RecordRow) -> kit.RecordRow:
-    """Add an offer to another candidate, with terms near those of the task's."""
+    """Add an offer to another candidate, with terms similar to those of the task's offer."""
     stream, start = build.stream, build.working_day(25, 50)
     reference = {"approval_ref": f"APR-{stream.integer(100, 299)}"} if state in TAKEN else {}
     return build.file_record(
@@ -296,7 +296,7 @@ def _add_evidence(build: kit.BuildContext, offer: Offer) -> Offer:
 
 
 def _add_check(build: kit.BuildContext, offer: Offer) -> kit.RecordRow:
-    """Add the background check of the application, which has one flaw where the offer must be refused for it."""
+    """Add the background check of the application, with one flaw if that is the ground for refusal."""
     stream, rules, application = build.stream, offer.rules, offer.record.fields["application"]
     flaw = stream.choice(("result", "references", "age")) if offer.ground is Ground.BAD_CHECK else None
     valid, enough = rules["check_valid_days"], rules["min_references"]

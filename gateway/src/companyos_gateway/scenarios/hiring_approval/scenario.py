@@ -48,7 +48,7 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         return add_offer(build)
 
     def slots(self, facts: Offer) -> Mapping[str, str]:
-        """Name the offer, the application, the position, and the salary bands and headcount plan for it."""
+        """Return the offer, the application, the position, and the salary bands and headcount plan for it."""
         named = {"offer": facts.record.id, "position": facts.position.id, "job": facts.job}
         named |= {"bands": facts.bands_id, "plan": facts.plan_id}
         fields = {**facts.position.fields, **facts.record.fields}
@@ -59,7 +59,7 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         return facts.manager_id
 
     def figures(self, facts: Offer, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities; another version starts everybody later, and judges grounds otherwise."""
+        """Draw the limits of priorities; another version requires later starts and decides differently on grounds."""
         rules, grade = facts.rules, facts.position.fields["grade"]
         limits = kit.priority_limits(stream, facts.amount_cents, priority, step=PRIORITY_STEP_CENTS)
         if in_force:
@@ -78,12 +78,12 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
         }
 
     def thresholds(self, facts: Offer, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let the CFO decide about external candidates above the limit of the HR lead."""
+        """Return the HR lead's limit for external candidates, above which the CFO decides; others have one role."""
         *lower, highest = ROLES[request.type_key]
         return [*((facts.limit_cents, role) for role in lower), (None, highest)]
 
     def deputies(self, build: kit.BuildContext, facts: Offer, request: kit.Request) -> set[str]:
-        """Return the heads of departments, or colleagues of an internal candidate."""
+        """Return team leads and Finance employees, or members of the internal candidate's team and of other teams."""
         if facts.candidate:
             return kit.members_without_role(build.world, facts.candidate.team_id, "platform", "data", "finance")
         return kit.leads_and_finance(build.world)
@@ -110,7 +110,7 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
 
 
 def _facts_against(facts: Offer, decisive: kit.RecordRow) -> tuple[kit.Fact, ...]:
-    """Return the facts on which a refusal rests; the state of an offer is enough where its position is filled."""
+    """Return the facts on which a refusal is based; if the position is filled, the state of an offer is sufficient."""
     column = "state" if facts.ground is Ground.FILLED else "fields"
     taken = facts.taken if facts.ground is Ground.NO_HEADCOUNT else ()
     known = kit.record_shown(facts.record.id), kit.record_shown(decisive.id, column)

@@ -1,1 +1,1 @@
-"""Incident response: reports are merged, the cause is named and taken back with an emergency approval, in time."""
+"""Incident response: reports are merged, and the cause is linked and rolled back in time with an emergency approval."""

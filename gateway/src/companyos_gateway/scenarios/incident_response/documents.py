@@ -16,16 +16,16 @@ LOWEST_RATE, HIGHEST_RATE = 20, 40
 """Range of error rates of incidents, in errors per 1,000 requests; the limits of priorities lie above the policy's."""
 
 SLA_MINUTES = (360, 480, 720)
-"""Maximum ages of an error rate: hours, so that a person can decide meanwhile."""
+"""Possible freshness SLAs of the authority: hours, so that a person can decide meanwhile."""
 
 MOST_REPORTS, CHANGES = 8, 4
 WEEK = timedelta(days=7)
 HAS_LEFT = 0.4
-"""How often a schedule names somebody first who has left, where the team has lost somebody."""
+"""Probability that a schedule names a former employee first, if the team has one."""
 
 Words = Mapping[str, Any]
 OnCall = Mapping[date, tuple[str, str]]
-"""Who is on call first and second, by the Monday of the week."""
+"""IDs of the people on call first and second, by the Monday of the week."""
 
 
 class Variant(StrEnum):
@@ -37,7 +37,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why an incident must be refused, by the reason code of the policy."""
+    """Ground for refusing an incident; the value is the policy's reason code."""
 
     BELOW = "requirement_not_met"
     KNOWN = "duplicate"
@@ -71,7 +71,7 @@ class Outage:
 
 @dataclass(frozen=True, kw_only=True)
 class Incident:
-    """An outage with the records about it; `lookalike_key` is a report that is easily taken for one of it."""
+    """An outage with the records about it; `lookalike_key` is an unrelated report that seems to be one of them."""
 
     outage: Outage
     rate: kit.MetricSpec
@@ -83,13 +83,13 @@ class Incident:
     on_call: OnCall
 
     def on_call_id(self, world: kit.WorldBuilder, reported_on: date, due_on: date) -> str:
-        """Return who is on call for a ticket that was opened on a day and is due on another."""
+        """Return the person on call for a ticket with these days of opening and due date."""
         first, second = self.on_call[_monday(reported_on)]
         return first if first in kit.available_assignees(world, TEAM, due_on) else second
 
 
 def add_incident(build: kit.BuildContext, words: Words) -> Incident:
-    """Add what belongs to an incident, and leave two late keys of the team to tickets about it."""
+    """Add the records of an incident, and keep two late keys of the team free for tickets about it."""
     world = build.world
     outage = _draw_outage(build.child("outage"))
     rate = _add_rate(build.child("rate"), outage)
@@ -126,7 +126,7 @@ def citations_of(words: Words, outage: Outage) -> list[str]:
 
 
 def _draw_outage(build: kit.BuildContext) -> Outage:
-    """Draw what fails: a service of which nobody measures the error rate yet."""
+    """Draw a failing service among those without an error rate."""
     world, stream = build.world, build.stream
     measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
     names = stream.shuffled(kit.pool("data")["slots"]["service"])
@@ -150,7 +150,7 @@ def _draw_outage(build: kit.BuildContext) -> Outage:
 
 
 def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
-    """Add the error rate; other sources see it on the other side of the threshold."""
+    """Add the error rate; other sources report a value on the other side of the threshold."""
     world, stream = build.world, build.stream
     sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
     if not world.is_kept(sources.authority):
@@ -170,7 +170,7 @@ def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
 
 
 def _unrelated_outages(outage: Outage, kinds: Collection[kit.Kind]) -> Iterator[Outage]:
-    """Yield what further reports are about."""
+    """Yield the outages that unrelated reports are about."""
     yield replace(outage, service=outage.others[1], release=outage.other_release)
     if kit.Kind.SIMILAR_NAMES in kinds:
         yield replace(outage, release=outage.other_release)
@@ -206,7 +206,7 @@ def _add_report(
 
 
 def _add_changes(build: kit.BuildContext, words: Words, outage: Outage, slots: Sequence[kit.KeySlot]) -> str:
-    """Add changes of the last days, and return the key of the one that is the cause."""
+    """Add recent changes, and return the key of the one that is the cause."""
     world, stream = build.world, build.stream
     release, earlier, changed = outage.release, outage.other_release, outage.changed
     untouched = outage.service if outage.variant is Variant.UPSTREAM else outage.dependency
@@ -252,7 +252,7 @@ def _add_change(
 
 
 def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
-    """File the runbooks of the services, which name what each depends on."""
+    """File the runbooks of the services, which state the dependencies of each."""
     world, stream = build.world, build.stream
     service, dependency, others = outage.service, outage.dependency, outage.others
     depends_on = {service: dependency, dependency: others[2], others[0]: others[1]}
@@ -262,7 +262,7 @@ def _file_runbooks(build: kit.BuildContext, outage: Outage) -> None:
 
 
 def _file_on_call(build: kit.BuildContext) -> OnCall:
-    """File who is on call in each week around the start; the person named second is at work."""
+    """File the on-call schedule of each week around the start; the person named second is always present."""
     world, stream, gone = build.world, build.stream, build.world.staff.departed(TEAM)
     on_call = {}
     for number in range(-2, 3):
@@ -280,7 +280,7 @@ def _file_on_call(build: kit.BuildContext) -> OnCall:
 
 
 def _file_notice(build: kit.BuildContext, outage: Outage) -> str:
-    """File a notice of maintenance: of the service and now where that is the ground, else of another or long ago."""
+    """File a maintenance notice: current and about the service if that is the ground, else about another one or old."""
     world, stream = build.world, build.stream
     is_now = outage.ground is RefusalGround.MAINTENANCE
     is_other = not is_now and stream.chance(0.5)
@@ -295,7 +295,7 @@ def _file_notice(build: kit.BuildContext, outage: Outage) -> str:
 def _file(
     build: kit.BuildContext, title: str, fields: dict[str, Any], before: date, period: tuple[date, int] | None = None
 ) -> kit.RecordRow:
-    """File a document of the team some days before a day; `period` is its first day and the days after that."""
+    """File a document of the team some days before a day; `period` is its first day and the number of further days."""
     world, stream = build.world, build.stream
     return build.file_record(
         "document",

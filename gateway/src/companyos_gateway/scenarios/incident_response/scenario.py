@@ -58,7 +58,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         return add_incident(build, self.texts())
 
     def slots(self, facts: Incident) -> Mapping[str, str]:
-        """Name the service, the release, the change that is the cause, and another report."""
+        """Return the service, the release, the change that is the cause, and another report."""
         outage = facts.outage
         return {
             "service": outage.service,
@@ -68,11 +68,11 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         }
 
     def citations(self, facts: Incident) -> Mapping[str, list[str]]:
-        """Report the outage as the other reports do."""
+        """Return sentences that report the outage as the other reports do."""
         return {self.precise_citation: citations_of(self.texts(), facts.outage)}
 
     def figures(self, facts: Incident, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and the threshold; another version decides otherwise about one of them."""
+        """Draw the limits of priorities and the threshold; another version changes the decision or the priority."""
         name, threshold, rate = "incident_from_errors", facts.outage.threshold, facts.outage.rate
         return kit.rate_figures(stream, name, threshold, rate, priority, lowest=LOWEST_RATE, in_force=in_force)
 
@@ -82,7 +82,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         return str(words["body"]).replace("CAUSE", words[facts.outage.variant.value])
 
     def deputies(self, build: kit.BuildContext, facts: Incident, request: kit.Request) -> set[str]:
-        """Let leads of technical teams stand in for the CTO, and members of two of them."""
+        """Return the leads of technical teams and the members of two of them, who may stand in for the CTO."""
         leads = {build.world.staff.lead(team_id).id for team_id in TECHNICAL_TEAMS}
         return leads | kit.members_without_role(build.world, "data", "security")
 
@@ -116,7 +116,7 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
 
 
 def _ended(outcome: kit.Outcome, facts: Incident, ticket_key: str) -> kit.Outcome:
-    """Return an outcome with the ends of the reports and of the cause."""
+    """Return an outcome with the goals of the reports and of the cause."""
     cause_key, by_owner = facts.cause_key, facts.outage.variant is Variant.HOTFIX
     reports = [kit.TicketGoal(key=key, original=ticket_key) for key in facts.report_keys]
 

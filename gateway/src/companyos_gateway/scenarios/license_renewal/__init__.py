@@ -1,1 +1,1 @@
-"""License renewals: a license that runs out is renewed in time, at its right size, with who decides about it."""
+"""License renewals: an expiring license is renewed in time, at its right size, by the right approver."""

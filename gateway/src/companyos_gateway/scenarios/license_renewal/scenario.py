@@ -11,22 +11,22 @@ from companyos_gateway.scenarios import kit
 
 TYPE_KEY, METRIC_KEY = "license_renewal", "license_days_left"
 DAYS_LEFT, MANY_DAYS_LEFT = (32, 60), (100, 300)
-"""Days left of a license that may be renewed, which is more than its ticket has time, and of one that may not yet."""
+"""Ranges of the days left of a license that may be renewed, beyond its ticket's due date, and of one that may not."""
 
 WINDOW_STEP = 30
-"""The days left from which on a license may be renewed are a multiple of this."""
+"""Step, in days, of the time before its end within which a license may be renewed."""
 
 FEWEST_DAYS, MOST_DAYS = 5, MANY_DAYS_LEFT[1]
 TERMS, CAPS, SEATS = (365, 730, 1095), (180, 270, 360), (40, 120)
 EDITIONS = ("team", "business", "enterprise")
 PRICES_CENTS = {kit.Role.PROCUREMENT_LEAD: (9_000, 30_000), kit.Role.CFO: (120_000, 400_000)}
-"""Range of the price of a seat, by the role that decides about the renewal."""
+"""Range of the price of a seat in cents, by the role that decides about the renewal."""
 
 STEPS_CENTS = {kit.Role.PROCUREMENT_LEAD: 20_000, kit.Role.CFO: 200_000}
-"""The limits of priorities are multiples of these, by the role that decides."""
+"""Steps of the limits of priorities in cents, by the role that decides."""
 
 LEAD_LIMIT_CENTS = (3_700_000, 4_200_000)
-"""Range of the cost up to which the procurement lead decides; lower where the CFO decides about less."""
+"""Range of the cost in cents up to which the procurement lead decides; lower if a cost for the CFO is lower."""
 
 
 class Variant(StrEnum):
@@ -49,7 +49,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a renewal must be refused; the value is the policy's reason code."""
+    """Ground for refusing a renewal; the value is the policy's reason code."""
 
     TOO_EARLY = "requirement_not_met"
     SUSPENDED = "policy_violation"
@@ -58,7 +58,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class License:
-    """A license with what its renewal comes to."""
+    """A license and the terms of its renewal."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -69,7 +69,7 @@ class License:
     days_left: int
     longest_term_days: int | None
     against_ids: tuple[str, ...]
-    """The suspended vendor, or the renewed record that covers the same already."""
+    """The suspended vendor, or the renewed record that already covers the same license."""
     lookalike: kit.RecordRow | None
     """A license of the same product from another vendor."""
     metric: kit.MetricSpec | None = None
@@ -137,13 +137,13 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
         )
 
     def slots(self, facts: License) -> Mapping[str, str]:
-        """Name the license, the product and the vendor."""
+        """Return the license, the product and the vendor."""
         record, vendor = facts.record, facts.vendor
         named = {"license": record.id, "title": record.title, "product": record.fields["product"]}
         return named | {"vendor": vendor.name, "vendor_id": vendor.id}
 
     def answers(self, build: kit.BuildContext, facts: License) -> Mapping[str, kit.AcceptedValue]:
-        """Name the product, the price of a seat and the certificate that expires first."""
+        """Return the product, the price of a seat and the certificate that expires first."""
         held = [one for one in build.world.datahub.certificates if one.vendor_id == facts.vendor.id]
         price_cents = facts.record.fields["price_per_seat_cents"]
         return {
@@ -154,7 +154,7 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
         }
 
     def figures(self, facts: License, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the window, the limits of priorities and the longest term; other versions have another window."""
+        """Draw the window, the limits of priorities and the maximum term; other versions have another window."""
         left, longest = facts.days_left, MOST_DAYS - WINDOW_STEP
         if (facts.ground is RefusalGround.TOO_EARLY) is in_force:
             window = min(stream.integer(WINDOW_STEP, left - 1), longest)
@@ -167,14 +167,14 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
         return {"window_days": window, **limits, **cap}
 
     def policy_body(self, facts: License, figures: kit.Figures) -> str:
-        """Return the policy, with its sentences on seats and the longest term."""
+        """Return the policy, with its sentences on seats and the maximum term."""
         words = self.texts()["policy"]
         seats = words["used_seats"] if facts.variant.is_resized else words["all_seats"]
         capped = words["capped"] if facts.variant.is_capped else ""
         return str(words["body"]).replace("SEATS", seats).replace("CAPPED", capped)
 
     def complete(self, build: kit.BuildContext, facts: License, policy: kit.PolicyRow, slot: kit.KeySlot) -> License:
-        """Add the days left; other sources see them on the other side of the window."""
+        """Add the days left; other sources report a value on the other side of the window."""
         window, left = policy.parameters["window_days"], facts.days_left
         inside, outside = (FEWEST_DAYS, window), (window + 1, MOST_DAYS)
         is_early = facts.ground is RefusalGround.TOO_EARLY
@@ -196,7 +196,7 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
         return replace(facts, metric=kit.add_task_metric(build.world, build.stream, plan, build.kinds))
 
     def thresholds(self, facts: License, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let the CFO decide above the limit of the procurement lead, which is below any cost that the CFO decides."""
+        """Draw the limit of the procurement lead, above which the CFO decides; it is below any cost for the CFO."""
         limit = kit.rounded_amount(stream, *LEAD_LIMIT_CENTS)
         if facts.role is kit.Role.CFO:
             limit = min(limit, facts.amount_cents - 500)

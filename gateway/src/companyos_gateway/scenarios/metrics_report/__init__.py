@@ -1,1 +1,1 @@
-"""Metrics reports: figures by their authority, fresh, in the unit that the policy asks for, declared as answers."""
+"""Metrics reports: fresh figures of the authority, in the unit that the policy requires, declared as answers."""

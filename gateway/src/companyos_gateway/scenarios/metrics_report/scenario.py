@@ -19,13 +19,13 @@ UNITS = {
         "fractions of one": Fraction(1, 100),
     },
 }
-"""The units of amounts and of percentages, with the factor of a value in EUR or in percent."""
+"""Units of amounts and of percentages, with the factor for a value in EUR or in percent."""
 
 SLA_MINUTES = (240, 360, 480)
 """Lower bounds of the authority's freshness SLA, so that all metrics of a report can be fresh at once."""
 
 NAMED_BY = {True: "the name of the service", False: "the vendor ID"}
-"""How an answer names a subject, by whether it is a service."""
+"""Wording of how an answer names a subject, by whether it is a service."""
 
 MOST_FAILURES, FEWER_FAILURES, PLANNED_FAILURES = (3, 4), 2, 9
 CITED_BY_ID, ALSO_STALE = 0.4, 0.6
@@ -53,7 +53,7 @@ CONTENTS = {
 
 
 class RefusalGround(StrEnum):
-    """Why a report cannot be made."""
+    """Ground for refusing a report."""
 
     MAINTENANCE = "maintenance"
     FAILING = "failing"
@@ -149,11 +149,11 @@ class MetricsReport(kit.DeclaredScenario[Report]):
         )
 
     def slots(self, facts: Report) -> Mapping[str, str]:
-        """Name the topic, the subjects, the questions, and the first metric with its source."""
+        """Return the topic, the subjects, the questions, and the first metric with its source."""
         return facts.slots
 
     def figures(self, facts: Report, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Return the units and the failures; another version requires other units and gives up sooner."""
+        """Return the units and the number of failures; another version requires other units and fewer failures."""
         if in_force:
             return facts.figures
         units = {name: stream.choice([one for one in UNITS[name] if one != facts.figures[name]]) for name in UNITS}
@@ -207,7 +207,7 @@ def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:
 def _draw_subjects(
     build: kit.BuildContext, topic: kit.MetricTopic, count: int
 ) -> tuple[dict[str, str], kit.VendorRow | None]:
-    """Draw the subjects, names by id, and a vendor whose name is similar to that of the first one if it strikes."""
+    """Draw the subjects, names by ID, and a vendor with a name similar to the first one's if that kind applies."""
     world, stream = build.world, build.stream
     if topic is UPTIME:
         measured = {metric.subject for metric in world.datahub.metrics if metric.key == topic.key}
@@ -225,7 +225,7 @@ def _add_metrics(
     lookalike: kit.VendorRow | None,
     ground: RefusalGround | None,
 ) -> tuple[kit.MetricSpec, ...]:
-    """Add a metric of each subject with what strikes it; the first one is not available if there is a ground."""
+    """Add a metric of each subject with the kinds that apply; the first one is unavailable if there is a ground."""
     world, stream = build.world, build.stream
     sources = kit.choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
     authority = sources.authority
@@ -269,7 +269,7 @@ def _strike_source(
 
 
 def _add_past(build: kit.BuildContext, metric: kit.MetricSpec, topic: kit.MetricTopic) -> tuple[float, str]:
-    """Add the value of a metric on a day before all that is known of it; return it in the topic's unit, and the day."""
+    """Add a value of a metric from a day before all known values; return it in the topic's unit, and the day."""
     datahub, stream = build.world.datahub, build.stream
     now = next(row.value for row in datahub.metrics if row.id == metric.metric_id)
     known = [row for row in datahub.metric_values if row.metric_id == metric.metric_id]

@@ -1,4 +1,4 @@
-"""Project proposals that compete for one budget line: what makes a selection valid, and which one is the best."""
+"""Project proposals that compete for one budget line: the rules of valid selections, and the best selection."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LOW_SCORED = 2
 
 CATEGORIES = ("automation", "compliance", "customer_service", "sustainability")
 COST_STEP_CENTS, COST_PERCENT, LOW_COST_PERCENT = 50_000, (40, 90), (20, 40)
-"""Costs are multiples of the step; a project costs about as many steps as such a share of its review score."""
+"""Step of costs in cents; the number of steps is about this percentage of the review score."""
 
 SCORES, LOW_SCORES, LEAST_SCORES = (33, 98), (26, 30), (31, 36)
 BONUS_POINTS, CAPS, NO_CAP = (15, 30), (1, 2), (4, 5)
 AVAILABLE_PERCENT, AMOUNTS_TRIED = range(40, 63), 8
-"""The available amount in percent of what all eligible proposals cost."""
+"""Possible available amounts, in percent of the cost of all eligible proposals, and the number of amounts tried."""
 
 DEPENDENCIES = 2
 
@@ -37,12 +37,12 @@ class Variant(StrEnum):
 
     @property
     def is_capped(self) -> bool:
-        """The limit per team decides."""
+        """Return whether the limit per team matters."""
         return self in (Variant.TEAMS, Variant.TEAMS_AND_DEPENDENCIES)
 
     @property
     def has_dependencies(self) -> bool:
-        """Dependencies decide."""
+        """Return whether dependencies matter."""
         return self in (Variant.DEPENDENCIES, Variant.TEAMS_AND_DEPENDENCIES)
 
 
@@ -60,7 +60,7 @@ class Proposal:
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The available amount and what a version of the policy says about selections."""
+    """The available amount, and the rules of a policy version about selections."""
 
     available_cents: int
     least_score: int
@@ -199,10 +199,10 @@ def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, var
 def _is_first_fit(
     best: frozenset[str], proposals: Sequence[Proposal], rules: Rules, key: Callable[[Proposal], float]
 ) -> bool:
-    """Return whether the best selection may result from taking one proposal after the other while that is valid.
+    """Return whether a greedy choice of proposals by descending key may lead to the best selection.
 
-    The highest key comes first. Whatever the order of equal keys, it does not if a selected proposal comes before the
-    one that it depends on, or if one that is not selected fits in addition to those that come before it.
+    Whatever the order of equal keys, it does not if a selected proposal comes before the one that it depends on, or if
+    one that is not selected fits in addition to those that come before it.
     """
     selected = {one.id: one for one in proposals if one.id in best}
     if any(one.depends_on is not None and key(one) > key(selected[one.depends_on]) for one in selected.values()):

@@ -23,13 +23,13 @@ TYPE_KEY, KIND = "project_selection", "proposal"
 SELECTED, NOT_SELECTED = "selected", "not_selected"
 USED_CENTS = (100_000, 3_000_000)
 LIMIT_PERCENT = (60, 160)
-"""The amount up to which a finance controller decides, in percent of the total; the CFO decides above it."""
+"""Range of the finance controllers' limit in percent of the total; the CFO decides above it."""
 
 PRIORITY_STEP_CENTS, OTHER_PROPOSALS = 50_000, 2
 
 
 class RefusalGround(StrEnum):
-    """Why a round must be refused; the value is the policy's reason code."""
+    """Ground for refusing a round; the value is the policy's reason code."""
 
     TOO_FEW = "requirement_not_met"
     FROZEN = "policy_violation"
@@ -120,23 +120,23 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         )
 
     def slots(self, facts: Round) -> Mapping[str, str]:
-        """Name the line and the proposals."""
+        """Return the line and the proposals."""
         named = {"line": facts.line.id, "line_title": facts.line.title, "title": facts.line.title}
         proposals = {f"proposal_{number}": one.id for number, one in enumerate(facts.proposals, 1)}
         return {**named, "center": facts.line.fields["cost_center"], **proposals}
 
     def answers(self, build: kit.BuildContext, facts: Round) -> Mapping[str, kit.AcceptedValue]:
-        """Name the cost center and the budget of the line."""
+        """Return the cost center and the budget of the line."""
         budget_cents = facts.line.fields["budget_cents"]
         amounts = {"budget_cents": budget_cents, "budget": f"{budget_cents / 100:.2f}"}
         return {"center": facts.line.fields["cost_center"], **amounts}
 
     def reporter_id(self, facts: Round) -> str:
-        """Return who started the round: the owner of the line, or somebody who may not."""
+        """Return the person who started the round: the owner of the line, or someone who is not entitled to."""
         return facts.reporter_id
 
     def figures(self, facts: Round, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and the fewest proposals; other versions lead to another selection."""
+        """Draw the limits of priorities and the minimum of proposals; other versions lead to another selection."""
         rules = facts.rules if in_force else facts.other_rules
         is_short = in_force and facts.ground is RefusalGround.TOO_FEW
         least = facts.eligible + stream.integer(1, 2) if is_short else stream.integer(2, facts.eligible)
@@ -146,7 +146,7 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         return {**limits, **figures, "least_proposals": least}
 
     def thresholds(self, facts: Round, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let a finance controller decide up to the limit, and the CFO above."""
+        """Return the limit of finance controllers; the CFO decides above it."""
         return [(facts.limit_cents, kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
     def solution(self, facts: Round, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:

@@ -1,1 +1,1 @@
-"""Purchase orders: an invoice is released where order, receipts and invoice agree, and held where they do not."""
+"""Purchase orders: an invoice is released if order, receipts and invoice agree, and put on hold if they do not."""

@@ -13,12 +13,12 @@ PRICES_CENTS = {
     kit.Role.FINANCE_CONTROLLER: (20_000, 60_000),
     kit.Role.CFO: (100_000, 300_000),
 }
-"""Unit prices by the role that will decide about the invoice; multiples of a thousand, so that shares are exact."""
+"""Unit prices by the role that decides about the invoice: multiples of a thousand, so that shares are exact."""
 
 PRICE_STEP = 1_000
 AVAILABLE, PRICE_TOLERANCES, QUANTITY_TOLERANCES = (40, 160), (2, 6), (5, 10)
 OPEN_REST = (20, 60)
-"""What is still to be delivered of an order that goes on: more than any tolerance."""
+"""Range of the units of an open order that are still to be delivered: above any tolerance."""
 
 
 class Variant(StrEnum):
@@ -32,7 +32,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why an invoice must not be released; the first three are also hold reasons."""
+    """Ground for not releasing an invoice; the first three are also hold reasons."""
 
     PRICE = "price"
     QUANTITY = "quantity"
@@ -52,19 +52,19 @@ class Amounts:
     ordered: int
     invoiced_before: int
     available: int
-    """Received and not invoiced before."""
+    """Received units that were not invoiced before."""
     billed: int
-    """What the invoice comes to once it is credited."""
+    """Units to pay for, after the credit note."""
     credited: int
 
     @property
     def received(self) -> int:
-        """Everything that was or will be accepted."""
+        """All units that were or will be accepted."""
         return self.available + self.invoiced_before
 
     @property
     def invoiced(self) -> int:
-        """The invoiced quantity and price."""
+        """The invoiced units, before the credit note."""
         return self.billed + self.credited
 
     @property
@@ -89,17 +89,17 @@ class Amounts:
 
     @property
     def permille_above(self) -> int:
-        """By how many thousandths the price lies above the order's."""
+        """The difference of the invoiced price from the ordered price, in thousandths of the latter."""
         return (self.invoice_price - self.order_price) * PRICE_STEP // self.order_price
 
     @property
     def pieces_above(self) -> int:
-        """By how many pieces more is billed than is available."""
+        """The number of billed units in excess of the available ones."""
         return self.billed - self.available
 
 
 def draw_amounts(stream: kit.Stream, variant: Variant, ground: RefusalGround | None) -> Amounts:
-    """Draw figures that agree within the tolerances, but for what the ground is about."""
+    """Draw figures that agree within the tolerances, except for the ground for refusal."""
     role = stream.choice(list(PRICES_CENTS))
     low, high = PRICES_CENTS[role]
     price = PRICE_STEP * stream.integer(low // PRICE_STEP, high // PRICE_STEP)
@@ -145,14 +145,14 @@ def _permille_above(stream: kit.Stream, ground: RefusalGround | None, allowed: i
 
 
 REJECTED_SHARE, VOID_SHARE = 0.4, 0.3
-"""How often a delivery was sent back, so that its receipt does not count, and how often an invoice was rejected."""
+"""Probabilities of a returned delivery, whose receipt does not count, and of a rejected invoice."""
 
 ORDER_DAYS, EARLIER_RECEIPT_DAYS, EARLIER_INVOICE_DAYS = (45, 60), (30, 40), (14, 25)
 RECEIPT_DAYS, INVOICE_DAYS = (9, 13), (3, 8)
-"""How many working days before the ticket a record is filed: receipts before the invoices that bill them."""
+"""Ranges of working days from the filing of a record to the ticket; receipts precede the invoices that bill them."""
 
 OPEN_RECEIPT_DAYS = (1, 2)
-"""The same of a receipt that is still being inspected."""
+"""The same range for a receipt that is still being inspected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +163,7 @@ class Purchase:
     ground: RefusalGround | None
     amounts: Amounts
     ticket_on: date
-    """The day before which the purchase is filed."""
+    """The day of the ticket, before which the purchase is filed."""
     item: str
     vendor: kit.VendorRow
     """The vendor of the order."""
@@ -183,7 +183,7 @@ class Purchase:
 
 
 def add_purchase(build: kit.BuildContext) -> Purchase:
-    """Add order, receipts and invoice, and what looks like them."""
+    """Add the order, receipts and invoice, and similar records."""
     world, stream = build.world, build.stream
     ground = build.draw_ground(RefusalGround)
     variant = stream.choice(list(Variant))
@@ -220,7 +220,7 @@ def add_purchase(build: kit.BuildContext) -> Purchase:
 
 
 def _draw_day(stream: kit.Stream, ticket_on: date, days: tuple[int, int]) -> date:
-    """Draw a working day that many working days before the ticket."""
+    """Draw a day within a range of working days before the ticket."""
     return kit.working_days_from(ticket_on, -stream.integer(*days))
 
 
@@ -270,7 +270,7 @@ def _invoice(
 
 
 def _add_receipts(build: kit.BuildContext, purchase: Purchase) -> tuple[kit.RecordRow, ...]:
-    """Add the receipts that count, and one that does not where goods were sent back; return those that count."""
+    """Add the receipts that count, and a rejected one if goods were sent back; return those that count."""
     stream = build.stream
     receipts: list[kit.RecordRow] = []
     amounts, variant = purchase.amounts, purchase.variant
@@ -298,7 +298,7 @@ def _add_receipts(build: kit.BuildContext, purchase: Purchase) -> tuple[kit.Reco
 def _receipt(
     build: kit.BuildContext, purchase: Purchase, quantity: int, state: str, days: tuple[int, int]
 ) -> kit.RecordRow:
-    """Add a goods receipt; the colleague who receives goods owns it."""
+    """Add a goods receipt; its owner is the colleague who receives goods."""
     world, stream = build.world, build.stream
     day = _draw_day(stream, purchase.ticket_on, days)
     fields = {"purchase_order_id": purchase.order.id, "quantity": quantity, "received_on": day.isoformat()}
@@ -309,7 +309,7 @@ def _receipt(
 
 
 def _add_other_invoices(build: kit.BuildContext, purchase: Purchase) -> kit.RecordRow | None:
-    """Add what was billed before on the order or one that was rejected; return the same invoice if it was paid."""
+    """Add other invoices on the order, such as earlier or rejected ones; return the paid duplicate, if there is one."""
     amounts, paid = purchase.amounts, None
     if purchase.variant is Variant.INSTALMENT:
         _similar_invoice(build, purchase, state="paid", quantity=amounts.invoiced_before)
@@ -341,7 +341,7 @@ def _similar_invoice(
 
 
 def _file_credit(build: kit.BuildContext, purchase: Purchase) -> None:
-    """File the credit note among the purchase."""
+    """File the credit note of the purchase."""
     stream = build.stream
     amounts = purchase.amounts
     title = stream.choice(kit.load_texts(__file__)["credits"]).format(number=purchase.number)
@@ -355,7 +355,7 @@ def _file_credit(build: kit.BuildContext, purchase: Purchase) -> None:
 
 
 def _add_namesake(build: kit.BuildContext, purchase: Purchase) -> None:
-    """Add an invoice of the same number and title that a vendor of nearly the same name has sent."""
+    """Add an invoice with the same number and title from a vendor with a similar name."""
     world, stream = build.world, build.stream
     other = kit.draw_namesake(world, stream, purchase.vendor)
     kit.draw_certificates(world, stream, other)

@@ -10,10 +10,10 @@ from companyos_gateway.scenarios.purchase_order.documents import Purchase, Refus
 TYPE_KEY = "invoice_release"
 LEAD, CONTROLLER, CFO = kit.Role.PROCUREMENT_LEAD, kit.Role.FINANCE_CONTROLLER, kit.Role.CFO
 STEPS_CENTS = {LEAD: 10_000, CONTROLLER: 50_000, CFO: 200_000}
-"""The limits of priorities are multiples of these, by the role that decides."""
+"""Steps of the limits of priorities in cents, by the role that decides."""
 
 INSPECTION_MINUTES = (120, 960)
-"""Office minutes until a recorded receipt is accepted."""
+"""Range of office minutes until a recorded receipt is accepted."""
 
 
 class PurchaseOrder(kit.DeclaredScenario[Purchase]):
@@ -33,14 +33,14 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         return add_purchase(build)
 
     def slots(self, facts: Purchase) -> Mapping[str, str]:
-        """Name the invoice with its order and a receipt, and its sender."""
+        """Return the invoice with its order and a receipt, and its sender."""
         invoice, sender = facts.invoice, facts.sender
         named = {"invoice": invoice.id, "number": facts.number, "item": facts.item}
         named |= {"order": facts.order.id, "receipt": facts.receipts[0].id}
         return named | {"vendor": sender.name, "vendor_id": sender.id}
 
     def answers(self, build: kit.BuildContext, facts: Purchase) -> Mapping[str, kit.AcceptedValue]:
-        """Name the number of the invoice, the price of the order and the certificate that expires first."""
+        """Return the number of the invoice, the price of the order and the certificate that expires first."""
         price, vendor_id = facts.amounts.order_price, facts.vendor.id
         certificates = [row for row in build.world.datahub.certificates if row.vendor_id == vendor_id]
         return {
@@ -51,7 +51,7 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         }
 
     def figures(self, facts: Purchase, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and the tolerances; those of another version judge the invoice otherwise."""
+        """Draw the limits of priorities and the tolerances; those of another version lead to another decision."""
         amounts = facts.amounts
         price, quantity = amounts.price_tolerance, amounts.quantity_tolerance
         if not in_force:
@@ -64,7 +64,7 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         }
 
     def thresholds(self, facts: Purchase, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Draw limits for the payable amount; with what is credited, it would exceed that of the role that decides."""
+        """Draw limits by which the role decides about the payable amount; without credit, a higher role may decide."""
         paid, credited = facts.amounts.amount_cents, facts.amounts.credited_cents
         above = kit.rounded_amount(stream, paid, paid + credited - 500 if credited else paid * 2)
         under = kit.rounded_amount(stream, paid // 2, paid - 500)
@@ -114,7 +114,7 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts), struck=struck)
 
     def add_events(self, build: kit.BuildContext, facts: Purchase, ticket: kit.TaskTicket) -> None:
-        """Let a colleague announce an inspection, and accept the receipt later."""
+        """Add a comment that announces an inspection, and schedule the acceptance of the receipt."""
         world, stream = build.world, build.stream
         if facts.variant is not Variant.INSPECTED:
             return
@@ -129,7 +129,7 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
 
 
 def _opposite_tolerance(stream: kit.Stream, found: float, tolerance: int) -> int:
-    """Draw a tolerance in percent that judges what was found otherwise, where one does."""
+    """Draw a tolerance in percent that leads to the opposite decision about a deviation, if there is one."""
     if found > tolerance:
         return int(found) + stream.integer(1, 6)
     return stream.integer(0, max(0, -(-int(found * 10) // 10) - 1)) if found > 0 else stream.integer(1, 12)

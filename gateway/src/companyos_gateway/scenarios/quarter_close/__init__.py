@@ -1,1 +1,1 @@
-"""Quarter closes: papers settled and tickets resolved, then totals approved, then the budget line closed."""
+"""Quarter closes: documents settled and tickets resolved, then totals approved, then the budget line closed."""

@@ -12,18 +12,18 @@ from companyos_gateway.scenarios import kit
 
 METRIC_KEY = "budget_used"
 SLA_MINUTES = 4320
-"""What the authority on budgets promises: a person can decide meanwhile."""
+"""Freshness SLA of the authority on budgets: long enough for a person to decide meanwhile."""
 
 PRICES_CENTS = {kit.Role.FINANCE_CONTROLLER: (2_000, 7_000), kit.Role.CFO: (60_000, 90_000)}
-"""Prices of a piece by the role that will decide, in steps of a thousand cents."""
+"""Ranges of the unit price in cents, by the role that decides, in steps of a thousand."""
 
 LINE_DAYS, ORDER_DAYS, RECEIPT_DAYS, INVOICE_DAYS = (60, 70), (28, 50), (12, 24), (2, 10)
 EXPENSE_DAYS, GRANT_DAYS = (1, 10), (150, 220)
-"""How many working days before the end of the quarter each kind of record is filed."""
+"""Ranges of working days from the filing of each kind of record to the end of the quarter."""
 
 
 class Variant(StrEnum):
-    """Variant of the case: expenses, completed orders or expired access beside the invoices."""
+    """Variant of the case: expenses, completed orders or expired access in addition to the invoices."""
 
     EXPENSES = "expenses"
     ORDERS = "orders"
@@ -31,7 +31,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a quarter must not be closed, by the reason code that the policy wants."""
+    """Ground for not closing a quarter; the value is the policy's reason code."""
 
     OVERSPENT = "policy_violation"
     CANCELLED_ORDER = "requirement_not_met"
@@ -63,7 +63,7 @@ class Quarter:
 
 @dataclass(frozen=True)
 class Settled:
-    """A record that has to be settled, and the right end of it."""
+    """A record that has to be settled, and its goal."""
 
     record: kit.RecordRow
     goal: kit.RecordGoal
@@ -96,7 +96,7 @@ class Documents:
         return self._file_invoice(order, order.fields["unit_price_cents"])
 
     def others(self, variant: Variant, expense_limit: int) -> tuple[Settled, ...]:
-        """File the documents beside the invoices: those to be settled, and one or more that stay or are held."""
+        """File the documents besides the invoices: some to be settled, and at least one to be left or put on hold."""
         if variant is Variant.EXPENSES:
             hows = self.stream.shuffled(["receipt", "limit", *[""] * self.stream.integer(1, 2)])
             return tuple(self._expense(expense_limit, how) for how in hows)
@@ -105,13 +105,13 @@ class Documents:
         return tuple(settled for is_settled in ends if (settled := add(is_settled=is_settled)))
 
     def _add_order(self, *, is_settled: bool) -> Settled | None:
-        """File an order, which is closed where the receipt says that everything has come."""
+        """File an order, which has to be closed if its receipt shows a complete delivery."""
         order = self._order("open")
         self._receipt(order, missing=0 if is_settled else self.stream.integer(2, 9))
         return _settled(order, "closed") if is_settled else None
 
     def _add_grant(self, *, is_settled: bool) -> Settled | None:
-        """File access that the cost center pays for, which is ended where its last day has passed."""
+        """File an access grant of the cost center, which has to expire if its last day has passed."""
         world, stream = self.world, self.stream
         system, days = stream.choice(["ledger-sync", "warehouse-app", "reporting-portal"]), stream.integer(5, 90)
         fields = {"person_id": stream.choice(world.staff.active()).id, "system": system, "access_level": "read"}
@@ -170,20 +170,20 @@ class Documents:
         return _settled(expense, "on_hold" if how else "approved")
 
     def _draw_day(self, days: tuple[int, int]) -> date:
-        """Draw a working day that many working days before the end of the quarter."""
+        """Draw a day within a range of working days before the end of the quarter."""
         return kit.working_days_from(self.quarter.last_day, -self.stream.integer(*days))
 
     def _file(
         self, kind: str, title: str, state: str, days: tuple[int, int] | date, fields: dict[str, Any], **columns: Any
     ) -> kit.RecordRow:
-        """File a record on the cost center, on a day or that many working days before the end of the quarter."""
+        """File a record of the cost center, on a day or in a range of working days before the end of the quarter."""
         day = days if isinstance(days, date) else self._draw_day(days)
         fields = {**fields, "cost_center": self.cost_center}
         return self.build.file_record(kind, title=title, state=state, day=day, fields=fields, **columns)
 
 
 def add_budget_used(build: kit.BuildContext, line: kit.RecordRow, *, is_over: bool) -> kit.MetricSpec:
-    """Add how much of the budget is used; others see it on the other side of the whole."""
+    """Add the used budget; conflicting values are on the other side of the total budget."""
     world, stream = build.world, build.stream
     whole = (line.amount_cents or 0) // 100
     sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("delivery_score", "risk_index"))

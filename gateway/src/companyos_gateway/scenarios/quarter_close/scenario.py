@@ -17,13 +17,13 @@ from companyos_gateway.scenarios.quarter_close.documents import (
 )
 
 STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 20_000, kit.Role.CFO: 400_000}
-"""The limits of priorities are multiples of these, by the role that decides."""
+"""Steps of the limits of priorities in cents, by the role that decides."""
 
 EXPENSE_STEP = 5_000
-"""The limit of expenses, in cents, is a multiple of this."""
+"""Step of the limit of expenses in cents."""
 
 CONTROLLER_LIMIT_CENTS = (3_700_000, 4_400_000)
-"""Up to here a finance controller decides; what the CFO decides about comes to more."""
+"""Range of the limit up to which a finance controller decides, in cents; totals for the CFO exceed it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +41,12 @@ class Close:
     others: tuple[Settled, ...]
     """The other documents that have to be settled."""
     void: kit.RecordRow | None
-    """The invoice on an order that was cancelled, where there is one."""
+    """The invoice on an order that was canceled, if there is one."""
     metric: kit.MetricSpec
     part_keys: tuple[str, ...] = ()
     """The tickets that block the close until their part of it is done: the invoices first, then the others."""
     other_key: str = ""
-    """The ticket under which the quarter is being closed already, where there is one."""
+    """The other ticket under which the quarter is already being closed, if there is one."""
 
     @property
     def approved_cents(self) -> int:
@@ -95,7 +95,7 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         )
 
     def slots(self, facts: Close) -> Mapping[str, str]:
-        """Name the cost center, the quarter, the budget with its line, and an invoice."""
+        """Return the cost center, the quarter, the budget with its line, and an invoice."""
         return {
             "cc": facts.line.fields["cost_center"],
             "line": facts.line.id,
@@ -106,7 +106,7 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         }
 
     def figures(self, facts: Close, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities; another version tolerates more."""
+        """Draw the limits of priorities; another version has a higher tolerance."""
         step = STEPS_CENTS[facts.role]
         return {
             "tolerance_percent": facts.tolerance + (0 if in_force else stream.integer(5, 9)),
@@ -115,12 +115,12 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         }
 
     def policy_body(self, facts: Close, figures: kit.Figures) -> str:
-        """Return the text with the section on the documents beside the invoices."""
+        """Return the policy text with the section on the documents besides the invoices."""
         words = self.texts()["policy"]
         return str(words["body"]).replace("DOCUMENTS", words[facts.variant.value])
 
     def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
-        """Take a key that leaves two newer ones, for the tickets that refer to this one."""
+        """Take a key that leaves at least two newer ones for the tickets that refer to this one."""
         world, stream = build.world, build.stream
         return world.ticket_slots[self.team].pop(-stream.integer(3, 4))
 
@@ -182,7 +182,7 @@ class QuarterClose(kit.DeclaredScenario[Close]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
     def _add_ticket(self, build: kit.BuildContext, facts: Close, title: str, text: str, task_key: str) -> kit.TicketRow:
-        """Add a ticket that colleagues have started."""
+        """Add a ticket that colleagues have started, and return it."""
         world, stream = build.world, build.stream
         slot = world.ticket_slots[self.team].pop()
         people = [one.id for one in world.staff.active(self.team) if one.id != world.agent_id]
@@ -200,7 +200,7 @@ class QuarterClose(kit.DeclaredScenario[Close]):
 
 
 def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) -> None:
-    """Let the ticket of a part block the task's."""
+    """Link the ticket of a part as a blocker of the task's ticket."""
     link = kit.LinkRow(
         id="",
         kind="blocks",
@@ -213,7 +213,7 @@ def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) 
 
 
 def _facts_against(facts: Close) -> tuple[kit.Fact, ...]:
-    """Return the facts on which a refusal rests."""
+    """Return the facts on which a refusal is based."""
     if facts.ground is RefusalGround.OVERSPENT:
         return kit.record_shown(facts.line.id), kit.MetricChecks(facts.metric).above_fact(facts.budget_cents / 100)
     if facts.void is not None:

@@ -1,1 +1,1 @@
-"""Security exceptions: a rule is waived for a limited time, where a control compensates for it, and recorded."""
+"""Security exceptions: a rule is waived for a limited time if a control compensates for it, and this is recorded."""

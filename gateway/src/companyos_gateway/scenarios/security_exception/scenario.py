@@ -1,4 +1,4 @@
-"""Security exceptions: as long as the policy permits, with a confirmed control, approved, recorded, or refused."""
+"""Security exceptions: granted for a permitted time with a confirmed control and an approval, or refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Variant(StrEnum):
 
 
 class Ground(StrEnum):
-    """Why the exception must be refused."""
+    """Ground for refusing the exception."""
 
     OTHER_TEAM = "other_team"
     FIX_DUE = "fix_due"
@@ -76,7 +76,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
     distractors = (*kit.USUAL_DISTRACTORS, "ticketdesk_link_tickets", "datahub_update_vendor")
 
     def draw(self, build: kit.BuildContext) -> Waiver:
-        """File a request for an exception with what decides about it, and records that do not count for it."""
+        """File a request for an exception with the records that determine the decision, and unrelated ones."""
         staff, stream = build.world.staff, build.stream
         ground = build.draw_ground(Ground)
         variant = stream.choice(list(Variant)) if ground is None else Variant.AS_REQUESTED
@@ -139,14 +139,14 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         )
 
     def slots(self, facts: Waiver) -> Mapping[str, str]:
-        """Name the exception with the records that decide about it, and the requester."""
+        """Return the exception with the records that determine the decision, and the requester."""
         named = {"exception": facts.record.id, "title": facts.record.title, "finding": facts.finding.id}
         named |= {"review": facts.review.id, "register": facts.register.id}
         named |= {"requester": facts.requester.name, "requester_id": facts.requester.id}
         return named | {name: facts.finding.fields[name] for name in ("system", "rule", "problem")}
 
     def answers(self, build: kit.BuildContext, facts: Waiver) -> Mapping[str, kit.AcceptedValue]:
-        """Name the rule, the control and who reviewed it."""
+        """Return the rule, the control and its reviewer."""
         reviewer = build.world.staff.person(facts.review.fields["reviewer_id"])
         named = {"reviewer_id": reviewer.id, "reviewer": reviewer.name}
         return named | {"rule": facts.record.fields["rule"], "control": facts.review.fields["control"]}
@@ -170,7 +170,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
         }
 
     def policy_body(self, facts: Waiver, figures: kit.Figures) -> str:
-        """Return the text with the sentence on priorities, which names severities of the same priority together."""
+        """Return the policy text with the sentence on priorities, which groups severities of the same priority."""
         priorities: dict[str, kit.Priority] = {one: figures[f"{one}_priority"] for one in kit.PRIORITIES}
         clauses = kit.priority_clauses(priorities, "{priority} for {names} severity")
         return super().policy_body(facts, figures).replace("PRIORITIES", clauses)
@@ -220,7 +220,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
 
 
 def _refusal(facts: Waiver) -> tuple[kit.Refusal | None, list[kit.Fact]]:
-    """Return the refusal, and the facts that it rests on besides the exception itself."""
+    """Return the refusal, and the facts on which it is based besides the exception itself."""
     if facts.ground is None:
         return None, []
     if facts.ground is Ground.OTHER_TEAM:
@@ -283,7 +283,7 @@ def _file_exception(
 def _file_earlier(
     build: kit.BuildContext, finding: kit.RecordRow, team_id: str, since: date, until: date
 ) -> tuple[kit.RecordRow, ...]:
-    """File two or three exceptions of a team in a row, of which the last ends up to three weeks after a day."""
+    """File two or three consecutive exceptions of a team; the last one ends up to 20 days after `until`."""
     stream, count = build.stream, build.stream.integer(2, 3)
     days = (build.today - since).days // count
     starts = [kit.days_from(since, number * days) for number in range(count)]

@@ -1,1 +1,1 @@
-"""Changes of vendors' bank details: entered when they are genuine and two people agree, reported when they are not."""
+"""Changes of vendors' bank details: entered if they are genuine and two people approve, reported if they are not."""

@@ -10,19 +10,19 @@ from typing import Any
 from companyos_gateway.scenarios import kit
 
 OLD_DAYS = (90, 300)
-"""How many days ago usual changes of bank details were."""
+"""Age range of usual changes of bank details, in days."""
 
 SOON_DAYS = (40, 50)
-"""How many days ago one was after which another comes too soon: before the letter about the other."""
+"""Age range, in days, of a change after which another one comes too soon; it precedes the letter about the other."""
 
 OPEN_STATES = ("received", "approved")
 """The states of open invoices."""
 
 AMOUNTS = {kit.Role.FINANCE_CONTROLLER: (60_000, 300_000), kit.Role.CFO: (2_000_000, 9_000_000)}
-"""Amounts in cents of one open invoice, by the role that will decide about the change."""
+"""Ranges of the amount of one open invoice in cents, by the role that decides about the change."""
 
 WAITED_DAYS = (10, 14)
-"""Working days since the letter came where nobody has to be patient any more."""
+"""Range of working days since the letter if the waiting period is over."""
 
 
 class Variant(StrEnum):
@@ -35,7 +35,7 @@ class Variant(StrEnum):
 
 
 class RefusalGround(StrEnum):
-    """Why a change must be refused: what of it is a sign of fraud, or what keeps it from being made now."""
+    """Ground for refusing a change: a sign of fraud, or an obstacle to making the change now."""
 
     SENDER = "sender"
     COUNTRY = "country"
@@ -48,7 +48,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Letter:
-    """A request to change a vendor's bank details, and what is known about it."""
+    """A request to change a vendor's bank details, with its records."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -56,7 +56,7 @@ class Letter:
     vendor: kit.VendorRow
     document: kit.RecordRow
     last_change_days: int | None
-    """How many days ago the bank details were last changed."""
+    """Days since the last change of the bank details, if there is one."""
     former: kit.BankChangeRow | None
     """The earlier change that replaced the requested account, if there is one."""
     note: kit.RecordRow | None
@@ -81,7 +81,7 @@ class Letter:
 
 
 def add_letter(build: kit.BuildContext) -> Letter:
-    """Add the vendor, the request, the call about it and the vendor's open invoices, and what looks like them."""
+    """Add the vendor, the request, the call about it, the vendor's open invoices, and similar records."""
     world, stream = build.world, build.stream
     ground, variant = build.draw_ground(RefusalGround), stream.choice(list(Variant))
     if ground is not None:
@@ -120,7 +120,7 @@ def _is_open_invoice(record: kit.RecordRow, vendor: kit.VendorRow) -> bool:
 def _add_history(
     build: kit.BuildContext, vendor: kit.VendorRow, variant: Variant, ground: RefusalGround | None
 ) -> tuple[int | None, kit.BankChangeRow | None]:
-    """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
+    """Add earlier changes; return the age of the last one in days, and the one that replaced the requested account."""
     world, stream, wording = build.world, build.stream, kit.pool("vendors")["wording"]
     old, soon = stream.integer(*OLD_DAYS), stream.integer(*SOON_DAYS)
     has_one, has_two = stream.chance(0.6), stream.chance(0.4)
@@ -187,7 +187,7 @@ def _add_note(
     variant: Variant,
     ground: RefusalGround | None,
 ) -> kit.RecordRow:
-    """Add the note of a call; it is a draft until the vendor was reached."""
+    """Add the note of a call, which is a draft if the call is still to come."""
     world, stream, is_open = build.world, build.stream, variant is Variant.CALL_COMES
     since = max(document.created_at, kit.closing_time(kit.working_days_from(build.today, -2)))
     [noted_at] = kit.draw_office_moments(stream, since, world.last_evening)
@@ -238,7 +238,7 @@ def _invoice(build: kit.BuildContext, vendor: kit.VendorRow, state: str, amount_
 
 
 def _add_namesake(build: kit.BuildContext, vendor: kit.VendorRow) -> None:
-    """Add a vendor of nearly the same name that has written about its bank details as well."""
+    """Add a vendor with a similar name that has also asked for a change of its bank details."""
     other = kit.draw_namesake(build.world, build.stream, vendor)
     kit.draw_certificates(build.world, build.stream, other)
     _add_document(build, other, Variant.CALLED, None, None)

@@ -19,17 +19,17 @@ from companyos_gateway.scenarios.vendor_bank_change.documents import (
 CHECK_TYPE, RELEASE_TYPE = "bank_details_check", "bank_details_release"
 FRAUD = "fraud_suspected"
 STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 10_000, kit.Role.CFO: 200_000}
-"""The limits of priorities are multiples of these, by the role that decides."""
+"""Steps of the limits of priorities in cents, by the role that decides."""
 
 QUIET_DAYS = (55, 65)
 SHORT_QUIET_DAYS = (5, 15)
-"""Days that must lie between two changes: more, or fewer, than before a change that is too soon."""
+"""Ranges of the minimum days between two changes: longer, or shorter, than before a change that is too soon."""
 
 WAITING_DAYS = {True: (6, 9), False: (2, 5)}
-"""Days from the receipt of a request to the change, by whether they are still running."""
+"""Ranges of the waiting period after the receipt of a request in days, by whether it is still running."""
 
 CALL_MINUTES = (120, 960)
-"""Office minutes until a colleague completes the note of a call."""
+"""Range of office minutes until a colleague completes the note of a call."""
 
 
 class VendorBankChange(kit.DeclaredScenario[Letter]):
@@ -50,15 +50,15 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
     tools = (*kit.USUAL_TOOLS, "datahub_get_vendor", "datahub_update_vendor", "datahub_report_data_issue")
 
     def draw(self, build: kit.BuildContext) -> Letter:
-        """Add the vendor and what is on file about the change."""
+        """Add the vendor and the records about the change."""
         return add_letter(build)
 
     def slots(self, facts: Letter) -> Mapping[str, str]:
-        """Name the request and the vendor."""
+        """Return the request and the vendor."""
         return {"letter": facts.document.id, "vendor": facts.vendor.name, "vendor_id": facts.vendor.id}
 
     def take_slot(self, build: kit.BuildContext) -> kit.KeySlot:
-        """Take a key that is newer than the change request, as are those left for a blocker and a double."""
+        """Take a key that is newer than the change request, as are those left for a blocker and a duplicate."""
         world, team_ids = build.world, {self.team, *(one["team"] for one in self.texts()["blocker"])}
         is_request = {"document_type": "bank_change_request"}.items()
         filed_at = max(one.created_at for one in world.datahub.records if is_request <= one.fields.items())
@@ -69,14 +69,14 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         return super().take_slot(build)
 
     def answers(self, build: kit.BuildContext, facts: Letter) -> Mapping[str, kit.AcceptedValue]:
-        """Name what the request states, and the certificate that expires first."""
+        """Return the day and the account holder of the request, and the earliest end of a certificate."""
         fields, vendor_id = facts.document.fields, facts.vendor.id
         expiry = min(row.expires_on for row in build.world.datahub.certificates if row.vendor_id == vendor_id)
         named = {name: fields[name] for name in ("received_on", "account_holder")}
         return named | {"certificate_until": expiry.isoformat()}
 
     def figures(self, facts: Letter, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the limits of priorities and two periods; those of another version end before or after the change."""
+        """Draw the limits of priorities and two periods; those of another version lead to another decision or day."""
         step, is_too_soon = STEPS_CENTS[facts.role], facts.ground is RefusalGround.TOO_SOON
         quiet_days = stream.integer(*QUIET_DAYS) // 5 * 5
         if not in_force and is_too_soon:
@@ -90,7 +90,10 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         }
 
     def thresholds(self, facts: Letter, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Draw a limit of the release just above the open amount, or between it and the amount without an invoice."""
+        """Draw limits of the release by which the role decides about the open amount.
+
+        If the CFO decides, the controllers' limit is not below the amount without the smallest invoice.
+        """
         if request.type_key == CHECK_TYPE:
             return super().thresholds(facts, stream, request)
         whole = facts.open_amount_cents
@@ -98,7 +101,7 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         return [(kit.rounded_amount(stream, *limits), kit.Role.FINANCE_CONTROLLER), (None, kit.Role.CFO)]
 
     def solution(self, facts: Letter, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
-        """Have the account checked and released, and enter it in time; or refuse, and report fraud before."""
+        """Have the account checked and released and enter it in time, or refuse, after reporting any fraud."""
         vendor_id, letter_id, refusal = facts.vendor.id, facts.document.id, _refusal(facts, policy)
         entered = kit.VendorGoal(
             vendor_id=vendor_id,
@@ -126,7 +129,7 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
 
     def add_events(self, build: kit.BuildContext, facts: Letter, ticket: kit.TaskTicket) -> None:
-        """Let a colleague announce a call, and complete its note later."""
+        """Add a comment that announces a call, and schedule the completion of its note."""
         world, stream = build.world, build.stream
         note = facts.note
         if facts.variant is not Variant.CALL_COMES or note is None:
@@ -180,7 +183,7 @@ def _refusal(facts: Letter, policy: kit.PolicyRow) -> kit.Refusal | None:
 
 
 def _history_allowance(entered: kit.VendorGoal) -> kit.Allowance:
-    """Return that the vendor's history keeps the change to the requested account, and no other."""
+    """Return an allowance for the change to the requested account in the vendor's history, and for no other."""
 
     def covers(_evidence: kit.Evidence, change: NetChange) -> bool:
         row = change.after
@@ -191,7 +194,7 @@ def _history_allowance(entered: kit.VendorGoal) -> kit.Allowance:
 
 
 def _find_entered(entered: kit.VendorGoal, evidence: kit.Evidence) -> Iterable[str]:
-    """Return the vendor if the account was entered, even if that was taken back."""
+    """Yield the vendor if the requested account was entered, even if that was reverted."""
     changes = evidence.row_changes(kit.row_views.DATAHUB, "vendors", entered.vendor_id)
     if any((change.after or {}).get("bank_iban") == entered.columns["bank_iban"] for change in changes):
         yield entered.row_path

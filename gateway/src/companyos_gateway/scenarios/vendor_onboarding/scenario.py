@@ -10,7 +10,7 @@ from companyos_gateway.scenarios import kit
 
 TYPE_KEY, METRIC_KEY, REASON_CODE = "vendor_onboarding", "compliance_score", "requirement_not_met"
 AMOUNTS = (8_000_000, 60_000_000)
-"""Amounts of contracts in cents; they leave room for three limits of the policy below them."""
+"""Range of contract amounts in cents, which leaves room for three limits of the policy below them."""
 
 CONTROLLER_LIMIT_CENTS = (2_000_000, 6_000_000)
 """Range of the amount up to which a finance controller decides; every onboarding exceeds it."""
@@ -73,7 +73,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
     )
 
     def draw(self, build: kit.BuildContext) -> Onboarding:
-        """Add the vendor and its contract, and a vendor of a similar name with a contract of its own."""
+        """Add the vendor and its contract, and a vendor of a similar name with its own contract."""
         world, stream = build.world, build.stream
         variant = stream.choice(list(Variant))
         vendor = kit.draw_vendor(world, stream, status="prospect")
@@ -96,7 +96,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
         )
 
     def slots(self, facts: Onboarding) -> Mapping[str, str]:
-        """Name the vendor and the contract."""
+        """Return the vendor and the contract."""
         vendor = facts.vendor
         return {
             "contract": facts.contract.id,
@@ -106,7 +106,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
         }
 
     def answers(self, build: kit.BuildContext, facts: Onboarding) -> Mapping[str, kit.AcceptedValue]:
-        """Name the type and the notice period of the contract, and the day on which the first certificate expires."""
+        """Return the type and the notice period of the contract, and the day on which the first certificate expires."""
         held = [one.expires_on for one in build.world.datahub.certificates if one.vendor_id == facts.vendor.id]
         fields = facts.contract.fields
         return {
@@ -116,7 +116,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
         }
 
     def figures(self, facts: Onboarding, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
-        """Draw the minimum score and the limits of priorities; only the version in force raises by the risk tier."""
+        """Draw the minimum score and the limits of priorities; only the version in force raises some risk tiers."""
         figures = {
             "minimum_compliance_score": stream.integer(*MINIMUM_SCORES),
             **kit.priority_limits(stream, facts.amount_cents, priority),
@@ -132,20 +132,20 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
         return kit.priority_of_amount(facts.amount_cents, limits, raised=raised)
 
     def policy_body(self, facts: Onboarding, figures: kit.Figures) -> str:
-        """Return the policy, with its sentence on risk tiers where they raise the priority."""
+        """Return the policy, with its sentence on risk tiers if they raise the priority."""
         words = self.texts()["policy"]
         return str(words["body"]).replace("RAISE", words["raise"] if "raised_risk_tiers" in figures else "")
 
     def complete(
         self, build: kit.BuildContext, facts: Onboarding, policy: kit.PolicyRow, slot: kit.KeySlot
     ) -> Onboarding:
-        """Add the vendor's score, below the policy's minimum where the vendor must be refused."""
+        """Add the vendor's score, below the policy's minimum if the vendor must be refused."""
         world, stream = build.world, build.stream
         plan = _score_plan(build, facts, policy.parameters["minimum_compliance_score"])
         return replace(facts, score=kit.add_task_metric(world, stream, plan, build.kinds))
 
     def thresholds(self, facts: Onboarding, stream: kit.Stream, request: kit.Request) -> kit.Thresholds:
-        """Let the CFO decide above the limit of a finance controller."""
+        """Draw the limit of finance controllers; the CFO decides above it."""
         return [
             (kit.rounded_amount(stream, *CONTROLLER_LIMIT_CENTS), kit.Role.FINANCE_CONTROLLER),
             (None, kit.Role.CFO),
@@ -183,7 +183,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
 
 
 def _score_plan(build: kit.BuildContext, facts: Onboarding, minimum: int) -> kit.MetricPlan:
-    """Return the plan of the score; other sources see it on the other side of the minimum.
+    """Return the plan of the score; other sources report a value on the other side of the minimum.
 
     The stale value of a vendor that must be refused reaches the minimum.
     """

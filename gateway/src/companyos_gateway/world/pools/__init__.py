@@ -1,4 +1,4 @@
-"""The pools: names, texts and figures that a world draws from, as TOML files read once."""
+"""Pools of names, texts and figures that a world draws from, as TOML files that are read once."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _FOLDER = Path(__file__).parent
 
 @cache
 def pool(name: str) -> dict[str, Any]:
-    """Return the pool of that name; it is shared and not to be changed."""
+    """Return the pool of that name. The dictionary is shared and must not be changed."""
     return tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))

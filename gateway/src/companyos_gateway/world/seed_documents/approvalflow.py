@@ -1,4 +1,4 @@
-"""ApprovalFlow's document: what can be approved, by whom, and what has been."""
+"""Seed document of ApprovalFlow: approval types, requests, decisions, delegations and hidden reactions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADMINISTERING_TEAMS = ("people", "security")
 
 @dataclass(slots=True, kw_only=True)
 class FieldSpecRow:
-    """A field that requests of a type have."""
+    """Specification of a field of an approval type."""
 
     name: str
     type: FieldType
@@ -33,7 +33,7 @@ class FieldSpecRow:
 
 @dataclass(slots=True, kw_only=True)
 class ThresholdRow:
-    """The role that decides up to an amount, included; none is without limit."""
+    """Role that decides about amounts up to and including a limit; None means no limit."""
 
     up_to_cents: int | None
     role: str
@@ -101,7 +101,7 @@ class NoteRow:
 
 @dataclass(slots=True, kw_only=True)
 class DelegationRow:
-    """One person's authority in another's hands."""
+    """Row of a delegation of one person's authority to another."""
 
     id: str
     from_id: str
@@ -116,7 +116,7 @@ class DelegationRow:
 
 @dataclass(slots=True, kw_only=True)
 class TraitRow:
-    """Hidden: how many office minutes a person takes to decide; `id` is the person's."""
+    """Hidden: range of the office minutes that a person takes to decide; `id` is the person's ID."""
 
     id: str
     min_minutes: int
@@ -125,9 +125,9 @@ class TraitRow:
 
 @dataclass(slots=True, kw_only=True)
 class ReactionRow:
-    """Hidden: what the n-th decision on (type, subject) will be instead of the honest verdict.
+    """Hidden: the n-th decision on (type, subject), which replaces the honest verdict.
 
-    The answer to a question must contain one of the accepted values; without any, every answer is accepted.
+    The answer to a question must contain one of the accepted values; if there are none, every answer is accepted.
     """
 
     id: str
@@ -143,7 +143,7 @@ class ReactionRow:
 
 @dataclass(slots=True)
 class ApprovalFlowDocument:
-    """Everything that ApprovalFlow starts with."""
+    """The rows with which ApprovalFlow starts."""
 
     approval_types: list[ApprovalTypeRow] = field(default_factory=list)
     requests: list[RequestRow] = field(default_factory=list)
@@ -165,5 +165,5 @@ class ApprovalFlowDocument:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document's own part, without the company."""
+        """Return the rows as JSON, without the company that all documents share."""
         return {name: rows_json(rows) for name, rows in self._lists().items()} | {"scheduled_events": []}

@@ -1,4 +1,4 @@
-"""DataHub's document: sources, metrics, vendors, records and policies."""
+"""Seed document of DataHub: sources, metrics, vendors, records and policies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MetricRow:
 
 @dataclass(slots=True, kw_only=True)
 class MetricValueRow:
-    """A value that a metric had before."""
+    """An earlier value of a metric."""
 
     id: str
     metric_id: str
@@ -55,7 +55,7 @@ class MetricValueRow:
 
 @dataclass(slots=True, kw_only=True)
 class RefreshPlanRow:
-    """Hidden: what the n-th refresh of a metric will give."""
+    """Hidden: the outcome of the n-th refresh of a metric."""
 
     id: str
     metric_id: str
@@ -99,7 +99,7 @@ class BankChangeRow:
 
 @dataclass(slots=True, kw_only=True)
 class CertificateRow:
-    """A certificate that a vendor has shown; it holds up to its last day."""
+    """A certificate of a vendor, valid up to and including its last day."""
 
     id: str
     vendor_id: str
@@ -110,7 +110,7 @@ class CertificateRow:
 
 @dataclass(slots=True, kw_only=True)
 class RecordRow:
-    """A contract, license, order or another record."""
+    """A contract, license, order or other record."""
 
     id: str
     kind: str
@@ -159,7 +159,7 @@ class DataIssueRow:
 
 @dataclass(slots=True, kw_only=True)
 class RefreshJobRow:
-    """A refresh of the past."""
+    """A past refresh of a metric."""
 
     id: str
     metric_id: str
@@ -182,7 +182,7 @@ class DataHubEvent:
 
 @dataclass(slots=True)
 class DataHubDocument:
-    """Everything that DataHub starts with."""
+    """The rows with which DataHub starts."""
 
     sources: list[SourceRow] = field(default_factory=list)
     metrics: list[MetricRow] = field(default_factory=list)
@@ -213,6 +213,6 @@ class DataHubDocument:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document's own part, without the company."""
+        """Return the rows as JSON, without the company that all documents share."""
         tables = {name: rows_json(rows) for name, rows in self._lists().items()}
         return tables | {"scheduled_events": rows_json(self.scheduled_events)}

@@ -18,7 +18,7 @@ def format_time(at: datetime) -> str:
 
 
 def row_json(row: object) -> dict[str, Any]:
-    """Return a row (a dataclass with slots) as a JSON object, members that are None included."""
+    """Return a row (a dataclass with slots) as a JSON object, including members that are None."""
     row_type: Any = type(row)
     names, read = _reader(row_type)
     return {

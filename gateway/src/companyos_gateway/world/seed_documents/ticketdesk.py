@@ -1,4 +1,4 @@
-"""TicketDesk's document: tickets and what hangs on them."""
+"""Seed document of TicketDesk: tickets with checklists, comments, answers, links and transitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LinkKind = Literal["blocks", "duplicates", "relates_to"]
 
 @dataclass(slots=True, kw_only=True)
 class TicketRow:
-    """A ticket; no status means that it has not been triaged."""
+    """A ticket; its status is None until it is triaged."""
 
     key: str
     type: str
@@ -63,7 +63,7 @@ class CommentRow:
 
 @dataclass(slots=True, kw_only=True)
 class AnswerRow:
-    """The answer of a person who is mentioned in a comment under a ticket."""
+    """Row of a person's answer when mentioned in a comment under a ticket."""
 
     id: str
     person_id: str
@@ -73,7 +73,7 @@ class AnswerRow:
 
 @dataclass(slots=True, kw_only=True)
 class LinkRow:
-    """One ticket blocks, duplicates or relates to another."""
+    """Row of a link: one ticket blocks, duplicates or relates to another."""
 
     id: str
     kind: LinkKind
@@ -85,7 +85,7 @@ class LinkRow:
 
 @dataclass(slots=True, kw_only=True)
 class TransitionRow:
-    """A ticket went from one status to another."""
+    """Row of a ticket's change from one status to another."""
 
     id: str
     ticket_key: str
@@ -109,7 +109,7 @@ class TicketDeskEvent:
 
 @dataclass(slots=True)
 class TicketDeskDocument:
-    """Everything that TicketDesk starts with."""
+    """The rows with which TicketDesk starts."""
 
     team_prefixes: dict[str, str] = field(default_factory=dict)
     tickets: list[TicketRow] = field(default_factory=list)
@@ -121,7 +121,7 @@ class TicketDeskDocument:
     scheduled_events: list[TicketDeskEvent] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document's own part, without the company."""
+        """Return the rows as JSON, without the company that all documents share."""
         return {
             "team_prefixes": dict(self.team_prefixes),
             "tickets": rows_json(self.tickets),
