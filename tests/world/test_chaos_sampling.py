@@ -77,8 +77,8 @@ def test_the_share_of_a_kind_is_about_its_rate() -> None:
             {"payroll.forbidden": 1.0},
             r"chaos_overrides\.payroll\.forbidden: unknown service 'payroll'; the services are",
         ),
-        ({"stale_metric": 1.1}, r"chaos_overrides\.stale_metric: a rate lies in"),
-        ({"stale_metric": -0.1}, r"chaos_overrides\.stale_metric: a rate lies in"),
+        ({"stale_metric": 1.1}, r"chaos_overrides\.stale_metric: a rate must be 0 to 1"),
+        ({"stale_metric": -0.1}, r"chaos_overrides\.stale_metric: a rate must be 0 to 1"),
     ],
 )
 def test_an_override_that_does_not_fit_is_refused_with_its_place(overrides: dict[str, float], place: str) -> None:

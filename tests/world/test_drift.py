@@ -47,7 +47,7 @@ def test_values_are_left_alone(answer: object) -> None:
 
 def test_a_tools_description_says_what_of_its_answers_has_another_name() -> None:
     output = DRIFT.describe_tool("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
-    assert output == "Read a metric. Answers say `measured_at` for `as_of`."
+    assert output == "Read a metric. Responses contain `measured_at` instead of `as_of`."
     assert DRIFT.describe_tool("datahub_get_policy", "datahub", "Show it.", set()) == "Read a policy."
     assert DRIFT.describe_tool("wait", None, "Wait.", set()) == "Wait."
 

@@ -10,7 +10,7 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView
 from companyos_players.player import Player
 
-_RENAMED_FIELD = re.compile(r"Answers say `(\w+)` for `(\w+)`")
+_RENAMED_FIELD = re.compile(r"Responses contain `(\w+)` instead of `(\w+)`")
 _FREE_FORM = frozenset({"fields", "parameters"})
 """Usual names of members that contain free-form data."""
 

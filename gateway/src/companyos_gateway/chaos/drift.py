@@ -48,7 +48,9 @@ class Drift:
     def describe_tool(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
         """Return a tool's description in this episode; `answers` are the fields of its responses."""
         names = self.names.get(service or "", {})
-        renamed = [f"Answers say `{name}` for `{usual}`." for usual, name in names.items() if usual in answers]
+        renamed = [
+            f"Responses contain `{name}` instead of `{usual}`." for usual, name in names.items() if usual in answers
+        ]
         return " ".join([self.words.get(tool, description), *renamed])
 
 

@@ -100,7 +100,9 @@ def read_profiles(folder: Path) -> dict[int, Profile]:
     for file in sorted(folder.glob("*.toml")):
         profile = read_profile(file)
         if profile.level in profiles:
-            raise ChaosError(f"{file.name}: level: {profile.level} is that of {profiles[profile.level].name} too")
+            raise ChaosError(
+                f"{file.name}: level: {profile.level} is already the level of {profiles[profile.level].name}"
+            )
         profiles[profile.level] = profile
     return profiles
 
@@ -121,11 +123,11 @@ def read_profile(file: Path | Traversable) -> Profile:
             location = f"{file.name}: {group}.{name}"
             rates[parse_kind(name, location, group)] = _kind_rate(entry, location, group)
     if not isinstance(document.get("name"), str):
-        raise ChaosError(f"{file.name}: name: a word is missing")
+        raise ChaosError(f"{file.name}: name must be a string")
     if isinstance(document.get("level"), bool) or not isinstance(document.get("level"), int):
-        raise ChaosError(f"{file.name}: level: a whole number is missing")
+        raise ChaosError(f"{file.name}: level must be an integer")
     if not 0 <= document["level"] <= MAX_CHAOS:
-        raise ChaosError(f"{file.name}: level: levels lie in [0, {MAX_CHAOS}], not {document['level']}")
+        raise ChaosError(f"{file.name}: level must be 0 to {MAX_CHAOS}; got {document['level']}")
     return Profile(
         name=document["name"],
         level=document["level"],
@@ -145,7 +147,7 @@ def parse_kind(name: str, location: str, group: Group | None = None) -> Kind:
 def parse_rate(value: object, location: str) -> float:
     """Return the rate as a number in [0, 1]. Raises ChaosError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ChaosError(f"{location}: a rate lies in [0, 1], not {value!r}")
+        raise ChaosError(f"{location}: a rate must be 0 to 1; got {value!r}")
     return float(value)
 
 
@@ -176,10 +178,10 @@ def _profiles() -> Mapping[int, Profile]:
 
 def _kind_rate(entry: Any, location: str, group: Group) -> KindRate:
     if not isinstance(entry, dict):
-        raise ChaosError(f"{location}: rate and mark are missing")
+        raise ChaosError(f"{location}: must be a table with rate and mark")
     _reject_unknown_names(entry, {"rate", "mark", "services"}, location)
     if entry.get("mark") not in set(Mark):
-        raise ChaosError(f"{location}.mark: unknown mark {entry.get('mark')!r}")
+        raise ChaosError(f"{location}.mark must be one of {', '.join(Mark)}; got {entry.get('mark')!r}")
     services = entry.get("services", {})
     if services and group is not Group.TRANSPORT:
         raise ChaosError(f"{location}.services: only transport kinds have rates per service")
@@ -196,10 +198,10 @@ def _budget(entry: Any, location: str) -> Budget:
     _reject_unknown_names(entry, names, location)
     for name in sorted(names):
         if not isinstance(entry.get(name), int) or entry[name] < 0:
-            raise ChaosError(f"{location}.{name}: a whole number is missing")
+            raise ChaosError(f"{location}.{name} must be an integer of at least 0")
     if entry["outage_minutes"] and not MIN_OUTAGE_MINUTES <= entry["outage_minutes"] <= MAX_OUTAGE_MINUTES:
         raise ChaosError(
-            f"{location}.outage_minutes: must be 0 or in [{MIN_OUTAGE_MINUTES}, {MAX_OUTAGE_MINUTES}]; "
+            f"{location}.outage_minutes must be 0 or {MIN_OUTAGE_MINUTES} to {MAX_OUTAGE_MINUTES}; "
             f"got {entry['outage_minutes']}"
         )
     return Budget(**entry)
@@ -208,4 +210,4 @@ def _budget(entry: Any, location: str) -> Budget:
 def _reject_unknown_names(entry: Mapping[str, Any], allowed: set[str], location: str) -> None:
     for name in entry:
         if name not in allowed:
-            raise ChaosError(f"{location}: unknown name {name!r}")
+            raise ChaosError(f"{location}: unknown name {name!r}; accepted are {', '.join(sorted(allowed))}")

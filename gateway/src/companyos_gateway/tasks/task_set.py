@@ -81,13 +81,13 @@ class TaskSet:
             if remaining < block.size(purpose):
                 return TaskPosition.at(purpose, remaining, block.scenarios, block.levels)
             remaining -= block.size(purpose)
-        raise TaskNotFoundError(f"index: {split} has the tasks 0 to {self.size(split) - 1}, not {index}")
+        raise TaskNotFoundError(f"index must be 0 to {self.size(split) - 1} for {split}; got {index}")
 
     def find(self, task_id: str) -> TaskPosition:
         """Return the position of a task id; raises TaskNotFoundError."""
         position = TaskPosition.parse_id(task_id)
         if position is None or self._find_scenario(position.scenario) is None:
-            raise TaskNotFoundError(f"task_id: no task is called {task_id!r}")
+            raise TaskNotFoundError(f"task_id: no task has the id {task_id!r}")
         return position
 
     def ref(self, position: TaskPosition) -> TaskRef:
@@ -119,7 +119,7 @@ class TaskSet:
         """Return the split of a name and the blocks that it selects; raises TaskNotFoundError."""
         split, _, selection = name.partition(".")
         if split not in set(Split):
-            raise TaskNotFoundError(f"split: there are {', '.join(Split)}, not {name!r}")
+            raise TaskNotFoundError(f"split must be one of {', '.join(Split)}; got {name!r}")
         if not selection:
             return Split(split), self._blocks
         scenario, _, level = selection.partition(".")
@@ -127,7 +127,7 @@ class TaskSet:
             raise TaskNotFoundError(f"split: no scenario or shift is named {scenario!r}")
         accepted = {str(one): one for one in levels()}
         if level and level not in accepted:
-            raise TaskNotFoundError(f"split: there are the levels {', '.join(accepted)}, not {level!r}")
+            raise TaskNotFoundError(f"split: the level must be one of {', '.join(accepted)}; got {level!r}")
         return Split(split), (_Block((scenario,), (accepted[level],) if level else levels()),)
 
     def _find_scenario(self, name: str) -> Scenario | None:
@@ -149,9 +149,7 @@ class TaskSet:
             is_held_out = scenario.plan(seed, position.chaos).variant in scenario.held_out
             if is_held_out == position.uses_held_out_variant:
                 return seed
-        raise TaskNotFoundError(
-            f"{position.id}: none of its {len(position.seeds)} seeds has the structure that it wants"
-        )
+        raise TaskNotFoundError(f"{position.id}: none of its {len(position.seeds)} seeds has the required structure")
 
     def _index(self, position: TaskPosition) -> int | None:
         """Return the index of a position in its split, None if the split does not list it."""
