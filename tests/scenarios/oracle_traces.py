@@ -1,4 +1,4 @@
-"""The clairvoyant oracle's traces through a scenario, with all of its writes."""
+"""The privileged oracle's traces through a scenario, with all of its writes."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def seed_of(scenario: str, *, is_refusal: bool) -> int:
 def _walk(play_all: PlayAll, scenario: str, seed: int) -> OracleTrace:
     writes: list[tuple[str, dict[str, Any]]] = []
 
-    async def clairvoyant(_task: TaskView, call: Call) -> None:
+    async def privileged(_task: TaskView, call: Call) -> None:
         async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
             if tool.partition("_")[2].partition("_")[0] not in READS and tool != "wait":
                 writes.append((tool, arguments))
             return await call(tool, arguments)
 
-        await solutions_for(scenario).clairvoyant(seed, LEVEL, noted)
+        await solutions_for(scenario).privileged(seed, LEVEL, noted)
 
-    specs = EpisodeSpec(scenario=scenario, player=clairvoyant, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
+    specs = EpisodeSpec(scenario=scenario, player=privileged, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
     return OracleTrace(scenario, seed, play_all([specs])[0], tuple(writes))

@@ -27,7 +27,7 @@ def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]
 
 
 @pytest.mark.parametrize("spell", [label, str.upper, str.title])
-def test_the_clairvoyant_oracle_succeeds_equally_with_its_choices_spelled_another_way(
+def test_the_privileged_oracle_succeeds_equally_with_its_choices_spelled_another_way(
     ways: list[OracleTrace], play_all: PlayAll, spell: Spell
 ) -> None:
     spelled: set[str] = set()
@@ -70,7 +70,7 @@ def test_a_risk_tier_typed_as_the_page_shows_it_is_not_fabricated(play_all: Play
 
 
 def _spelling(way: OracleTrace, spell: Spell, spelled: set[str]) -> Any:
-    async def clairvoyant(task: TaskView, call: Call) -> None:
+    async def privileged(task: TaskView, call: Call) -> None:
         schemas = {tool.name: tool.input_schema["properties"] for tool in task.tools}
 
         async def typed(tool: str, arguments: dict[str, Any], /) -> StepView:
@@ -78,9 +78,9 @@ def _spelling(way: OracleTrace, spell: Spell, spelled: set[str]) -> Any:
             spelled.update(tool for name in given if given[name] != arguments[name])
             return await call(tool, given)
 
-        await solutions_for(way.scenario).clairvoyant(way.seed, LEVEL, typed)
+        await solutions_for(way.scenario).privileged(way.seed, LEVEL, typed)
 
-    return clairvoyant
+    return privileged
 
 
 def _spelled(name: str, value: Any, schema: dict[str, Any], spell: Spell) -> Any:

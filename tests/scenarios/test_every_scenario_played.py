@@ -25,7 +25,7 @@ def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]
     return both_traces(play_all, request.param)
 
 
-def test_the_clairvoyant_oracle_succeeds(ways: list[OracleTrace]) -> None:
+def test_the_privileged_oracle_succeeds(ways: list[OracleTrace]) -> None:
     for way in ways:
         assert way.kept.result.success, (way.seed, way.kept.result.player_error)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
-from verification.proof.players.oracles import clairvoyant_oracle
+from verification.proof.players.oracles import privileged_oracle
 
 NAME = "expense_report"
 FEW_COLLEAGUES = (19, 63, 66, 145, 213, 249)
@@ -33,6 +33,6 @@ def test_where_colleagues_are_few_somebody_stands_in_for_the_manager(seed: int, 
 
 
 def test_both_oracles_solve_a_stormy_report_of_a_small_team(play_all: PlayAll) -> None:
-    players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, 66, 4))
+    players = (solutions_for(NAME).fair, privileged_oracle(NAME, 66, 4))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=66, chaos=4) for player in players]):
         assert kept.result.success, kept.result.player_error

@@ -8,7 +8,7 @@ from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, TYPE_KEY, RefusalGround
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
-from verification.proof.players.oracles import clairvoyant_oracle
+from verification.proof.players.oracles import privileged_oracle
 
 NAME = SCENARIO.name
 CHEAP_FOR_THE_CFO = (48, 125, 688, 788)
@@ -33,13 +33,13 @@ def test_the_limits_of_the_approval_type_name_who_decides(seed: int, level: int)
 @pytest.mark.parametrize("level", [0, 4])
 @pytest.mark.parametrize("seed", CHEAP_FOR_THE_CFO)
 def test_both_oracles_solve_it_where_the_cfo_decides_about_little(seed: int, level: int, play_all: PlayAll) -> None:
-    players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, seed, level))
+    players = (solutions_for(NAME).fair, privileged_oracle(NAME, seed, level))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=level) for player in players]):
         assert kept.result.success, kept.result.player_error
 
 
 def test_a_license_with_very_many_days_left_is_refused_by_both_oracles(play_all: PlayAll) -> None:
     assert SCENARIO.build(EARLIEST, profile_for(4), {}).case.facts.ground is RefusalGround.TOO_EARLY
-    players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, EARLIEST, 4))
+    players = (solutions_for(NAME).fair, privileged_oracle(NAME, EARLIEST, 4))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=EARLIEST, chaos=4) for player in players]):
         assert kept.result.success, kept.result.player_error

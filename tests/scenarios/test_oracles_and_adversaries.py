@@ -25,17 +25,17 @@ SEEDS = (11, 20)
 """A seed that is feasible at every level, and one that must be refused from level 2 on."""
 
 
-def _clairvoyant(seed: int, chaos: int) -> Player:
-    async def clairvoyant(_task: TaskView, call: Call) -> None:
-        await SOLUTIONS.clairvoyant(seed, chaos, call)
+def _privileged(seed: int, chaos: int) -> Player:
+    async def privileged(_task: TaskView, call: Call) -> None:
+        await SOLUTIONS.privileged(seed, chaos, call)
 
-    return clairvoyant
+    return privileged
 
 
 def _oracle_plans() -> list[EpisodeSpec]:
     grid = [(seed, chaos) for seed in SEEDS for chaos in LEVELS]
     fair = [EpisodeSpec(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed, chaos in grid]
-    return fair + [EpisodeSpec(player=_clairvoyant(seed, chaos), seed=seed, chaos=chaos) for seed, chaos in grid]
+    return fair + [EpisodeSpec(player=_privileged(seed, chaos), seed=seed, chaos=chaos) for seed, chaos in grid]
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def test_the_knowing_oracle_knows_the_names(play_all: PlayAll) -> None:
     seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
 
     async def knowing_value(_task: TaskView, call: Call) -> None:
-        await solutions_for(PLAYED).clairvoyant(seed, 4, call)
+        await solutions_for(PLAYED).privileged(seed, 4, call)
 
     assert play_all([EpisodeSpec(scenario=PLAYED, player=knowing_value, seed=seed, chaos=4)])[0].result.success
 

@@ -18,7 +18,7 @@ class Solutions:
     """
 
     fair: Player
-    clairvoyant: PrivilegedPlayer
+    privileged: PrivilegedPlayer
     adversaries: Mapping[str, Player]
     required_chaos: Mapping[str, str]
 
@@ -28,7 +28,7 @@ def solutions_for(scenario: str) -> Solutions:
     adversaries = adversaries_of(scenario)
     return Solutions(
         fair=fair_player(scenario),
-        clairvoyant=privileged_player(scenario),
+        privileged=privileged_player(scenario),
         adversaries=adversaries.players,
         required_chaos=adversaries.required_chaos,
     )

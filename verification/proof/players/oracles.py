@@ -14,7 +14,7 @@ from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import Player, RecordedEpisode, StepRecord, record_episode
 
-FAIR, CLAIRVOYANT = "fair", "clairvoyant"
+FAIR, PRIVILEGED = "fair", "privileged"
 MUTATION_LEVEL = 2
 """The level of mutated episodes: the lowest at which instances must be refused."""
 
@@ -34,22 +34,22 @@ def fair_oracle(scenario: str) -> Player:
     return solutions_for(scenario).fair
 
 
-def clairvoyant_oracle(scenario: str, seed: int, level: int) -> Player:
+def privileged_oracle(scenario: str, seed: int, level: int) -> Player:
     """Return the oracle that knows one instance."""
 
-    async def clairvoyant(_task: TaskView, call: Call) -> None:
-        await solutions_for(scenario).clairvoyant(seed, level, call)
+    async def privileged(_task: TaskView, call: Call) -> None:
+        await solutions_for(scenario).privileged(seed, level, call)
 
-    return clairvoyant
+    return privileged
 
 
 async def undisturbed_trace(
     engine: EpisodeEngine, scenario: str, seed: int, level: int = MUTATION_LEVEL
 ) -> RecordedEpisode:
-    """Play the clairvoyant oracle without transport faults, and record it."""
-    player = clairvoyant_oracle(scenario, seed, level)
+    """Play the privileged oracle without transport faults, and record it."""
+    player = privileged_oracle(scenario, seed, level)
     return await record_episode(
-        engine, scenario, CLAIRVOYANT, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
+        engine, scenario, PRIVILEGED, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
     )
 
 

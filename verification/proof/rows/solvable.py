@@ -16,13 +16,13 @@ from verification.proof.episode_runner import Player, RecordedEpisode, record_ep
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.required_writes import is_between_states, required_causes
 from verification.proof.players.oracles import (
-    CLAIRVOYANT,
     FAIR,
     MUTATION_LEVEL,
     NO_TRANSPORT_FAULTS,
     OUTCOMES,
-    clairvoyant_oracle,
+    PRIVILEGED,
     fair_oracle,
+    privileged_oracle,
     steps_of,
     undisturbed_seed,
     undisturbed_trace,
@@ -31,7 +31,7 @@ from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
 SUCCEEDS = "both oracles succeed in every instance"
 STEPS = "p99 of the fair oracle's steps <= 70 % of the limit"
-RETURNS = "least return: fair >= 12, clairvoyant >= 7"
+RETURNS = "least return: fair >= 12, privileged >= 7"
 IDLE = "the initial state fails, whatever is declared"
 SINGLE = "the initial state and any single call fails"
 DROPPED = "without any one required write of the oracle's the end is rejected"
@@ -72,9 +72,9 @@ class Solvable(Row):
             return self.make_line(scope, promise, n, result, holds=shares[worst] <= STEP_SHARE)
         if promise == RETURNS:
             fair = min(value for tally in tallies if tally.who == FAIR for value in tally.values)
-            clairvoyant = min(value for tally in tallies if tally.who == CLAIRVOYANT for value in tally.values)
-            holds = fair >= LEAST_FAIR and clairvoyant >= LEAST_SUCCESS
-            return self.make_line(scope, promise, n, f"fair {fair:.1f}, clairvoyant {clairvoyant:.1f}", holds=holds)
+            privileged = min(value for tally in tallies if tally.who == PRIVILEGED for value in tally.values)
+            holds = fair >= LEAST_FAIR and privileged >= LEAST_SUCCESS
+            return self.make_line(scope, promise, n, f"fair {fair:.1f}, privileged {privileged:.1f}", holds=holds)
         return super().line(scope, promise, tallies)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
@@ -96,7 +96,7 @@ class Solvable(Row):
 
 
 async def _oracles(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    players = {FAIR: fair_oracle(job.scenario), CLAIRVOYANT: clairvoyant_oracle(job.scenario, job.seed, job.level)}
+    players = {FAIR: fair_oracle(job.scenario), PRIVILEGED: privileged_oracle(job.scenario, job.seed, job.level)}
     tallies = []
     for name, player in players.items():
         result = (await record_episode(engine, job.scenario, name, player, seed=job.seed, chaos=job.level)).result
