@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     mode: ServerMode = Field(
         ServerMode.SIMULATION,
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),
-        description="`production` disables /reset, /step, /state, /render and /v1/episodes.",
+        description="`production` disables /reset, /step, /state, /render and all of /v1 except /v1/tools.",
     )
     web: Annotated[bool, BeforeValidator(lambda given: given or False)] = Field(
         False,
