@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic_core import to_json
 
 from companyos_shared.framework.change_capture import revert_changes
 from companyos_shared.framework.episodes import Episodes
@@ -21,13 +22,13 @@ from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.storage import commit
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, CallContext
-from companyos_shared.wire.control import Change, LoadReply, load_content, source_of
+from companyos_shared.wire.control import Change, LoadReply, source_of
 
 
 @pytest.fixture
 def episodes(library: ServiceHarness, tmp_path: Path) -> Episodes:
     made = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
-    made.sources.load(library.source, library.content)
+    made.sources.load(library.source, to_json(library.document))
     return made
 
 
@@ -170,11 +171,11 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
 ) -> None:
     other = {**library.document, "titles": ["Only one"]}
     source = library.service.source_of(other)
-    episodes.sources.load(source, library.service.load_content(other))
+    episodes.sources.load(source, to_json(other))
     assert episodes.sources.template(library.source) is None
     with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
-    rows = LoadReply.model_validate_json(episodes.sources.load(library.source, library.content)).rows
+    rows = LoadReply.model_validate_json(episodes.sources.load(library.source, to_json(library.document))).rows
     assert len(rows["books"]) == 23
     episodes.session(_context(library, "e1"))
 
@@ -185,12 +186,14 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
     wrong = {**library.document, "titles": "many"}
     source = library.service.source_of(wrong)
     with pytest.raises(InvalidSeedError, match="titles"):
-        episodes.sources.load(source, library.service.load_content(wrong))
+        episodes.sources.load(source, to_json(wrong))
     with pytest.raises(SourceMismatchError):
-        episodes.sources.load("0" * 64, library.content)
-    of_another = load_content("another", library.document)
+        episodes.sources.load("0" * 64, to_json(library.document))
     with pytest.raises(SourceMismatchError):
-        episodes.sources.load(source_of(of_another), of_another)
+        episodes.sources.load(source_of("another", library.document), to_json(library.document))
+    for content in (b"", b"{", b"[]", b'{"titles": NaN}', b"\xff"):
+        with pytest.raises(InvalidSeedError, match="document must be"):
+            episodes.sources.load("0" * 64, content)
     assert episodes.sources.template(source) is None
     assert not list(_template(episodes, library.source).parent.glob(".*"))
 
@@ -247,7 +250,7 @@ def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarn
     _template(episodes, library.source).write_bytes(b"")
     with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
-    episodes.sources.load(library.source, library.content)
+    episodes.sources.load(library.source, to_json(library.document))
     assert episodes.session(_context(library, "e1")).last_seq == 0
 
 
@@ -262,9 +265,9 @@ def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHa
 @pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
 async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: ServiceHarness, damage: bytes) -> None:
     sources = library.app.state.episodes.sources
-    whole = sources.load(library.source, library.content)
+    whole = sources.load(library.source, to_json(library.document))
     _template(library.app.state.episodes, library.source).write_bytes(damage)
-    assert sources.load(library.source, library.content) == whole
+    assert sources.load(library.source, to_json(library.document)) == whole
     _template(library.app.state.episodes, library.source).write_bytes(damage)
     with pytest.raises(UnknownSourceError):
         sources.verified_path(library.source)

@@ -62,6 +62,15 @@ async def test_an_episode_in_quarantine_comes_back_as_it_was(library: ServiceHar
     assert (await _entries(library)).entries == []
 
 
+async def test_an_episode_that_was_changed_in_quarantine_is_corrupt(library: ServiceHarness) -> None:
+    await library.post(LEND)
+    await library.quarantine(episodes=["test"])
+    (file,) = library.folder.rglob("1-*.db")
+    file.write_bytes(file.read_bytes().replace(b"Volume 01", b"Volume 0X"))
+    await library.control("quarantine/restore", {"entries": ["test"]})
+    assert _refusal(await library.get("/books/B-1")) == (410, "episode-corrupt")
+
+
 async def test_a_snapshot_in_quarantine_comes_back_as_it_was(library: ServiceHarness) -> None:
     await library.post(LEND)
     source = await library.snapshot()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from pydantic_core import to_json
 
 from companyos_shared import file_descriptors
 from companyos_shared.framework.app import SPARE_DESCRIPTORS
@@ -156,7 +157,7 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
     library: ServiceHarness, tmp_path: Path
 ) -> None:
     episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
-    episodes.sources.load(library.source, library.content)
+    episodes.sources.load(library.source, to_json(library.document))
     episodes.sources.template_pool.close()
     context = CallContext(episode="e1", epoch=1, source=library.source, step=0, actor=Actor.AGENT, now=library.now)
     with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):

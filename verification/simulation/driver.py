@@ -349,7 +349,7 @@ class Driver:
             try:
                 return (
                     await self.gateway.episode_engine.service_clients.digest(
-                        service, context, episode.load_content(service)
+                        service, context, episode.document(service)
                     )
                 ).digest
             except errors.InfrastructureError as fault:

@@ -237,11 +237,11 @@ class Episode:
             written_seq=self.progress.last_seq[service],
         )
 
-    def load_content(self, service: str) -> Callable[[], bytes] | None:
-        """Return a function that creates the body of the epoch's load request for a service; None for a snapshot."""
+    def document(self, service: str) -> Callable[[], dict[str, Any]] | None:
+        """Return a function that returns the seed document of the epoch's source in a service; None for a snapshot."""
         if self.sources[service] != self.task.sources[service]:
             return None
-        return partial(self.task.load_content, service)
+        return partial(self.task.document, service)
 
     def switch_epoch(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
         """Continue at the start of another epoch."""

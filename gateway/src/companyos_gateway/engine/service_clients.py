@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
-import orjson
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from companyos_gateway.engine.concurrency import ConcurrencyLimiter
 from companyos_gateway.engine.episode_gc import DropQueue
@@ -46,15 +46,16 @@ from companyos_shared.wire.control import (
     QuarantineRequest,
     SettleRequest,
     SnapshotReply,
-    load_content,
 )
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ReloadContent = Callable[[], bytes] | None
-"""Creates the body of the request that reloads a source; None for a snapshot, which cannot be reloaded."""
+SeedDocument = Mapping[str, Any]
+
+ReloadDocument = Callable[[], SeedDocument] | None
+"""Returns the seed document of a source that can be loaded again; None for a snapshot, which cannot."""
 
 
 class ServiceClients:
@@ -117,16 +118,16 @@ class ServiceClients:
         documents = await asyncio.gather(*(client.openapi() for client in self.clients.values()))
         return dict(zip(self.clients, documents, strict=True))
 
-    async def load(self, service: str, context: CallContext, content: bytes) -> LoadReply:
+    async def load(self, service: str, context: CallContext, document: SeedDocument) -> LoadReply:
         """Load the source of the context in a service, if it is missing there, and return its initial rows.
 
         If the service does not have the base of the seed document, the base is loaded first.
         """
-        client = self.clients[service]
+        client, content = self.clients[service], to_json(document)
         try:
             return await client.control_call("load", LoadReply, context, content)
         except UnknownBaseError:
-            await self._load_base(client, context, orjson.loads(content)["document"]["base"])
+            await self._load_base(client, context, document["base"])
             return await client.control_call("load", LoadReply, context, content)
 
     async def _load_base(self, client: ServiceClient, context: CallContext, source: str) -> None:
@@ -134,22 +135,24 @@ class ServiceClients:
         await client.control_call("load-base", LoadReply, context.model_copy(update={"source": source}), content)
 
     async def call(
-        self, service: str, call: ServiceCall, context: CallContext, content: ReloadContent
+        self, service: str, call: ServiceCall, context: CallContext, document: ReloadDocument
     ) -> ServiceResponse:
         """Send one call of the agent; if the service has lost the source, load it again and repeat the call."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, content, lambda: client.call(call, context))
+        return await self._call_with_reload(service, context, document, lambda: client.call(call, context))
 
-    async def settle(self, service: str, context: CallContext, content: ReloadContent, *, after: int) -> ReceivedReport:
+    async def settle(
+        self, service: str, context: CallContext, document: ReloadDocument, *, after: int
+    ) -> ReceivedReport:
         """Apply all events that are due at the context's `now`; the report contains the changes after `after`."""
         client, request = self.clients[service], SettleRequest(after=after)
-        return await self._call_with_reload(service, context, content, lambda: client.settle(context, request))
+        return await self._call_with_reload(service, context, document, lambda: client.settle(context, request))
 
-    async def snapshot(self, service: str, context: CallContext, content: ReloadContent) -> str:
+    async def snapshot(self, service: str, context: CallContext, document: ReloadDocument) -> str:
         """Store the current state of the epoch as a source, and return its id."""
         client = self.clients[service]
         reply = await self._call_with_reload(
-            service, context, content, lambda: client.control_call("snapshot", SnapshotReply, context)
+            service, context, document, lambda: client.control_call("snapshot", SnapshotReply, context)
         )
         return reply.source
 
@@ -189,16 +192,16 @@ class ServiceClients:
         request = EntriesRequest(entries=entries)
         return await self.clients[service].control_call("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, request)
 
-    async def export(self, service: str, context: CallContext, content: ReloadContent) -> bytes:
+    async def export(self, service: str, context: CallContext, document: ReloadDocument) -> bytes:
         """Return a copy of the epoch's database."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, content, lambda: client.export(context))
+        return await self._call_with_reload(service, context, document, lambda: client.export(context))
 
-    async def digest(self, service: str, context: CallContext, content: ReloadContent = None) -> DigestReply:
+    async def digest(self, service: str, context: CallContext, document: ReloadDocument = None) -> DigestReply:
         """Return the digest of the epoch's content rows."""
         client = self.clients[service]
         return await self._call_with_reload(
-            service, context, content, lambda: client.control_call("digest", DigestReply, context)
+            service, context, document, lambda: client.control_call("digest", DigestReply, context)
         )
 
     async def evidence(self, service: str, context: CallContext) -> EvidenceReply:
@@ -229,17 +232,17 @@ class ServiceClients:
         self,
         service: str,
         context: CallContext,
-        content: ReloadContent,
+        document: ReloadDocument,
         send: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             return await send()
         except UnknownSourceError as unknown:
-            if content is None:
+            if document is None:
                 raise InfrastructureError(f"{service}: the snapshot of the episode is missing.") from unknown
-            await self.load(service, context, content())
+            await self.load(service, context, document())
             return await send()
 
 
 def _base_content(service: str, source: str) -> bytes:
-    return load_content(service, base_document(service, source))
+    return to_json(base_document(service, source))

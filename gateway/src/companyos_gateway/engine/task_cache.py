@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
@@ -16,7 +17,7 @@ from companyos_gateway.scenarios.shifts import SizedScenario, find_scenario
 from companyos_gateway.world.base_company import find_base_company
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor, CallContext
-from companyos_shared.wire.control import LoadReply, Rows, load_content, source_of
+from companyos_shared.wire.control import LoadReply, Rows, source_of
 
 _COMPANY_FIELDS = ("company", "draw_seed", "started_at")
 _LOAD_EPISODE = "planting"
@@ -44,18 +45,18 @@ class Task:
     next_due_at: Mapping[str, datetime | None]
     first_standing: Standing
 
-    def load_content(self, service: str) -> bytes:
-        """Return the body of the load request from which the service creates its source."""
-        return _load_content(self.instance, service)
+    def document(self, service: str) -> dict[str, Any]:
+        """Return the seed document of a service."""
+        return _seed_document(self.instance, service)
 
 
-def _load_content(instance: Instance, service: str) -> bytes:
-    """Return the body of a service's load request; without a seed document, it contains only the company."""
+def _seed_document(instance: Instance, service: str) -> dict[str, Any]:
+    """Return the seed document of a service, which contains only the company if the scenario has none for it."""
     document = instance.documents.get(service)
-    if document is None:
-        any_document = next(iter(instance.documents.values()))
-        document = {name: any_document[name] for name in _COMPANY_FIELDS}
-    return load_content(service, document)
+    if document is not None:
+        return document
+    any_document = next(iter(instance.documents.values()))
+    return {name: any_document[name] for name in _COMPANY_FIELDS}
 
 
 class TaskCache:
@@ -88,16 +89,13 @@ class TaskCache:
             await asyncio.to_thread(find_base_company, scenario.size)  # the first time takes seconds
         services = list(self._service_clients.clients)
         async with self._planning:
-            instance, contents = await asyncio.to_thread(_plan, scenario, key, services)
-        sources = {service: source_of(content) for service, content in contents.items()}
+            instance, sources = await asyncio.to_thread(_plan, scenario, key, services)
         missing = sorted(set(instance.documents) - set(services))
         if missing:
             raise ServicesUnavailableError(
                 f"The scenario needs services that are not configured: {', '.join(missing)}."
             )
-        replies = await asyncio.gather(
-            *(self._load(service, instance.started_at, sources[service], contents[service]) for service in services)
-        )
+        replies = await asyncio.gather(*(self._load(instance, service, sources[service]) for service in services))
         initial = {service: reply.rows for service, reply in zip(services, replies, strict=True)}
         task = Task(
             key=key,
@@ -122,17 +120,25 @@ class TaskCache:
             raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
         return scenario
 
-    async def _load(self, service: str, started_at: datetime, source: str, content: bytes) -> LoadReply:
+    async def _load(self, instance: Instance, service: str, source: str) -> LoadReply:
         context = CallContext(
-            episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=started_at
+            episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=instance.started_at
         )
-        return await self._service_clients.load(service, context, content)
+        return await self._service_clients.load(service, context, _seed_document(instance, service))
 
 
-def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, bytes]]:
-    """Return the instance, and by service the body of its load request."""
+def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, str]]:
+    """Return the instance, and the id of each service's source. Raises InvalidResetError (422) for invalid overrides.
+
+    It runs in a thread, where a StopIteration would never reach the caller.
+    """
     try:
         instance = scenario.plan(key.seed, key.chaos, dict(key.overrides))
     except ValueError as error:
         raise InvalidResetError(str(error)) from error
-    return instance, {service: _load_content(instance, service) for service in services}
+    except StopIteration as error:
+        raise RuntimeError(f"The scenario {key.scenario} raised StopIteration.") from error
+    if not instance.documents:
+        raise RuntimeError(f"The scenario {key.scenario} planned no seed documents.")
+    ids = instance.source_ids
+    return instance, {name: ids.get(name) or source_of(name, _seed_document(instance, name)) for name in services}

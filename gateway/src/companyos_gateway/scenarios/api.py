@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol
 
 from companyos_gateway.chaos import Drift, FaultPlan, Injection
 from companyos_gateway.evaluation import TaskRubric
-from companyos_shared.wire.control import load_content, source_of
+from companyos_shared.wire.control import source_of
 
 NO_DRIFT = Drift()
 
@@ -39,10 +40,10 @@ class Instance:
     build_rubric: Callable[[], TaskRubric] | None = None
     """Builds the rubric again, for judging with changed code; None if that is not possible."""
 
-    @property
+    @cached_property
     def source_ids(self) -> dict[str, str]:
         """The ids of the sources that the services create from the documents."""
-        return {service: source_of(load_content(service, document)) for service, document in self.documents.items()}
+        return {service: source_of(service, document) for service, document in self.documents.items()}
 
 
 class Scenario(Protocol):

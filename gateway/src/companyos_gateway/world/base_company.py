@@ -30,7 +30,7 @@ from companyos_gateway.world.seed_documents.ticketdesk import ChecklistRow, Comm
 from companyos_gateway.world.vendors import draw_vendors
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
-from companyos_shared.wire.control import load_content, source_of
+from companyos_shared.wire.control import source_of
 
 OFFICES: Mapping[CompanySize, int] = MappingProxyType({CompanySize.MEDIUM: 8, CompanySize.LARGE: 80})
 """Number of offices besides the one that has the tasks, by company size. An office has about 55 people."""
@@ -71,7 +71,7 @@ def find_base_company(size: CompanySize) -> BaseCompany:
         company_name=world.company_name,
         started_at=world.started_at,
         documents=documents,
-        sources={service: source_of(load_content(service, document)) for service, document in documents.items()},
+        sources={service: source_of(service, document) for service, document in documents.items()},
         names=_names(world),
         ids=world.ids.taken,
         last_numbers={

@@ -138,8 +138,6 @@ class Episodes:
         self._dropped[episode] = None
         if len(self._dropped) > _MAX_DROPPED:
             self._dropped.popitem(last=False)
-        for path in epoch_files(self._folder / episode).values():
-            self._verified.pop(path, None)
         self._close_episode(episode)
         shutil.rmtree(self._folder / episode, ignore_errors=True)
 
@@ -170,6 +168,9 @@ class Episodes:
         return max(map(self.database.read_generation, self._folder.glob("*/*-*.db")), default=0)
 
     def _close_episode(self, episode: str) -> None:
+        """Close an episode whose files are deleted, moved or replaced."""
+        for path in epoch_files(self._folder / episode).values():
+            self._verified.pop(path, None)
         session = self._open.pop(episode, None)
         if session is not None:
             self._close_session(session)

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 from sqlalchemy import Connection, Select, Table
 from sqlalchemy.dialects import sqlite
 
@@ -16,7 +17,7 @@ from companyos_shared.framework.storage import sqlite_connection
 _Conversion = Callable[[Any], Any] | None
 _Column = tuple[str, _Conversion]
 _DIALECT = sqlite.dialect(paramstyle="named")
-_POSITIONAL = sqlite.dialect(paramstyle="qmark", json_serializer=json.JSONEncoder(default=BaseModel.model_dump).encode)
+_POSITIONAL = sqlite.dialect(paramstyle="qmark", json_serializer=json.JSONEncoder(default=to_jsonable_python).encode)
 
 
 class FixedSelect:
@@ -56,7 +57,9 @@ class FixedSelect:
 def insert_rows(db: Connection, table: Table, rows: Sequence[BaseModel]) -> None:
     """Insert rows of one model class, whose fields are columns. Raises sqlite3.IntegrityError or OverflowError."""
     if rows:
-        sql, columns = _compile_insert(table, tuple(type(rows[0]).model_fields))
+        sql, columns = _compile_insert(
+            table, tuple(name for name, field in type(rows[0]).model_fields.items() if not field.exclude)
+        )
         values = [
             [getattr(row, name) if convert is None else convert(getattr(row, name)) for name, convert in columns]
             for row in rows

@@ -20,7 +20,7 @@ from companyos_shared.framework.errors import (
 )
 from companyos_shared.framework.pages import Pages
 from companyos_shared.framework.schemas import SeedDocument
-from companyos_shared.wire.control import load_content, source_of
+from companyos_shared.wire.control import source_of
 
 SeedT = TypeVar("SeedT", bound=SeedDocument)
 
@@ -61,10 +61,6 @@ class Service(Generic[SeedT]):
             router.routes.extend(routes)  # added directly, because include_router would build them again
         return router
 
-    def load_content(self, document: Mapping[str, Any]) -> bytes:
-        """Return the body of the request that loads a document."""
-        return load_content(self.name, document)
-
     def source_of(self, document: Mapping[str, Any]) -> str:
         """Return the source id of a document."""
-        return source_of(self.load_content(document))
+        return source_of(self.name, document)

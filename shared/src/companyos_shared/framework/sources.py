@@ -44,7 +44,7 @@ from companyos_shared.framework.service import Service
 from companyos_shared.framework.storage import DATABASE_ERRORS, Storage, is_corruption
 from companyos_shared.framework.template_pool import TemplatePool, TemplateReader
 from companyos_shared.wire.context import SOURCE_PATTERN
-from companyos_shared.wire.control import StoredSnapshot, source_of
+from companyos_shared.wire.control import StoredSnapshot
 
 _EPISODE, _EPOCH = "taken_of_episode", "taken_of_epoch"
 _SOURCE = re.compile(SOURCE_PATTERN)
@@ -249,13 +249,19 @@ class Sources:
             raise InvalidSeedError(f"document has a time or number that is out of range: {cause}") from error
 
     def _parse_content(self, source: str, content: bytes) -> dict[str, Any]:
-        """Return the document of a load request; raises SourceMismatchError (422) if its source or service differs."""
-        if source_of(content) != source:
+        """Return the document in the body of a load request.
+
+        Raises InvalidSeedError (422) if it is not a JSON object, or SourceMismatchError (422) if it has another id.
+        """
+        try:
+            document = from_json(content, allow_inf_nan=False)
+        except ValueError as error:
+            raise InvalidSeedError(f"document must be valid JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise InvalidSeedError("document must be a JSON object")
+        if self._service.source_of(document) != source:
             raise SourceMismatchError
-        match from_json(content):
-            case {"service": self._service.name, "document": dict(document)}:
-                return document
-        raise SourceMismatchError
+        return document
 
     def _build_template(self, source: str, document: dict[str, Any]) -> tuple[Path, bytes]:
         try:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from pydantic_core import to_json
+
 from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.database import read_meta, write_meta
 from companyos_shared.framework.episodes import Episodes
@@ -18,7 +20,6 @@ from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.storage import commit
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor, CallContext, Fault
-from companyos_shared.wire.control import source_of
 
 LAST_YEAR = 2999
 
@@ -38,7 +39,7 @@ class StandaloneEpisode:
         epochs = {stored.id: stored.epochs for stored in episodes.inventory().episodes}
         self._epoch = max(epochs.get(self._episode, ()), default=1)
         self._faults: deque[Fault | None] = deque()
-        episodes.sources.load(self._source, service.load_content(document))
+        episodes.sources.load(self._source, to_json(document))
 
     def context(self, *, is_write: bool, is_operation: bool) -> CallContext:
         """Return the context of the next call. Each write is a step; an operation takes the next fault, if any."""
@@ -69,9 +70,8 @@ class StandaloneEpisode:
         for name in ("base", "is_base"):
             if seed.get(name):
                 raise InvalidSeedError(f"{name} must be absent in the document of a standalone service")
-        content = self._episodes.service.load_content(seed)
-        source = source_of(content)
-        self._episodes.sources.load(source, content)
+        source = self._episodes.service.source_of(seed)
+        self._episodes.sources.load(source, to_json(seed))
         started_at = self._episodes.service.seed.model_validate(seed).started_at
         if now is not None and now < started_at:
             raise InvalidArgumentsError(

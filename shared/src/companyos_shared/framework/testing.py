@@ -38,7 +38,6 @@ from companyos_shared.wire.control import (
     QuarantineReply,
     Report,
     SnapshotReply,
-    source_of,
 )
 from companyos_shared.wire.nonces import new_nonce, wall_clock
 
@@ -60,8 +59,7 @@ class ServiceHarness:
         self.service = service
         self.seed = seed if seed is not None else service.demo_seed()
         self.document: dict[str, Any] = self.seed.model_dump(mode="json")
-        self.content = service.load_content(self.document)
-        self.source = source_of(self.content)
+        self.source = service.source_of(self.document)
         self.episode = episode
         self.epoch = 1
         self.step = 0
@@ -103,10 +101,9 @@ class ServiceHarness:
 
     async def load_document(self, document: Mapping[str, Any], *, is_base: bool = False) -> httpx.Response:
         """Send a load request for a document, or for a base if `is_base`."""
-        content = self.service.load_content(document)
         path = "/control/load-base" if is_base else "/control/load"
-        context = self._fresh_context().model_copy(update={"source": source_of(content)})
-        return await self.client.send(self.signed(self.client.build_request("POST", path, content=content), context))
+        context = self._fresh_context().model_copy(update={"source": self.service.source_of(document)})
+        return await self.client.send(self.signed(self.client.build_request("POST", path, json=document), context))
 
     async def get(self, url: str, **options: Any) -> httpx.Response:
         """Send a GET request."""

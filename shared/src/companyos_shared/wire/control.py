@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from companyos_shared.streams import canonical_json
+from companyos_shared.streams import digest
 from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN, Actor, FaultKind
 
 Row = dict[str, Any]
@@ -69,14 +68,9 @@ class Report(_Message):
     shown: list[dict[str, Any]] = Field(default_factory=list, description="The objects that a page shows.")
 
 
-def load_content(service: str, document: Mapping[str, Any]) -> bytes:
-    """Return the body of a load request, from whose document the service creates a source."""
-    return canonical_json({"service": service, "document": document})
-
-
-def source_of(content: bytes) -> str:
-    """Return the id of the source that is created from the body of a load request."""
-    return hashlib.sha256(content).hexdigest()
+def source_of(service: str, document: Mapping[str, Any]) -> str:
+    """Return the id of the source that a service creates from a seed document."""
+    return digest({"service": service, "document": document})
 
 
 class LoadReply(_Message):

@@ -1,0 +1,34 @@
+"""Scenarios whose plan fails: the reset fails, and other tasks are planned afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+
+from companyos_gateway.scenarios import Instance
+from tests.gateway.conftest import OpenGateway
+from tests.gateway.notes import NoteKeeping
+
+EMPTY, STOPPED = 1, 2
+
+
+@dataclass(frozen=True)
+class Failing(NoteKeeping):
+    """Scenario that plans no documents for one seed, and raises StopIteration for another."""
+
+    def plan(self, seed_: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        if seed_ == STOPPED:
+            next(iter(()))
+        instance = super().plan(seed_, chaos, overrides)
+        return replace(instance, documents={}) if seed_ == EMPTY else instance
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("seed", [EMPTY, STOPPED])
+async def test_a_plan_that_fails_does_not_block_others(open_gateway: OpenGateway, seed: int) -> None:
+    async with open_gateway(Failing()) as gateway:
+        failed = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": seed})
+        assert (failed.status_code, failed.json()["code"]) == (500, "internal-error")
+        await gateway.reset(seed=3)
