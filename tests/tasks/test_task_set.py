@@ -182,7 +182,7 @@ def test_the_version_changes_with_what_is_in_the_set() -> None:
     ],
 )
 def test_a_place_that_is_none_is_refused_with_its_name(split: str, index: int, field: str) -> None:
-    with pytest.raises(TaskNotFoundError, match=f"^{field}: "):
+    with pytest.raises(TaskNotFoundError, match=rf"^{field}\b"):
         TASKS.position(split, index)
 
 

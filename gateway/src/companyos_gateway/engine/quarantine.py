@@ -204,7 +204,7 @@ class Quarantine:
         )
         (self.folder / item.id).mkdir(FOLDER_MODE, exist_ok=True)
         self._write(item)
-        _log.error("moving %s %s to %s: %s", kind, item.episode_id or name, self.folder / item.id, error)
+        _log.error("moving %s %s to quarantine (%s): %s", kind, item.episode_id or name, self.folder / item.id, error)
         return item
 
     def _free_name(self, name: str) -> str:
