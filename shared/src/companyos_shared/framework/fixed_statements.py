@@ -55,11 +55,12 @@ class FixedSelect:
 
 
 def insert_rows(db: Connection, table: Table, rows: Sequence[BaseModel]) -> None:
-    """Insert rows of one model class, whose fields are columns. Raises sqlite3.IntegrityError or OverflowError."""
+    """Insert rows of one model class, whose fields are columns. Their serializers are not applied.
+
+    Raises sqlite3.IntegrityError or OverflowError.
+    """
     if rows:
-        sql, columns = _compile_insert(
-            table, tuple(name for name, field in type(rows[0]).model_fields.items() if not field.exclude)
-        )
+        sql, columns = _compile_insert(table, tuple(type(rows[0]).model_fields))
         values = [
             [getattr(row, name) if convert is None else convert(getattr(row, name)) for name, convert in columns]
             for row in rows
