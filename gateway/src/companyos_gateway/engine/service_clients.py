@@ -52,9 +52,7 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SeedDocument = Mapping[str, Any]
-
-ReloadDocument = Callable[[], SeedDocument] | None
+ReloadDocument = Callable[[], Mapping[str, Any]] | None
 """Returns the seed document of a source that can be loaded again; None for a snapshot, which cannot."""
 
 
@@ -118,7 +116,7 @@ class ServiceClients:
         documents = await asyncio.gather(*(client.openapi() for client in self.clients.values()))
         return dict(zip(self.clients, documents, strict=True))
 
-    async def load(self, service: str, context: CallContext, document: SeedDocument) -> LoadReply:
+    async def load(self, service: str, context: CallContext, document: Mapping[str, Any]) -> LoadReply:
         """Load the source of the context in a service, if it is missing there, and return its initial rows.
 
         If the service does not have the base of the seed document, the base is loaded first.
