@@ -160,7 +160,7 @@ class ServiceClients:
         try:
             await self.clients[service].control_call("check", CheckReply, context, request)
         except CorruptSourceError as corrupt:
-            raise CorruptSnapshotError(f"The database of {service} fails its checksum.") from corrupt
+            raise CorruptSnapshotError(f"The database of {service} is damaged or of another version.") from corrupt
         except UnknownSourceError as unknown:
             raise LostSnapshotError(f"The database of {service} is missing.") from unknown
 
