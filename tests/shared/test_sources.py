@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from companyos_shared.framework.errors import CorruptSourceError
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, DigestReply
 
@@ -71,6 +72,8 @@ async def test_nothing_starts_from_a_damaged_snapshot_and_the_living_do_not_noti
     file = _snapshot_file(library, source)
     file.write_bytes(damage(file.read_bytes()))
     assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
+    with pytest.raises(CorruptSourceError):
+        library.app.state.episodes.sources.load(source, b"")
     assert await _fork_refused(library, source) == (410, "source-corrupt")
     assert await library.digest() == before
     assert not (library.folder / "library" / "episodes" / "fork").exists()
