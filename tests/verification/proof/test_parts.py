@@ -30,7 +30,6 @@ from verification.proof.rows.base import Tally, group_by_promise, summarize_viol
 from verification.proof.rows.determinism import ONE_DIGEST
 from verification.proof.rows.leaks import Canaries, CanaryScenario
 from verification.proof.rows.splits import COLLISIONS
-from verification.proof.rows.verifier import KILLED
 from verification.proof.sizes import FULL, SMOKE
 from verification.proof.statistics import most_successes
 
@@ -320,14 +319,3 @@ def test_a_row_that_only_counts_a_new_version_has_nothing_that_could_be_undone(
         after=row,
     )
     assert ("vendors VEN-1: undone" in dict(_row_mutations(net, row))) is is_bent
-
-
-@pytest.mark.parametrize(
-    ("mutants", "survivors", "holds"),
-    [(30, 1, True), (30, 2, False), (1431, 43, True), (1431, 44, False), (0, 0, False)],
-)
-def test_the_share_of_detected_mutants_is_rounded_up_in_small_samples(
-    mutants: int, survivors: int, holds: bool
-) -> None:
-    tally = Tally(promise=KILLED, n=mutants, faults=("a survivor",) * survivors)
-    assert ROWS["C"].line(LADDER_SCOPE, KILLED, [tally]).holds is holds

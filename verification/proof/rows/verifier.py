@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -141,8 +140,7 @@ class Verifier(Row):
         n, faults = sum(tally.n for tally in tallies), sum(len(tally.faults) for tally in tallies)
         share, least = (n - faults) / n if n else 0.0, LEAST_KILLED if promise == KILLED else LEAST_NAMED
         words = "survive" if promise == KILLED else "name something else"
-        holds = n > 0 and faults <= math.ceil((1 - least) * n)  # rounded up: a small sample may contain one
-        return self.make_line(scope, promise, n, f"{share:.1%}, {faults} {words}", holds=holds)
+        return self.make_line(scope, promise, n, f"{share:.1%}, {faults} {words}", holds=share >= least)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return the valid final states by kind, the surviving code mutants, and the facts shown by tool and page."""
