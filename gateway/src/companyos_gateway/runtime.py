@@ -125,7 +125,8 @@ class GatewayRuntime:
             charge_episode(begun.id)
             return begun
         except UnknownScenarioError as error:
-            raise UnknownScenarioError(f"{error.detail} There are {', '.join(sorted(engine.scenarios))}.") from error
+            available = ", ".join(sorted(engine.scenarios))
+            raise UnknownScenarioError(f"{error.detail} Available scenarios: {available}.") from error
         except InvalidResetError as error:
             if options.chaos in levels():
                 raise
