@@ -83,7 +83,7 @@ class Network:
                 self._send_later(lambda: answer(response))
 
         served = listener.process.start(lambda: _serve_request(listener.app, request, back))
-        listener.process.on_death.append(lambda: None if served.is_over else answer(None))
+        listener.process.on_death.append(lambda: answer(None) if served.is_lost else None)
 
     def _send_later(self, happen: Callable[[], None]) -> None:
         rng = self.scheduler.rng
