@@ -139,7 +139,12 @@ async def test_generations_count_on_where_the_lease_was_lost(library: ServiceHar
 
 @pytest.mark.parametrize(
     ("verb", "body"),
-    [("drop", {}), ("forget", {"source": "0" * 64}), ("load", {"source": "0" * 64}), ("settle", {})],
+    [
+        ("drop", {"episodes": ["other"]}),
+        ("forget", {"source": "0" * 64}),
+        ("load", {"source": "0" * 64}),
+        ("settle", {}),
+    ],
 )
 async def test_a_control_call_is_accepted_once(library: ServiceHarness, verb: str, body: dict[str, object]) -> None:
     call = library.signed(library.client.build_request("POST", f"/control/{verb}", json=body))

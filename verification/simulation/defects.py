@@ -51,7 +51,7 @@ def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
 
     async def delete(self: Reconciliation, service: str, _item_id: str, found: Any) -> None:
         for episode in found.episodes:
-            await self.engine.service_clients.drop(service, control_context(episode, 1, "0" * 64))
+            await self.engine.service_clients.drop(service, [episode])
         for source in found.sources:
             await self.engine.service_clients.forget(service, control_context("nobody", 1, source))
 

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
+from functools import partial
 
+from companyos_gateway.engine.drop_queue import DropQueue
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.wire.context import Actor, CallContext
-
-Contexts = Mapping[str, CallContext]
-"""Contexts of calls by service."""
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _log = logging.getLogger(__name__)
 
 
 class EpisodeRemover:
-    """Marks episodes as ended, sends drops to the services, and removes the files once all services have confirmed."""
+    """Marks episodes as ended, drops them in the services, and removes the files once all services have confirmed."""
 
     def __init__(self, service_clients: ServiceClients, files: EpisodeFiles) -> None:
-        self._service_clients = service_clients
         self._files = files
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.on_drop: Callable[[], Awaitable[None]] | None = None
-        """Called after the drops of an episode were sent."""
-        service_clients.on_last_drop = files.delete_ended
+        self._queues = {
+            service: DropQueue(partial(service_clients.drop, service), partial(self._confirm, service))
+            for service in service_clients.clients
+        }
+        self._unconfirmed: dict[str, set[str]] = {}
+        """The services that have not confirmed the drop yet, by internal id."""
+        self._ending: set[asyncio.Task[None]] = set()
+        self.on_end: Callable[[], Awaitable[None]] | None = None
+        """Called after an episode has ended and its step in progress, if any, has completed."""
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._ending) + len(self._unconfirmed)
 
     def end(self, episode: Episode) -> None:
         """Mark an episode as ended and drop it in the services; if marking fails, the next start restores it."""
@@ -41,34 +43,43 @@ class EpisodeRemover:
         except OSError as error:
             _log.error("failed to mark the episode %s as ended; it is kept: %s", episode.internal_id, error)
             return
+        task = asyncio.get_running_loop().create_task(self._end(episode))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
-        def contexts() -> Contexts:
-            return {name: episode.context(name, Actor.TRAINER) for name in sorted(episode.progress.touched)}
-
-        self._begin(episode.internal_id, contexts, episode.lock)
-
-    def resume_drop(self, internal_id: str, contexts: Contexts) -> None:
-        """Drop in the services an episode that was marked as ended before this start."""
-        self._begin(internal_id, lambda: contexts)
-
-    async def wait(self) -> None:
-        """Wait until all drops in progress are sent."""
-        await asyncio.gather(*self._tasks)
-
-    def _begin(self, internal_id: str, contexts: Callable[[], Contexts], lock: asyncio.Lock | None = None) -> None:
-        task = asyncio.get_running_loop().create_task(self._drop(internal_id, contexts, lock))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _drop(self, internal_id: str, contexts: Callable[[], Contexts], lock: asyncio.Lock | None) -> None:
-        """Wait for the episode's step in progress, if any, then drop the episode in the services."""
-        async with lock or nullcontext():
-            calls = [self._service_clients.drop(service, context) for service, context in contexts().items()]
-            answered = await asyncio.gather(*calls)
-        if all(answered):
+    def drop(self, internal_id: str, services: Collection[str]) -> None:
+        """Drop an episode that is marked as ended in these services, then remove its files."""
+        if not services:
             self._files.delete_ended(internal_id)
-        if self.on_drop is not None:
-            await self.on_drop()
+            return
+        self._unconfirmed[internal_id] = set(services)
+        for service in sorted(services):
+            self._queues[service].add(internal_id)
+
+    async def flush(self) -> None:
+        """Send all drops now, and wait for the responses."""
+        await asyncio.gather(*self._ending)
+        await asyncio.gather(*(queue.flush() for queue in self._queues.values()))
+
+    async def aclose(self) -> None:
+        """Send all drops, and stop retrying those that were not confirmed."""
+        try:
+            await self.flush()
+        finally:
+            await asyncio.gather(*(queue.aclose() for queue in self._queues.values()))
+
+    async def _end(self, episode: Episode) -> None:
+        async with episode.lock:
+            self.drop(episode.internal_id, episode.progress.touched)
+        if self.on_end is not None:
+            await self.on_end()
+
+    def _confirm(self, service: str, internal_id: str) -> None:
+        services = self._unconfirmed[internal_id]
+        services.discard(service)
+        if not services:
+            del self._unconfirmed[internal_id]
+            self._files.delete_ended(internal_id)
 
 
 def control_context(episode: str, epoch: int, source: str) -> CallContext:

@@ -18,12 +18,10 @@ from companyos_gateway.engine.quarantine import Quarantine
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.engine.snapshot_files import PendingSnapshot
 from companyos_gateway.engine.snapshots import Snapshots
-from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import InventoryReply, QuarantineRequest
 
 _MAX_ATTEMPTS = 20
 _RETRY_DELAY_S = 0.5
-_UNKNOWN_SOURCE_ID = "0" * 64
 _log = logging.getLogger(__name__)
 
 
@@ -98,21 +96,16 @@ class Reconciliation:
                 service, reply, ended, {(marker.episode, marker.epoch) for marker in pending.values()}
             )
         for internal_id in ended:
-            self.engine.store.remover.resume_drop(internal_id, self._contexts_of_holders(internal_id))
-        await self.engine.store.remover.wait()
+            self.engine.store.remover.drop(internal_id, self._holders(internal_id))
+        await self.engine.store.remover.flush()
         await self.snapshots.forget_unreferenced()
         if not self.snapshots.unreferenced():
             for marker in pending:
                 marker.unlink(missing_ok=True)
 
-    def _contexts_of_holders(self, internal_id: str) -> dict[str, CallContext]:
-        """Return the context of a drop for each service that has an episode or whose inventory is unknown."""
-        context = control_context(internal_id, 1, _UNKNOWN_SOURCE_ID)
-        return {
-            name: context
-            for name in self.engine.service_clients.clients
-            if self.inventory.epochs(name, internal_id) != []
-        }
+    def _holders(self, internal_id: str) -> list[str]:
+        """Return the services that have an episode or whose inventory is unknown."""
+        return [name for name in self.engine.service_clients.clients if self.inventory.epochs(name, internal_id) != []]
 
     async def _reconcile(
         self, service: str, reply: InventoryReply, ended: Collection[str], pending: Collection[tuple[str, int]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from companyos_gateway.engine.concurrency import ConcurrencyLimiter
-from companyos_gateway.engine.episode_gc import DropQueue
 from companyos_gateway.engine.errors import (
     CorruptSnapshotError,
     InfrastructureError,
@@ -37,6 +36,7 @@ from companyos_shared.wire.control import (
     CheckReply,
     CheckRequest,
     DigestReply,
+    DropRequest,
     EntriesRequest,
     EvidenceReply,
     ForgetRequest,
@@ -57,28 +57,18 @@ ReloadDocument = Callable[[], Mapping[str, Any]] | None
 
 
 class ServiceClients:
-    """Clients of all services by name, with their leases and the queue of drops."""
+    """Clients of all services by name, with their leases."""
 
     def __init__(self, clients: Mapping[str, ServiceClient]) -> None:
         self.clients = dict(clients)
         self.step_timeout_s = STEP_TIMEOUT_S
         self._limiters = {name: ConcurrencyLimiter(name) for name in clients}
-        self._drop_queue = DropQueue(clients, self._send_drop)
         self._leases = Leases(clients)
 
     @classmethod
     def from_addresses(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> ServiceClients:
         """Create the clients of these addresses."""
         return cls({name: ServiceClient(name, address, key, traces=traces) for name, address in addresses.items()})
-
-    @property
-    def on_last_drop(self) -> Callable[[str], None] | None:
-        """Called with an episode's id when a retry has confirmed its last pending drop."""
-        return self._drop_queue.on_last_drop
-
-    @on_last_drop.setter
-    def on_last_drop(self, done: Callable[[str], None]) -> None:
-        self._drop_queue.on_last_drop = done
 
     def set_step_timeout(self, seconds: float) -> None:
         """Set the timeout of a step and of its calls."""
@@ -91,8 +81,7 @@ class ServiceClients:
         return nullcontext() if service is None else self._limiters[service].slot()
 
     async def aclose(self) -> None:
-        """Stop retrying drops, release the leases and close all connections."""
-        await self._drop_queue.aclose()
+        """Release the leases and close all connections."""
         await self._leases.aclose()
         await asyncio.gather(*(client.aclose() for client in self.clients.values()))
 
@@ -206,24 +195,19 @@ class ServiceClients:
         """Return the evidence of the epoch in a service."""
         return await self.clients[service].control_call("evidence", EvidenceReply, context)
 
-    async def drop(self, service: str, context: CallContext) -> bool:
-        """Request a drop from a service and return whether it confirmed; if not, the request is retried later."""
-        return await self._drop_queue.drop(service, context)
+    async def drop(self, service: str, episodes: Sequence[str]) -> bool:
+        """Request a service to delete ended episodes, by internal id, and return whether it confirmed."""
+        return await self._try_control_call(service, "drop", SERVICE_CONTEXT, DropRequest(episodes=episodes))
 
-    async def _send_drop(self, service: str, context: CallContext) -> bool:
-        return await self._try_control_call(service, "drop", context)
-
-    async def _try_control_call(
-        self, service: str, verb: str, context: CallContext, request: BaseModel | None = None
-    ) -> bool:
-        content = b"{}" if request is None else request.model_dump_json().encode()
+    async def _try_control_call(self, service: str, verb: str, context: CallContext, request: BaseModel) -> bool:
+        call = ServiceCall("POST", f"/control/{verb}", request.model_dump_json().encode())
         try:
-            response = await self.clients[service].send(ServiceCall("POST", f"/control/{verb}", content), context)
+            response = await self.clients[service].send(call, context)
         except InfrastructureError:
-            _log.warning("%s: %s of %s was not answered", service, verb, context.episode)
+            _log.warning("%s: %s was not answered: %s", service, verb, request)
             return False
         if response.is_error:
-            _log.warning("%s: %s of %s answered %d", service, verb, context.episode, response.status_code)
+            _log.warning("%s: %s answered %d: %s", service, verb, response.status_code, request)
         return response.is_success
 
     async def _call_with_reload(

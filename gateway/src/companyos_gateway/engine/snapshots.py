@@ -72,7 +72,7 @@ class Snapshots:
         self._retained_sources: set[str] = set()
         """Sources of ended episodes whose databases are kept."""
         self._lock = ReadWriteLock()
-        store.remover.on_drop = self.forget_unreferenced
+        store.remover.on_end = self.forget_unreferenced
 
     def __len__(self) -> int:
         return len(self._headers)

@@ -234,13 +234,13 @@ class EpisodeStore:
             self.reap()
 
     async def aclose(self, *, keep_files: bool = False) -> None:
-        """Free every episode and wait for the drops; with `keep_files`, the next start restores them instead."""
+        """Free every episode and send the drops; with `keep_files`, the next start restores them instead."""
         for episode in list(self._live.values()):
             if keep_files:
                 episode.journal.close()
             else:
                 self.free(episode)
-        await self.remover.wait()
+        await self.remover.aclose()
 
     def make_room(self, count: int) -> None:
         """Make room for `count` more episodes by freeing ended or idle ones if necessary.

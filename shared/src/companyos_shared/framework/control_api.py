@@ -1,7 +1,7 @@
 """Control API of a service, which is not part of the public OpenAPI document.
 
-Episode routes: settle, snapshot, export, drop, digest, evidence. Source routes: load, load-base, check, forget. Service
-routes: lease, renew, release, inventory, quarantine. A standalone service has only clock, reset and schemas.
+Episode routes: settle, snapshot, export, digest, evidence. Source routes: load, load-base, check, forget. Service
+routes: drop, lease, renew, release, inventory, quarantine. A standalone service has only clock, reset and schemas.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from companyos_shared.wire.control import (
     CheckReply,
     CheckRequest,
     DigestReply,
+    DropReply,
+    DropRequest,
     EntriesRequest,
     EvidenceReply,
     ForgetReply,
@@ -107,9 +109,10 @@ def control_router(episodes: Episodes) -> APIRouter:
             return Response(episodes.export(session), media_type=DATABASE_MEDIA_TYPE)
 
     @router.post("/drop")
-    async def drop(context: ContextDep) -> dict[str, str]:
-        episodes.drop(context.episode)
-        return {"dropped": context.episode}
+    async def drop(body: DropRequest) -> DropReply:
+        for episode in body.episodes:
+            episodes.drop(episode)
+        return DropReply(episodes=body.episodes)
 
     @router.post("/digest")
     async def digests(context: ContextDep) -> DigestReply:

@@ -182,7 +182,7 @@ class ServiceHarness:
 
     async def drop(self) -> None:
         """Delete the episode."""
-        await self._control("drop", {})
+        await self._control("drop", {"episodes": [self.episode]})
 
     async def rows(self, table: str) -> dict[str, dict[str, Any]]:
         """Return a table's current rows by key."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -131,6 +131,18 @@ class ForgetReply(_Message):
     """The snapshot does not exist any more. Episodes that started from it continue."""
 
     source: str
+
+
+class DropRequest(_Message):
+    """Request to delete ended episodes; missing ones are ignored."""
+
+    episodes: Sequence[Annotated[str, Field(pattern=EPISODE_PATTERN)]]
+
+
+class DropReply(_Message):
+    """The episodes do not exist any more, and late calls do not create them again."""
+
+    episodes: Sequence[str]
 
 
 class LeaseRequest(_Message):

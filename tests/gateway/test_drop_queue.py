@@ -1,0 +1,118 @@
+"""Ended episodes are dropped in all services: in batches, and again after failures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from companyos_gateway.engine import drop_queue
+from companyos_gateway.engine.episode_files import ENDED_PREFIX
+from tests.gateway.conftest import NotesGateway, OpenGateway
+
+MANY = 60
+DEADLINE_S = 5.0
+
+
+class Drops(httpx.AsyncBaseTransport):
+    """Service that records the size of each batch, and fails all drops while `unreachable`."""
+
+    def __init__(self) -> None:
+        self.transport: httpx.AsyncBaseTransport = self
+        self.unreachable = False
+        self.batches: list[int] = []
+        self.failed = 0
+
+    def wrap(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+        """Return this service in front of the real one."""
+        self.transport = transport
+        return self
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/control/drop":
+            if self.unreachable:
+                self.failed += 1
+                raise httpx.ConnectError("unreachable")
+            self.batches.append(len(json.loads(request.content)["episodes"]))
+        return await self.transport.handle_async_request(request)
+
+
+def _folders(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "notes" / "episodes").glob("*"))
+
+
+async def _start_written_episode(gateway: NotesGateway) -> str:
+    episode = str((await gateway.reset())["episode_id"])
+    await gateway.step(episode, "notes_write_note", text="to be dropped")
+    return episode
+
+
+async def _wait_until_dropped(tmp_path: Path) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while _folders(tmp_path):  # noqa: ASYNC110 - a deleted file notifies nobody
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def drops() -> Drops:
+    """The drops that the service receives."""
+    return Drops()
+
+
+async def test_episodes_that_end_together_are_dropped_in_batches_of_limited_size(
+    open_gateway: OpenGateway, drops: Drops, tmp_path: Path
+) -> None:
+    async with open_gateway(wrap=drops.wrap) as gateway:
+        episodes = [await _start_written_episode(gateway) for _ in range(MANY)]
+        await asyncio.gather(*(gateway.http.delete(f"/v1/episodes/{episode}") for episode in episodes))
+        await _wait_until_dropped(tmp_path)
+    assert sum(drops.batches) == MANY
+    assert max(drops.batches) == drop_queue.MAX_BATCH
+
+
+async def test_episodes_that_no_service_was_called_for_are_not_dropped_in_any(
+    open_gateway: OpenGateway, drops: Drops, tmp_path: Path
+) -> None:
+    async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.http.delete(f"/v1/episodes/{episode}")
+        await gateway.runtime.engine().store.remover.flush()
+        assert list((tmp_path / "kept" / "gateway" / "episodes").iterdir()) == []
+    assert drops.batches == []
+
+
+async def test_a_drop_that_a_service_did_not_confirm_is_repeated_and_the_episode_stays_marked_until_then(
+    open_gateway: OpenGateway, drops: Drops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.05)
+    async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
+        episode = await _start_written_episode(gateway)
+        gateway.runtime.engine().service_clients.set_step_timeout(0.05)
+        drops.unreachable = True
+        assert (await gateway.http.delete(f"/v1/episodes/{episode}")).status_code == 204
+        await asyncio.sleep(0.2)
+        await gateway.runtime.engine().store.remover.flush()
+        marked = list((tmp_path / "kept" / "gateway" / "episodes").glob(f"{ENDED_PREFIX}*"))
+        assert (len(_folders(tmp_path)), len(marked)) == (1, 1)
+        drops.unreachable = False
+        await _wait_until_dropped(tmp_path)
+        await gateway.runtime.engine().store.remover.flush()
+        assert not marked[0].exists()
+
+
+async def test_a_service_that_does_not_respond_is_not_asked_for_every_episode(
+    open_gateway: OpenGateway, drops: Drops
+) -> None:
+    async with open_gateway(wrap=drops.wrap) as gateway:
+        for _ in range(MANY):
+            await _start_written_episode(gateway)
+        gateway.runtime.engine().service_clients.set_step_timeout(0.05)
+        drops.unreachable = True
+        began = asyncio.get_running_loop().time()
+        await gateway.runtime.engine().store.aclose()
+        took_s = asyncio.get_running_loop().time() - began
+    assert 0 < drops.failed < MANY
+    assert took_s < DEADLINE_S
