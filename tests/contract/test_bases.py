@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+from pydantic_core import to_json
 
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework.change_capture import content_digest
@@ -20,7 +21,7 @@ EMPTY = ("company", "draw_seed", "started_at")
 async def based(harness: ServiceHarness) -> AsyncIterator[ServiceHarness]:
     """Provide an episode without its own people and rows; its base contains the whole demo seed document."""
     base = {**harness.document, "is_base": True}
-    source = harness.service.source_of(base)
+    source = harness.service.source_of(to_json(base))
     reply = await harness.load_document(base, is_base=True)
     assert not any(reply.json()["rows"].values())
     document = {name: harness.document[name] for name in EMPTY} | {"base": source}
@@ -52,7 +53,7 @@ async def test_an_episode_needs_its_base(harness: ServiceHarness) -> None:
 
 async def test_an_id_of_the_base_cannot_be_used_again(harness: ServiceHarness) -> None:
     base = {**harness.document, "is_base": True}
-    source = harness.service.source_of(base)
+    source = harness.service.source_of(to_json(base))
     await harness.load_document(base, is_base=True)
     document = {**harness.document, "base": source}
     answer = await harness.load_document(document)

@@ -23,7 +23,6 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 from companyos_gateway.scenarios.validation import brief_problems
 from companyos_gateway.world.splits import HELD_OUT
 from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
-from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from tests.scenarios.engine import initial_rows
 from tests.scenarios.instances import LEVELS, SEEDS, fingerprint, planned
@@ -63,12 +62,6 @@ def test_a_seed_is_one_instance_in_every_process() -> None:
         found.add(done.stdout)
     assert len(found) == 1
     assert str(sorted(catalogue()["vendor_onboarding"].plan(9, 3).source_ids.items())) in found.pop()
-
-
-def test_a_source_id_is_the_digest_of_its_document(scenario: Scenario) -> None:
-    instance = scenario.plan(1, 1)
-    for service, document in instance.documents.items():
-        assert instance.source_ids[service] == digest({"service": service, "document": document})
 
 
 def test_documents_are_plain_json(scenario: Scenario) -> None:

@@ -170,7 +170,7 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
     library: ServiceHarness, episodes: Episodes
 ) -> None:
     other = {**library.document, "titles": ["Only one"]}
-    source = library.service.source_of(other)
+    source = library.service.source_of(to_json(other))
     episodes.sources.load(source, to_json(other))
     assert episodes.sources.template(library.source) is None
     with pytest.raises(UnknownSourceError):
@@ -184,16 +184,16 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
     library: ServiceHarness, episodes: Episodes
 ) -> None:
     wrong = {**library.document, "titles": "many"}
-    source = library.service.source_of(wrong)
+    source = library.service.source_of(to_json(wrong))
     with pytest.raises(InvalidSeedError, match="titles"):
         episodes.sources.load(source, to_json(wrong))
     with pytest.raises(SourceMismatchError):
         episodes.sources.load("0" * 64, to_json(library.document))
     with pytest.raises(SourceMismatchError):
-        episodes.sources.load(source_of("another", library.document), to_json(library.document))
+        episodes.sources.load(source_of("another", to_json(library.document)), to_json(library.document))
     for content in (b"", b"{", b"[]", b'{"titles": NaN}', b"\xff"):
         with pytest.raises(InvalidSeedError, match="document must be"):
-            episodes.sources.load("0" * 64, content)
+            episodes.sources.load(library.service.source_of(content), content)
     assert episodes.sources.template(source) is None
     assert not list(_template(episodes, library.source).parent.glob(".*"))
 

@@ -348,9 +348,7 @@ class Driver:
             context = episode.context(service, Actor.TRAINER)
             try:
                 return (
-                    await self.gateway.episode_engine.service_clients.digest(
-                        service, context, episode.document(service)
-                    )
+                    await self.gateway.episode_engine.service_clients.digest(service, context, episode.seed(service))
                 ).digest
             except errors.InfrastructureError as fault:
                 if "could not be reached" in str(fault):

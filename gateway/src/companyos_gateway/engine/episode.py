@@ -237,11 +237,11 @@ class Episode:
             written_seq=self.progress.last_seq[service],
         )
 
-    def document(self, service: str) -> Callable[[], dict[str, Any]] | None:
-        """Return a function that returns the seed document of the epoch's source in a service; None for a snapshot."""
+    def seed(self, service: str) -> Callable[[], bytes] | None:
+        """Return a function that returns the seed document of the epoch's source as JSON; None for a snapshot."""
         if self.sources[service] != self.task.sources[service]:
             return None
-        return partial(self.task.document, service)
+        return partial(self.task.seed_json, service)
 
     def switch_epoch(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
         """Continue at the start of another epoch."""

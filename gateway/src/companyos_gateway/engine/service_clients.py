@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from companyos_gateway.engine.concurrency import ConcurrencyLimiter
 from companyos_gateway.engine.errors import (
@@ -52,8 +52,8 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ReloadDocument = Callable[[], Mapping[str, Any]] | None
-"""Returns the seed document of a source that can be loaded again; None for a snapshot, which cannot."""
+ReadSeed = Callable[[], bytes] | None
+"""Returns the seed document of a source as JSON, to load it again; None for a snapshot, which cannot be loaded."""
 
 
 class ServiceClients:
@@ -105,41 +105,37 @@ class ServiceClients:
         documents = await asyncio.gather(*(client.openapi() for client in self.clients.values()))
         return dict(zip(self.clients, documents, strict=True))
 
-    async def load(self, service: str, context: CallContext, document: Mapping[str, Any]) -> LoadReply:
-        """Load the source of the context in a service, if it is missing there, and return its initial rows.
+    async def load(self, service: str, context: CallContext, content: bytes) -> LoadReply:
+        """Load the source of a seed document in a service, if it is missing there, and return its initial rows.
 
-        If the service does not have the base of the seed document, the base is loaded first.
+        If the service does not have the base of the document, the base is loaded first.
         """
-        client, content = self.clients[service], to_json(document)
+        client = self.clients[service]
         try:
             return await client.control_call("load", LoadReply, context, content)
         except UnknownBaseError:
-            await self._load_base(client, context, document["base"])
+            await self._load_base(client, context, from_json(content)["base"])
             return await client.control_call("load", LoadReply, context, content)
 
     async def _load_base(self, client: ServiceClient, context: CallContext, source: str) -> None:
         content = await asyncio.to_thread(_base_content, client.name, source)
         await client.control_call("load-base", LoadReply, context.model_copy(update={"source": source}), content)
 
-    async def call(
-        self, service: str, call: ServiceCall, context: CallContext, document: ReloadDocument
-    ) -> ServiceResponse:
+    async def call(self, service: str, call: ServiceCall, context: CallContext, seed: ReadSeed) -> ServiceResponse:
         """Send one call of the agent; if the service has lost the source, load it again and repeat the call."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, document, lambda: client.call(call, context))
+        return await self._call_with_reload(service, context, seed, lambda: client.call(call, context))
 
-    async def settle(
-        self, service: str, context: CallContext, document: ReloadDocument, *, after: int
-    ) -> ReceivedReport:
+    async def settle(self, service: str, context: CallContext, seed: ReadSeed, *, after: int) -> ReceivedReport:
         """Apply all events that are due at the context's `now`; the report contains the changes after `after`."""
         client, request = self.clients[service], SettleRequest(after=after)
-        return await self._call_with_reload(service, context, document, lambda: client.settle(context, request))
+        return await self._call_with_reload(service, context, seed, lambda: client.settle(context, request))
 
-    async def snapshot(self, service: str, context: CallContext, document: ReloadDocument) -> str:
+    async def snapshot(self, service: str, context: CallContext, seed: ReadSeed) -> str:
         """Store the current state of the epoch as a source, and return its id."""
         client = self.clients[service]
         reply = await self._call_with_reload(
-            service, context, document, lambda: client.control_call("snapshot", SnapshotReply, context)
+            service, context, seed, lambda: client.control_call("snapshot", SnapshotReply, context)
         )
         return reply.source
 
@@ -179,16 +175,16 @@ class ServiceClients:
         request = EntriesRequest(entries=entries)
         return await self.clients[service].control_call("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, request)
 
-    async def export(self, service: str, context: CallContext, document: ReloadDocument) -> bytes:
+    async def export(self, service: str, context: CallContext, seed: ReadSeed) -> bytes:
         """Return a copy of the epoch's database."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, document, lambda: client.export(context))
+        return await self._call_with_reload(service, context, seed, lambda: client.export(context))
 
-    async def digest(self, service: str, context: CallContext, document: ReloadDocument = None) -> DigestReply:
+    async def digest(self, service: str, context: CallContext, seed: ReadSeed = None) -> DigestReply:
         """Return the digest of the epoch's content rows."""
         client = self.clients[service]
         return await self._call_with_reload(
-            service, context, document, lambda: client.control_call("digest", DigestReply, context)
+            service, context, seed, lambda: client.control_call("digest", DigestReply, context)
         )
 
     async def evidence(self, service: str, context: CallContext) -> EvidenceReply:
@@ -214,15 +210,15 @@ class ServiceClients:
         self,
         service: str,
         context: CallContext,
-        document: ReloadDocument,
+        seed: ReadSeed,
         send: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             return await send()
         except UnknownSourceError as unknown:
-            if document is None:
+            if seed is None:
                 raise InfrastructureError(f"{service}: the snapshot of the episode is missing.") from unknown
-            await self.load(service, context, document())
+            await self.load(service, context, seed())
             return await send()
 
 

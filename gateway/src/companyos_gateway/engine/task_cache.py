@@ -7,7 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+
+from pydantic_core import to_json
 
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
@@ -45,18 +46,18 @@ class Task:
     next_due_at: Mapping[str, datetime | None]
     first_standing: Standing
 
-    def document(self, service: str) -> dict[str, Any]:
-        """Return the seed document of a service."""
-        return _seed_document(self.instance, service)
+    def seed_json(self, service: str) -> bytes:
+        """Return the seed document of a service as JSON."""
+        return _seed_json(self.instance, service)
 
 
-def _seed_document(instance: Instance, service: str) -> dict[str, Any]:
+def _seed_json(instance: Instance, service: str) -> bytes:
     """Return the seed document of a service, which contains only the company if the scenario has none for it."""
     document = instance.documents.get(service)
-    if document is not None:
-        return document
-    any_document = next(iter(instance.documents.values()))
-    return {name: any_document[name] for name in _COMPANY_FIELDS}
+    if document is None:
+        any_document = next(iter(instance.documents.values()))
+        document = {name: any_document[name] for name in _COMPANY_FIELDS}
+    return to_json(document)
 
 
 class TaskCache:
@@ -89,13 +90,16 @@ class TaskCache:
             await asyncio.to_thread(find_base_company, scenario.size)  # the first time takes seconds
         services = list(self._service_clients.clients)
         async with self._planning:
-            instance, sources = await asyncio.to_thread(_plan, scenario, key, services)
+            instance, seeds = await asyncio.to_thread(_plan, scenario, key, services)
         missing = sorted(set(instance.documents) - set(services))
         if missing:
             raise ServicesUnavailableError(
                 f"The scenario needs services that are not configured: {', '.join(missing)}."
             )
-        replies = await asyncio.gather(*(self._load(instance, service, sources[service]) for service in services))
+        sources = {service: source_of(service, content) for service, content in seeds.items()}
+        replies = await asyncio.gather(
+            *(self._load(service, sources[service], instance.started_at, content) for service, content in seeds.items())
+        )
         initial = {service: reply.rows for service, reply in zip(services, replies, strict=True)}
         task = Task(
             key=key,
@@ -120,15 +124,13 @@ class TaskCache:
             raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
         return scenario
 
-    async def _load(self, instance: Instance, service: str, source: str) -> LoadReply:
-        context = CallContext(
-            episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=instance.started_at
-        )
-        return await self._service_clients.load(service, context, _seed_document(instance, service))
+    async def _load(self, service: str, source: str, now: datetime, content: bytes) -> LoadReply:
+        context = CallContext(episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=now)
+        return await self._service_clients.load(service, context, content)
 
 
-def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, str]]:
-    """Return the instance, and the id of each service's source. Raises InvalidResetError (422) for invalid overrides.
+def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, bytes]]:
+    """Return the instance, and the seed document of each service as JSON. Raises InvalidResetError (422).
 
     It runs in a thread, where a StopIteration would never reach the caller.
     """
@@ -140,5 +142,4 @@ def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[In
         raise RuntimeError(f"The scenario {key.scenario} raised StopIteration.") from error
     if not instance.documents:
         raise RuntimeError(f"The scenario {key.scenario} planned no seed documents.")
-    ids = instance.source_ids
-    return instance, {name: ids.get(name) or source_of(name, _seed_document(instance, name)) for name in services}
+    return instance, {name: _seed_json(instance, name) for name in services}

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
 
+from pydantic_core import to_json
+
 from companyos_gateway.chaos import Drift, FaultPlan, Injection
 from companyos_gateway.evaluation import TaskRubric
 from companyos_shared.wire.control import source_of
@@ -43,7 +45,7 @@ class Instance:
     @cached_property
     def source_ids(self) -> dict[str, str]:
         """The ids of the sources that the services create from the documents."""
-        return {service: source_of(service, document) for service, document in self.documents.items()}
+        return {service: source_of(service, to_json(document)) for service, document in self.documents.items()}
 
 
 class Scenario(Protocol):

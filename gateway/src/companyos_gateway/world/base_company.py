@@ -14,6 +14,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from pydantic_core import to_json
+
 from companyos.contract import CompanySize
 from companyos_gateway.world.absences import shorten_absences
 from companyos_gateway.world.approvals import draw_approvals, number_requests, remove_requests
@@ -71,7 +73,7 @@ def find_base_company(size: CompanySize) -> BaseCompany:
         company_name=world.company_name,
         started_at=world.started_at,
         documents=documents,
-        sources={service: source_of(service, document) for service, document in documents.items()},
+        sources={service: source_of(service, to_json(document)) for service, document in documents.items()},
         names=_names(world),
         ids=world.ids.taken,
         last_numbers={

@@ -61,6 +61,6 @@ class Service(Generic[SeedT]):
             router.routes.extend(routes)  # added directly, because include_router would build them again
         return router
 
-    def source_of(self, document: Mapping[str, Any]) -> str:
-        """Return the source id of a document."""
-        return source_of(self.name, document)
+    def source_of(self, content: bytes) -> str:
+        """Return the source id of a seed document, given as JSON."""
+        return source_of(self.name, content)

@@ -239,29 +239,15 @@ class Sources:
 
     def _build(self, source: str, content: bytes) -> tuple[Path, bytes]:
         """Validate the document of a load request, build its template and return its path and the reply."""
-        document = self._parse_content(source, content)
+        if self._service.source_of(content) != source:
+            raise SourceMismatchError
         try:
-            return self._build_template(source, document)
+            return self._build_template(source, _parse_document(content))
         except (OverflowError, StatementError) as error:
             cause = error.orig if isinstance(error, StatementError) else error
             if not isinstance(cause, OverflowError):
                 raise
             raise InvalidSeedError(f"document has a time or number that is out of range: {cause}") from error
-
-    def _parse_content(self, source: str, content: bytes) -> dict[str, Any]:
-        """Return the document in the body of a load request.
-
-        Raises InvalidSeedError (422) if it is not a JSON object, or SourceMismatchError (422) if it has another id.
-        """
-        try:
-            document = from_json(content, allow_inf_nan=False)
-        except ValueError as error:
-            raise InvalidSeedError(f"document must be valid JSON: {error}") from error
-        if not isinstance(document, dict):
-            raise InvalidSeedError("document must be a JSON object")
-        if self._service.source_of(document) != source:
-            raise SourceMismatchError
-        return document
 
     def _build_template(self, source: str, document: dict[str, Any]) -> tuple[Path, bytes]:
         try:
@@ -318,6 +304,17 @@ class Sources:
                 return
             if source != keep and source not in self._bases:
                 self.discard_template(source)
+
+
+def _parse_document(content: bytes) -> dict[str, Any]:
+    """Return the document in the body of a load request; raises InvalidSeedError (422) if it is not a JSON object."""
+    try:
+        document = from_json(content, allow_inf_nan=False)
+    except ValueError as error:
+        raise InvalidSeedError(f"document must be valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise InvalidSeedError("document must be a JSON object")
+    return document
 
 
 def _state(stat: os.stat_result) -> _FileState:

@@ -32,14 +32,14 @@ class StandaloneEpisode:
     def __init__(self, episodes: Episodes) -> None:
         service = episodes.service
         self._demo_seed = service.demo_seed()
-        document = self._demo_seed.model_dump(mode="json")
+        content = self._demo_seed.model_dump_json().encode()
         self._episodes = episodes
-        self._source = service.source_of(document)
+        self._source = service.source_of(content)
         self._episode = f"local-{digest([self._source, episodes.database.schema])[:12]}"
         epochs = {stored.id: stored.epochs for stored in episodes.inventory().episodes}
         self._epoch = max(epochs.get(self._episode, ()), default=1)
         self._faults: deque[Fault | None] = deque()
-        episodes.sources.load(self._source, to_json(document))
+        episodes.sources.load(self._source, content)
 
     def context(self, *, is_write: bool, is_operation: bool) -> CallContext:
         """Return the context of the next call. Each write is a step; an operation takes the next fault, if any."""
@@ -70,8 +70,9 @@ class StandaloneEpisode:
         for name in ("base", "is_base"):
             if seed.get(name):
                 raise InvalidSeedError(f"{name} must be absent in the document of a standalone service")
-        source = self._episodes.service.source_of(seed)
-        self._episodes.sources.load(source, to_json(seed))
+        content = to_json(seed)
+        source = self._episodes.service.source_of(content)
+        self._episodes.sources.load(source, content)
         started_at = self._episodes.service.seed.model_validate(seed).started_at
         if now is not None and now < started_at:
             raise InvalidArgumentsError(

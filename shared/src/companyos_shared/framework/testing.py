@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
+from pydantic_core import to_json
 
 from companyos_shared.framework.app import create_app
 from companyos_shared.framework.schemas import SeedDocument
@@ -59,7 +60,7 @@ class ServiceHarness:
         self.service = service
         self.seed = seed if seed is not None else service.demo_seed()
         self.document: dict[str, Any] = self.seed.model_dump(mode="json")
-        self.source = service.source_of(self.document)
+        self.source = service.source_of(to_json(self.document))
         self.episode = episode
         self.epoch = 1
         self.step = 0
@@ -102,8 +103,9 @@ class ServiceHarness:
     async def load_document(self, document: Mapping[str, Any], *, is_base: bool = False) -> httpx.Response:
         """Send a load request for a document, or for a base if `is_base`."""
         path = "/control/load-base" if is_base else "/control/load"
-        context = self._fresh_context().model_copy(update={"source": self.service.source_of(document)})
-        return await self.client.send(self.signed(self.client.build_request("POST", path, json=document), context))
+        content = to_json(document)
+        context = self._fresh_context().model_copy(update={"source": self.service.source_of(content)})
+        return await self.client.send(self.signed(self.client.build_request("POST", path, content=content), context))
 
     async def get(self, url: str, **options: Any) -> httpx.Response:
         """Send a GET request."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from companyos_shared.streams import digest
 from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN, Actor, FaultKind
 
 Row = dict[str, Any]
@@ -68,9 +68,9 @@ class Report(_Message):
     shown: list[dict[str, Any]] = Field(default_factory=list, description="The objects that a page shows.")
 
 
-def source_of(service: str, document: Mapping[str, Any]) -> str:
-    """Return the id of the source that a service creates from a seed document."""
-    return digest({"service": service, "document": document})
+def source_of(service: str, content: bytes) -> str:
+    """Return the id of the source that a service creates from a seed document, given as JSON."""
+    return hashlib.sha256(b"%s\n%s" % (service.encode(), content)).hexdigest()
 
 
 class LoadReply(_Message):
