@@ -158,8 +158,9 @@ def load_seed(call: Call, seed: Seed) -> None:
     insert_rows(call.db, tables.answers, seed.answers)
     insert_rows(call.db, tables.links, seed.links)
     insert_rows(call.db, tables.transitions, seed.transitions)
-    for team_id, prefix in sorted(seed.team_prefixes.items()):
-        call.db.execute(insert(tables.team_prefixes).values(team_id=team_id, prefix=prefix))
+    prefixes = [{"team_id": team_id, "prefix": prefix} for team_id, prefix in sorted(seed.team_prefixes.items())]
+    if prefixes:
+        call.db.execute(insert(tables.team_prefixes), prefixes)
     for event in seed.scheduled_events:
         data = event.data.model_dump(mode="json")
         if event.once_verified is None:

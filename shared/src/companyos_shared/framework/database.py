@@ -45,6 +45,9 @@ _COPY_BYTES = 1024 * 1024
 _CACHE_KIB = 256
 """Page cache of a connection, in KiB. The database of a small company fits; larger ones rely on the system's cache."""
 
+_NO_WAL, _WAL = b"\x01", b"\x02"
+"""Values of bytes 18 and 19 of a database file, by https://www.sqlite.org/fileformat.html."""
+
 _blanks: WeakKeyDictionary[MetaData, bytes] = WeakKeyDictionary()
 """Content of an empty database file by the metadata of its tables."""
 
@@ -120,38 +123,46 @@ class Database:
         The file has all tables, the rows that `load_seed` inserts, and the rows of `base`, if given. A base gets
         indexes instead of triggers.
         """
-        with _temporary_file(folder / name) as temporary:
-            if base is None:
-                if self.metadata not in _blanks:
-                    _blanks[self.metadata] = self._make_blank(temporary)
-                temporary.write_bytes(_blanks[self.metadata])
+        with self._open_in_memory(self._blank() if base is None else base.read_bytes()) as db:
+            begin(db)
+            load_seed(db)
+            if is_base:
+                _execute_all(db, base_sql(self.metadata))
             else:
-                shutil.copyfile(base, temporary)
-            with self.connect(temporary) as db:
-                begin(db)
-                load_seed(db)
-                if is_base:
-                    _execute_all(db, base_sql(self.metadata))
-                else:
-                    _execute_all(db, trigger_sql(self.metadata, has_base=base is not None))
-                result = read(db)
-                _checkpoint(db)
-            path = folder / f"{name}-{checksum(temporary)}.db"
+                _execute_all(db, trigger_sql(self.metadata, has_base=base is not None))
+            result = read(db)
+            commit(db)
+            content = _with_journal(_WAL, sqlite_connection(db).serialize())
+        path = folder / f"{name}-{hashlib.sha256(content).hexdigest()}.db"
+        with _temporary_file(folder / name) as temporary:
+            temporary.write_bytes(content)
             os.replace(temporary, path)
         return path, result
 
-    def _make_blank(self, temporary: Path) -> bytes:
-        with closing(sqlite3.connect(temporary)) as raw:
-            raw.execute(f"PRAGMA page_size={_PAGE_BYTES}")
-            raw.execute("VACUUM")
-        _enable_wal(temporary)
-        with self.connect(temporary) as db:
-            begin(db)
-            tables.metadata.create_all(db)
-            self.metadata.create_all(db)
-            _execute_all(db, row_column_sql(self.metadata))
-            _checkpoint(db)
-        return temporary.read_bytes()
+    def _open_in_memory(self, content: bytes) -> Connection:
+        """Open a copy of a database in memory; a failed transaction cannot be rolled back."""
+        self._opening.uri = "file::memory:"
+        db = self._engine.connect()
+        sqlite_connection(db).deserialize(_with_journal(_NO_WAL, content))
+        sqlite_connection(db).execute("PRAGMA journal_mode=OFF")
+        return db
+
+    def _blank(self) -> bytes:
+        """Return the content of a database with all tables and without rows."""
+        blank = _blanks.get(self.metadata)
+        if blank is None:
+            with closing(sqlite3.connect(":memory:")) as raw:
+                raw.execute(f"PRAGMA page_size={_PAGE_BYTES}")
+                raw.execute("VACUUM")
+                empty = raw.serialize()
+            with self._open_in_memory(empty) as db:
+                begin(db)
+                tables.metadata.create_all(db)
+                self.metadata.create_all(db)
+                _execute_all(db, row_column_sql(self.metadata))
+                commit(db)
+                blank = _blanks[self.metadata] = sqlite_connection(db).serialize()
+        return blank
 
     def copy(self, source: Path, target: Path) -> None:
         """Copy a file that is not being written; raises FileExistsError, without replacing it, if the target exists."""
@@ -198,16 +209,9 @@ def _execute_all(db: Connection, statements: list[str]) -> None:
         sqlite_connection(db).execute(statement)
 
 
-def _checkpoint(db: Connection) -> None:
-    commit(db)
-    sqlite_connection(db).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _enable_wal(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as raw:
-        mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
-    if mode != "wal":
-        raise RuntimeError(f"journal_mode must be 'wal'; SQLite returned {mode!r}")
+def _with_journal(version: bytes, content: bytes) -> bytes:
+    """Return the content of a database file with another journal format; SQLite opens no WAL database in memory."""
+    return b"".join((content[:18], version, version, content[20:]))
 
 
 def read_meta(db: Connection, key: str) -> str | None:

@@ -145,10 +145,33 @@ class Case:
         return self.approval_type.approvals_needed(self.amount_cents) - len(self.approvers_before)
 
 
-_COLUMNS = tables.decisions.c
+_DECISIONS, _REQUESTS, _NOTES, _REACTIONS = tables.decisions.c, tables.requests.c, tables.notes.c, tables.reactions.c
+_ON_SUBJECT = (_REQUESTS.type_key == bindparam("type_key"), _REQUESTS.subject == bindparam("subject"))
+_WITH_REQUESTS = tables.decisions.join(tables.requests, _DECISIONS.request_id == _REQUESTS.id)
+
 _OF_REQUEST = FixedSelect(
-    select(tables.decisions).where(_COLUMNS.request_id == bindparam("request_id")).order_by(_COLUMNS.at, _COLUMNS.id)
+    select(tables.decisions)
+    .where(_DECISIONS.request_id == bindparam("request_id"))
+    .order_by(_DECISIONS.at, _DECISIONS.id)
 )
+_PAST = FixedSelect(
+    select(_DECISIONS.id, _DECISIONS.request_id, _DECISIONS.kind)
+    .select_from(_WITH_REQUESTS)
+    .where(*_ON_SUBJECT)
+    .order_by(_DECISIONS.at, _DECISIONS.id)
+)
+_ANSWERS = FixedSelect(
+    select(_NOTES.question_id, _NOTES.body)
+    .select_from(_WITH_REQUESTS.join(tables.notes, _NOTES.question_id == _DECISIONS.id))
+    .where(*_ON_SUBJECT)
+    .order_by(_NOTES.at, _NOTES.id)
+)
+_PLANNED = FixedSelect(
+    select(tables.reactions)
+    .where(_REACTIONS.type_key == bindparam("type_key"), _REACTIONS.subject == bindparam("subject"))
+    .order_by(_REACTIONS.id)
+)
+_TRAIT = FixedSelect(select(tables.traits).where(tables.traits.c.id == bindparam("id")))
 
 
 def read_case(db: Connection, company: Company, approval_type: ApprovalType, request: Request) -> Case:
@@ -200,35 +223,28 @@ def next_turn(past: Sequence[PastDecision], planned: Mapping[int, Reaction], req
 
 
 def _read_past(db: Connection, request: Request) -> list[PastDecision]:
-    decisions, requests, notes = tables.decisions.c, tables.requests.c, tables.notes.c
-    on_subject = (requests.type_key == request.type_key) & (requests.subject == request.subject)
-    joined = tables.decisions.join(tables.requests, decisions.request_id == requests.id)
-    statement = select(decisions.id, decisions.request_id, decisions.kind).select_from(joined).where(on_subject)
-    rows = db.execute(statement.order_by(decisions.at, decisions.id)).all()
-    answered = select(notes.question_id, notes.body).where(notes.question_id.in_([row.id for row in rows]))
+    rows = _PAST.rows(db, type_key=request.type_key, subject=request.subject)
     answers: dict[str, list[str]] = {}
-    for row in db.execute(answered.order_by(notes.at, notes.id)):
-        answers.setdefault(row.question_id, []).append(row.body)
+    for answer in _ANSWERS.rows(db, type_key=request.type_key, subject=request.subject) if rows else ():
+        answers.setdefault(answer["question_id"], []).append(answer["body"])
     return [
-        PastDecision(row.id, row.request_id, DecisionKind(row.kind), tuple(answers.get(row.id, ()))) for row in rows
+        PastDecision(row["id"], row["request_id"], DecisionKind(row["kind"]), tuple(answers.get(row["id"], ())))
+        for row in rows
     ]
 
 
 def read_trait(db: Connection, person_id: str) -> Trait:
     """Return the response time of the person."""
-    columns = tables.traits.c
-    row = db.execute(select(columns.min_minutes, columns.max_minutes).where(columns.id == person_id)).one_or_none()
-    return USUAL_TRAIT if row is None else Trait(row.min_minutes, row.max_minutes)
+    row = _TRAIT.row(db, id=person_id)
+    return USUAL_TRAIT if row is None else Trait(row["min_minutes"], row["max_minutes"])
 
 
 def _read_reactions(db: Connection, request: Request) -> dict[int, Reaction]:
     """Return the planned reactions on the request's type and subject by number; the lowest id wins."""
-    columns = tables.reactions.c
-    statement = select(tables.reactions).where(columns.type_key == request.type_key, columns.subject == request.subject)
     found: dict[int, Reaction] = {}
-    for row in db.execute(statement.order_by(columns.id)):
-        kind, accepted = ReactionKind(row.kind), tuple(row.accepted)
-        found.setdefault(row.n, Reaction(kind, row.reason_code, row.reason, row.extra_minutes, accepted))
+    for row in _PLANNED.rows(db, type_key=request.type_key, subject=request.subject):
+        kind, accepted = ReactionKind(row["kind"]), tuple(row["accepted"])
+        found.setdefault(row["n"], Reaction(kind, row["reason_code"], row["reason"], row["extra_minutes"], accepted))
     return found
 
 
