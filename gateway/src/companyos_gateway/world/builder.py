@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.people import Staff
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.row_texts import text_of
 from companyos_gateway.world.seed_documents import ApprovalFlowDocument, DataHubDocument, TicketDeskDocument
-from companyos_gateway.world.seed_documents.serialization import format_time
 from companyos_gateway.world.text_templates import choose_from, draw_number, draw_weekday
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person
@@ -180,21 +181,24 @@ class WorldBuilder:
 
     def documents(self, draw_seed: str) -> dict[str, dict[str, Any]]:
         """Return the seed documents by service, as JSON that must not be changed."""
-        constants = {
-            "company": self.company().model_dump(mode="json"),
-            "draw_seed": draw_seed,
-            "started_at": format_time(self.started_at),
-        }
-        base = self.base
-        sources = {} if base is None else {name: {"base": source} for name, source in base.sources.items()}
+        constants = {"company": self.company(), "draw_seed": draw_seed, "started_at": self.started_at}
+        common = _as_json(constants)
         parts = {
-            "ticketdesk": self.ticketdesk.as_json(),
-            "datahub": self.datahub.as_json(),
-            "approvalflow": self.approvalflow.as_json(),
+            "ticketdesk": self.ticketdesk,
+            "datahub": self.datahub,
+            "approvalflow": self.approvalflow,
             **self.service_documents,
         }
-        return {name: {**constants, **part, **sources.get(name, {})} for name, part in parts.items()}
+        documents = {name: {**common, **_as_json(part)} for name, part in parts.items()}
+        for name, source in self.base.sources.items() if self.base is not None else ():
+            documents[name]["base"] = source
+        return documents
 
     def row_documents(self) -> tuple[TicketDeskDocument, DataHubDocument, ApprovalFlowDocument]:
         """Return the documents of the three services."""
         return self.ticketdesk, self.datahub, self.approvalflow
+
+
+def _as_json(value: object) -> Any:
+    """Return a value as JSON; parsed again, because equal names and short texts are then stored once."""
+    return from_json(to_json(value))

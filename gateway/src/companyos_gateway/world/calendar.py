@@ -86,6 +86,11 @@ def draw_office_moments(stream: Stream, after: datetime, before: datetime, count
     return [_at_office_minute(minute) for minute in sorted(stream.distinct(first, last, count))]
 
 
+def format_time(moment: datetime) -> str:
+    """Return an aware UTC datetime as the services write it: `2026-03-02T09:15:00Z`."""
+    return f"{moment.isoformat()[:19]}Z"
+
+
 def closing_time(day: date) -> datetime:
     """Return the closing time of the office on that day."""
     return _office_time(day, OFFICE_MINUTES)

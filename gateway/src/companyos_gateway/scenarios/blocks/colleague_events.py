@@ -18,9 +18,8 @@ from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
 from companyos_gateway.world.backlog import add_comment, words_by
 from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_moments
+from companyos_gateway.world.calendar import draw_office_moments, format_time
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.seed_documents.serialization import format_time
 from companyos_gateway.world.seed_documents.ticketdesk import AnswerRow, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 

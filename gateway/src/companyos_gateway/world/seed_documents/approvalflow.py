@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from companyos_gateway.world.seed_documents.serialization import rows_json
-
 FieldType = Literal["text", "number", "integer", "boolean", "datetime", "date"]
 RequestStatus = Literal["pending", "info_requested", "approved", "rejected", "escalated", "cancelled", "withdrawn"]
 DecisionKind = Literal["approved", "rejected", "info_requested", "escalated"]
@@ -152,18 +150,4 @@ class ApprovalFlowDocument:
     delegations: list[DelegationRow] = field(default_factory=list)
     traits: list[TraitRow] = field(default_factory=list)
     reactions: list[ReactionRow] = field(default_factory=list)
-
-    def _lists(self) -> dict[str, list[Any]]:
-        return {
-            "approval_types": self.approval_types,
-            "requests": self.requests,
-            "decisions": self.decisions,
-            "notes": self.notes,
-            "delegations": self.delegations,
-            "traits": self.traits,
-            "reactions": self.reactions,
-        }
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the rows as JSON, without the company that all documents share."""
-        return {name: rows_json(rows) for name, rows in self._lists().items()} | {"scheduled_events": []}
+    scheduled_events: list[dict[str, Any]] = field(default_factory=list)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal
 
-from companyos_gateway.world.seed_documents.serialization import rows_json
-
 PipelineState = Literal["healthy", "degraded", "failed"]
 RiskTier = Literal["low", "medium", "high"]
 VendorStatus = Literal["prospect", "active", "suspended"]
@@ -196,23 +194,3 @@ class DataHubDocument:
     data_issues: list[DataIssueRow] = field(default_factory=list)
     refresh_jobs: list[RefreshJobRow] = field(default_factory=list)
     scheduled_events: list[DataHubEvent] = field(default_factory=list)
-
-    def _lists(self) -> dict[str, list[Any]]:
-        return {
-            "sources": self.sources,
-            "metrics": self.metrics,
-            "metric_values": self.metric_values,
-            "refresh_plans": self.refresh_plans,
-            "vendors": self.vendors,
-            "bank_changes": self.bank_changes,
-            "certificates": self.certificates,
-            "records": self.records,
-            "policies": self.policies,
-            "data_issues": self.data_issues,
-            "refresh_jobs": self.refresh_jobs,
-        }
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the rows as JSON, without the company that all documents share."""
-        tables = {name: rows_json(rows) for name, rows in self._lists().items()}
-        return tables | {"scheduled_events": rows_json(self.scheduled_events)}

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from companyos_gateway.world.seed_documents.serialization import rows_json
-
 Status = Literal["open", "in_progress", "blocked", "in_review", "resolved", "closed", "cancelled"]
 Priority = Literal["low", "medium", "high", "critical"]
 LinkKind = Literal["blocks", "duplicates", "relates_to"]
@@ -119,16 +117,3 @@ class TicketDeskDocument:
     links: list[LinkRow] = field(default_factory=list)
     transitions: list[TransitionRow] = field(default_factory=list)
     scheduled_events: list[TicketDeskEvent] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the rows as JSON, without the company that all documents share."""
-        return {
-            "team_prefixes": dict(self.team_prefixes),
-            "tickets": rows_json(self.tickets),
-            "checklist_items": rows_json(self.checklist_items),
-            "comments": rows_json(self.comments),
-            "answers": rows_json(self.answers),
-            "links": rows_json(self.links),
-            "transitions": rows_json(self.transitions),
-            "scheduled_events": rows_json(self.scheduled_events),
-        }
