@@ -146,7 +146,7 @@ async def _seen(engine: Any, episode: Episode) -> list[Any]:
         seen.append((await engine.step(episode, tool, arguments)).model_dump(mode="json"))
     for service in demo_scenario.SERVICES:
         context = episode.context(service, Actor.TRAINER)
-        reply = await engine.service_clients.digest(service, context, episode.seed(service))
+        reply = await engine.service_clients.digest(service, context, episode.seed_document(service))
         seen.append([reply.digest, episode.evidence.fold_digest(service)])
     return [*seen, episode.state().model_dump(mode="json", exclude=hidden)]
 

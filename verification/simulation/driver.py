@@ -348,7 +348,9 @@ class Driver:
             context = episode.context(service, Actor.TRAINER)
             try:
                 return (
-                    await self.gateway.episode_engine.service_clients.digest(service, context, episode.seed(service))
+                    await self.gateway.episode_engine.service_clients.digest(
+                        service, context, episode.seed_document(service)
+                    )
                 ).digest
             except errors.InfrastructureError as fault:
                 if "could not be reached" in str(fault):

@@ -161,4 +161,4 @@ def _links(response: ServiceResponse, service: str, entities: Sequence[str]) -> 
 
 async def _send(engine: EpisodeEngine, episode: Episode, service: str, call: ServiceCall) -> ServiceResponse:
     context = episode.context(service, Actor.AGENT)
-    return await engine.service_clients.call(service, call, context, episode.seed(service))
+    return await engine.service_clients.call(service, call, context, episode.seed_document(service))

@@ -242,7 +242,7 @@ class EpisodeEngine:
             fault = progress.stale_read_fault(service)
         context = episode.context(service, Actor.AGENT, fault)
         progress.touch(service, writes=not is_read)
-        response = await self.service_clients.call(service, call, context, episode.seed(service))
+        response = await self.service_clients.call(service, call, context, episode.seed_document(service))
         failpoint("gateway.sent.after")
         report = response.received_report.report
         if report.planned is not None:
@@ -276,7 +276,7 @@ class EpisodeEngine:
     async def _settle_service(self, episode: Episode, service: str) -> ReceivedReport:
         context = episode.context(service, Actor.CLOCK)
         after = episode.progress.last_seq[service]
-        return await self.service_clients.settle(service, context, episode.seed(service), after=after)
+        return await self.service_clients.settle(service, context, episode.seed_document(service), after=after)
 
     async def _check_end(self, episode: Episode) -> tuple[Outcome | None, float]:
         """Return the outcome after this step, None if the episode continues, and the solved share of the task."""
@@ -297,7 +297,7 @@ class EpisodeEngine:
 
     async def _check_digest(self, episode: Episode, service: str) -> None:
         context = episode.context(service, Actor.TRAINER)
-        reply = await self.service_clients.digest(service, context, episode.seed(service))
+        reply = await self.service_clients.digest(service, context, episode.seed_document(service))
         if episode.evidence.fold_digest(service) != reply.digest:
             raise InfrastructureError(f"The evidence of {service} does not match its database.")
 

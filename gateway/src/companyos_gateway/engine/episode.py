@@ -237,7 +237,7 @@ class Episode:
             written_seq=self.progress.last_seq[service],
         )
 
-    def seed(self, service: str) -> Callable[[], bytes] | None:
+    def seed_document(self, service: str) -> Callable[[], bytes] | None:
         """Return a function that returns the seed document of the epoch's source as JSON; None for a snapshot."""
         if self.sources[service] != self.task.sources[service]:
             return None

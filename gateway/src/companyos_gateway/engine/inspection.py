@@ -39,7 +39,9 @@ async def copy_database(service_clients: ServiceClients, episode: Episode, servi
     ServicesUnavailableError (503).
     """
     async with _between_steps(episode, service):
-        return await service_clients.export(service, episode.context(service, Actor.TRAINER), episode.seed(service))
+        return await service_clients.export(
+            service, episode.context(service, Actor.TRAINER), episode.seed_document(service)
+        )
 
 
 async def fetch_page(
@@ -61,7 +63,7 @@ async def fetch_page(
         is_recorded = access is not PageAccess.TRAINER and not episode.done
         lag = episode.progress.stale_read_fault(service) if is_recorded else None
         context = episode.context(service, Actor.AGENT, lag)
-        response = await service_clients.call(service, call, context, episode.seed(service))
+        response = await service_clients.call(service, call, context, episode.seed_document(service))
         if is_recorded:
             episode.record_view(response.received_report.report.shown, is_counted=is_counted)
         return response

@@ -170,19 +170,19 @@ class Recovery:
     async def _check_database(
         self, episode: Episode, service: str, compare_digests: bool, *, has_database: bool
     ) -> None:
-        context, seed = episode.context(service, Actor.TRAINER), episode.seed(service)
+        context, document = episode.context(service, Actor.TRAINER), episode.seed_document(service)
         service_clients = self.engine.service_clients
         try:
             if has_database or episode.progress.has_written(service):
                 reply = await self._retry_until_answered(
-                    episode.manifest, lambda: service_clients.digest(service, context, seed)
+                    episode.manifest, lambda: service_clients.digest(service, context, document)
                 )
                 if compare_digests and reply.digest != episode.evidence.fold_digest(service):
                     raise UnusableFilesError(
                         QuarantineReason.DATABASE_MISMATCH,
                         f"the database of {service} does not match the journal",
                     )
-            elif seed is None:
+            elif document is None:
                 await self._retry_until_answered(episode.manifest, lambda: service_clients.check(service, context))
         except (CorruptSnapshotError, LostSnapshotError) as error:
             raise UnusableFilesError(QuarantineReason.DATABASE_MISMATCH, str(error)) from error

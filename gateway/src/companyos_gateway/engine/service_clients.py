@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ReadSeed = Callable[[], bytes] | None
+ReadSeedDocument = Callable[[], bytes] | None
 """Returns the seed document of a source as JSON, to load it again; None for a snapshot, which cannot be loaded."""
 
 
@@ -121,21 +121,25 @@ class ServiceClients:
         content = await asyncio.to_thread(_base_content, client.name, source)
         await client.control_call("load-base", LoadReply, context.model_copy(update={"source": source}), content)
 
-    async def call(self, service: str, call: ServiceCall, context: CallContext, seed: ReadSeed) -> ServiceResponse:
+    async def call(
+        self, service: str, call: ServiceCall, context: CallContext, document: ReadSeedDocument
+    ) -> ServiceResponse:
         """Send one call of the agent; if the service has lost the source, load it again and repeat the call."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, seed, lambda: client.call(call, context))
+        return await self._call_with_reload(service, context, document, lambda: client.call(call, context))
 
-    async def settle(self, service: str, context: CallContext, seed: ReadSeed, *, after: int) -> ReceivedReport:
+    async def settle(
+        self, service: str, context: CallContext, document: ReadSeedDocument, *, after: int
+    ) -> ReceivedReport:
         """Apply all events that are due at the context's `now`; the report contains the changes after `after`."""
         client, request = self.clients[service], SettleRequest(after=after)
-        return await self._call_with_reload(service, context, seed, lambda: client.settle(context, request))
+        return await self._call_with_reload(service, context, document, lambda: client.settle(context, request))
 
-    async def snapshot(self, service: str, context: CallContext, seed: ReadSeed) -> str:
+    async def snapshot(self, service: str, context: CallContext, document: ReadSeedDocument) -> str:
         """Store the current state of the epoch as a source, and return its id."""
         client = self.clients[service]
         reply = await self._call_with_reload(
-            service, context, seed, lambda: client.control_call("snapshot", SnapshotReply, context)
+            service, context, document, lambda: client.control_call("snapshot", SnapshotReply, context)
         )
         return reply.source
 
@@ -175,16 +179,16 @@ class ServiceClients:
         request = EntriesRequest(entries=entries)
         return await self.clients[service].control_call("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, request)
 
-    async def export(self, service: str, context: CallContext, seed: ReadSeed) -> bytes:
+    async def export(self, service: str, context: CallContext, document: ReadSeedDocument) -> bytes:
         """Return a copy of the epoch's database."""
         client = self.clients[service]
-        return await self._call_with_reload(service, context, seed, lambda: client.export(context))
+        return await self._call_with_reload(service, context, document, lambda: client.export(context))
 
-    async def digest(self, service: str, context: CallContext, seed: ReadSeed = None) -> DigestReply:
+    async def digest(self, service: str, context: CallContext, document: ReadSeedDocument = None) -> DigestReply:
         """Return the digest of the epoch's content rows."""
         client = self.clients[service]
         return await self._call_with_reload(
-            service, context, seed, lambda: client.control_call("digest", DigestReply, context)
+            service, context, document, lambda: client.control_call("digest", DigestReply, context)
         )
 
     async def evidence(self, service: str, context: CallContext) -> EvidenceReply:
@@ -210,15 +214,15 @@ class ServiceClients:
         self,
         service: str,
         context: CallContext,
-        seed: ReadSeed,
+        document: ReadSeedDocument,
         send: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             return await send()
         except UnknownSourceError as unknown:
-            if seed is None:
+            if document is None:
                 raise InfrastructureError(f"{service}: the snapshot of the episode is missing.") from unknown
-            await self.load(service, context, seed())
+            await self.load(service, context, document())
             return await send()
 
 

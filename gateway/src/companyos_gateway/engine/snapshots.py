@@ -274,7 +274,7 @@ class Snapshots:
 
     async def _keep(self, episode: Episode, service: str, context: CallContext) -> str:
         """Store one database as a source, which is unreferenced until the snapshot is written."""
-        source = await self._service_clients.snapshot(service, context, episode.seed(service))
+        source = await self._service_clients.snapshot(service, context, episode.seed_document(service))
         self._unreferenced.add(service, context.model_copy(update={"source": source}))
         return source
 

@@ -130,9 +130,10 @@ class TaskCache:
 
 
 def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[Instance, dict[str, bytes]]:
-    """Return the instance, and the seed document of each service as JSON. Raises InvalidResetError (422).
+    """Return the instance, and the seed document of each service as JSON.
 
-    It runs in a thread, where a StopIteration would never reach the caller.
+    Raises InvalidResetError (422) for invalid overrides. It runs in a thread, where a StopIteration would never reach
+    the caller.
     """
     try:
         instance = scenario.plan(key.seed, key.chaos, dict(key.overrides))
