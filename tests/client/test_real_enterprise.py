@@ -134,7 +134,7 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     stored = read_evidence(folder, record)
     assert EpisodeVerdict.model_validate(stored["verdict"]) == record.verdict
     stored["task"]["sources"]["datahub"] = "other"
-    with pytest.raises(InvalidEvidenceError, match="another one now"):
+    with pytest.raises(InvalidEvidenceError, match="planned by another version"):
         rescore_evidence(stored)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 
 from companyos_gateway.engine import drop_queue
+from companyos_gateway.engine.drop_queue import DropQueue
 from companyos_gateway.engine.episode_files import ENDED_PREFIX
 from tests.gateway.conftest import NotesGateway, OpenGateway
 
@@ -116,3 +118,34 @@ async def test_a_service_that_does_not_respond_is_not_asked_for_every_episode(
         took_s = asyncio.get_running_loop().time() - began
     assert 0 < drops.failed < MANY
     assert took_s < DEADLINE_S
+
+
+async def test_a_shutdown_does_not_wait_for_a_service_that_is_known_not_to_respond(
+    open_gateway: OpenGateway, drops: Drops
+) -> None:
+    async with open_gateway(wrap=drops.wrap) as gateway:
+        episode = await _start_written_episode(gateway)
+        gateway.runtime.engine().service_clients.set_step_timeout(0.05)
+        drops.unreachable = True
+        await gateway.http.delete(f"/v1/episodes/{episode}")
+        await gateway.runtime.engine().store.remover.flush()
+        failed = drops.failed
+    assert drops.failed == failed > 0
+
+
+async def test_drops_are_retried_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drop_queue, "COLLECT_S", 0.0)
+    monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.0)
+    sent, dropped = list[Sequence[str]](), asyncio.Event()
+
+    async def send(episodes: Sequence[str]) -> bool:
+        sent.append(episodes)
+        if len(sent) == 1:
+            raise RuntimeError
+        return True
+
+    queue = DropQueue(send, lambda _episode: dropped.set())
+    queue.add("one")
+    async with asyncio.timeout(DEADLINE_S):
+        await dropped.wait()
+    assert sent == [["one"], ["one"]]

@@ -13,7 +13,7 @@ import pytest
 
 from companyos_shared.framework.errors import CorruptSourceError
 from companyos_shared.framework.testing import ServiceHarness
-from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, DigestReply
+from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, DigestReply, source_of
 
 MISSING = "0" * 64
 
@@ -146,3 +146,19 @@ async def test_an_export_is_the_episode_as_it_is_in_one_file(library: ServiceHar
     assert [path.name for path in tmp_path.iterdir()] == ["exported.db"]
     assert await library.digest() == before
     assert _no_strays(library)
+
+
+def test_a_source_id_depends_only_on_the_service_and_the_bytes_of_the_document() -> None:
+    assert source_of("library", b"{}") == "95dc8194eeb5e527390cd26a70fccae79cd9a98ab05ae75e48ec0ece16248c16"
+    assert source_of("other", b"{}") != source_of("library", b"{}") != source_of("library", b"{ }")
+
+
+async def test_templates_and_their_copies_are_whole_databases_in_wal_mode(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    files = [*library.folder.rglob("templates/*/*.db"), *library.folder.rglob("episodes/*/*.db")]
+    assert len(files) == 2
+    for file in files:
+        with closing(sqlite3.connect(f"file:{file}?mode=rw", uri=True)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert db.execute("PRAGMA page_size").fetchone() == (1024,)

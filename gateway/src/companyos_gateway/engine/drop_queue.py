@@ -7,6 +7,7 @@ does no harm.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
@@ -15,6 +16,8 @@ COLLECT_S = 0.2
 """Time for which ended episodes are collected. Drops then rarely compete with the first calls of the next episode."""
 
 RETRY_INTERVAL_S = 5.0
+
+_log = logging.getLogger(__name__)
 
 SendDrops = Callable[[Sequence[str]], Awaitable[bool]]
 """Sends a drop request for episodes, and returns whether the service confirmed it."""
@@ -39,9 +42,9 @@ class DropQueue:
             self._task = asyncio.get_running_loop().create_task(self._send_until_empty())
 
     async def flush(self) -> None:
-        """Send every episode now. If the service does not confirm a batch, the rest is retried later."""
+        """Send every episode now. If the service does not respond, the next retry does that."""
         async with self._lock:
-            waiting = list(self._episodes)
+            waiting = list(self._episodes) if self._is_responsive else []
             for start in range(0, len(waiting), MAX_BATCH):
                 batch = waiting[start : start + MAX_BATCH]
                 self._is_responsive = await self._send(batch)
@@ -62,6 +65,11 @@ class DropQueue:
         try:
             while self._episodes:
                 await asyncio.sleep(COLLECT_S if self._is_responsive else RETRY_INTERVAL_S)
-                await self.flush()
+                self._is_responsive = True
+                try:
+                    await self.flush()
+                except Exception:  # noqa: BLE001 - otherwise the queue would stop
+                    _log.exception("failed to drop ended episodes; this is retried")
+                    self._is_responsive = False
         finally:
             self._task = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from companyos_gateway.engine.drop_queue import DropQueue
 from companyos_gateway.engine.episode import Episode
@@ -30,7 +31,8 @@ class EpisodeRemover:
         self._unconfirmed: dict[str, set[str]] = {}
         """The services that have not confirmed the drop yet, by internal id."""
         self._ending: set[asyncio.Task[None]] = set()
-        self.on_end: Callable[[], Awaitable[None]] | None = None
+        self._following: set[asyncio.Task[None]] = set()
+        self.on_end: Callable[[], Coroutine[Any, Any, None]] | None = None
         """Called after an episode has ended and its step in progress, if any, has completed."""
 
     def __len__(self) -> int:
@@ -43,9 +45,7 @@ class EpisodeRemover:
         except OSError as error:
             _log.error("failed to mark the episode %s as ended; it is kept: %s", episode.internal_id, error)
             return
-        task = asyncio.get_running_loop().create_task(self._end(episode))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        _start(self._ending, self._end(episode))
 
     def drop(self, internal_id: str, services: Collection[str]) -> None:
         """Drop an episode that is marked as ended in these services, then remove its files."""
@@ -60,9 +60,10 @@ class EpisodeRemover:
         """Send all drops now, and wait for the responses."""
         await asyncio.gather(*self._ending)
         await asyncio.gather(*(queue.flush() for queue in self._queues.values()))
+        await asyncio.gather(*self._following)
 
     async def aclose(self) -> None:
-        """Send all drops, and stop retrying those that were not confirmed."""
+        """Send all drops to the services that respond, and stop retrying the others."""
         try:
             await self.flush()
         finally:
@@ -72,7 +73,7 @@ class EpisodeRemover:
         async with episode.lock:
             self.drop(episode.internal_id, episode.progress.touched)
         if self.on_end is not None:
-            await self.on_end()
+            _start(self._following, self.on_end())
 
     def _confirm(self, service: str, internal_id: str) -> None:
         services = self._unconfirmed[internal_id]
@@ -80,6 +81,12 @@ class EpisodeRemover:
         if not services:
             del self._unconfirmed[internal_id]
             self._files.delete_ended(internal_id)
+
+
+def _start(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
 
 
 def control_context(episode: str, epoch: int, source: str) -> CallContext:

@@ -91,7 +91,7 @@ def _instance(task: PlannedTask) -> Instance:
     except ValueError as error:
         raise InvalidEvidenceError(str(error)) from error
     if instance.source_ids != task.sources:
-        raise InvalidEvidenceError("the task is another one now: its seed plans other rows than were played")
+        raise InvalidEvidenceError("the task was planned by another version: its seed documents are different now")
     return instance
 
 

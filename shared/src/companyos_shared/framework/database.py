@@ -45,8 +45,12 @@ _COPY_BYTES = 1024 * 1024
 _CACHE_KIB = 256
 """Page cache of a connection, in KiB. The database of a small company fits; larger ones rely on the system's cache."""
 
-_NO_WAL, _WAL = b"\x01", b"\x02"
-"""Values of bytes 18 and 19 of a database file, by https://www.sqlite.org/fileformat.html."""
+_JOURNAL_VERSION_AT = 18
+_NO_WAL, _WAL = b"\x01\x01", b"\x02\x02"
+"""Position and values of the write and read version in a database header: https://www.sqlite.org/fileformat.html.
+
+A template is built without a journal, because a failed one is deleted, and its copies are used in WAL mode.
+"""
 
 _blanks: WeakKeyDictionary[MetaData, bytes] = WeakKeyDictionary()
 """Content of an empty database file by the metadata of its tables."""
@@ -123,46 +127,40 @@ class Database:
         The file has all tables, the rows that `load_seed` inserts, and the rows of `base`, if given. A base gets
         indexes instead of triggers.
         """
-        with self._open_in_memory(self._blank() if base is None else base.read_bytes()) as db:
-            begin(db)
-            load_seed(db)
-            if is_base:
-                _execute_all(db, base_sql(self.metadata))
-            else:
-                _execute_all(db, trigger_sql(self.metadata, has_base=base is not None))
-            result = read(db)
-            commit(db)
-            content = _with_journal(_WAL, sqlite_connection(db).serialize())
-        path = folder / f"{name}-{hashlib.sha256(content).hexdigest()}.db"
         with _temporary_file(folder / name) as temporary:
-            temporary.write_bytes(content)
+            if base is None:
+                temporary.write_bytes(self._blank())
+            else:
+                shutil.copyfile(base, temporary)
+            _set_journal_version(temporary, _NO_WAL)
+            with self.connect(temporary) as db:
+                sqlite_connection(db).execute("PRAGMA journal_mode=OFF")
+                begin(db)
+                load_seed(db)
+                if is_base:
+                    _execute_all(db, base_sql(self.metadata))
+                else:
+                    _execute_all(db, trigger_sql(self.metadata, has_base=base is not None))
+                result = read(db)
+                commit(db)
+            _set_journal_version(temporary, _WAL)
+            path = folder / f"{name}-{checksum(temporary)}.db"
             os.replace(temporary, path)
         return path, result
 
-    def _open_in_memory(self, content: bytes) -> Connection:
-        """Open a copy of a database in memory; a failed transaction cannot be rolled back."""
-        self._opening.uri = "file::memory:"
-        db = self._engine.connect()
-        sqlite_connection(db).deserialize(_with_journal(_NO_WAL, content))
-        sqlite_connection(db).execute("PRAGMA journal_mode=OFF")
-        return db
-
     def _blank(self) -> bytes:
         """Return the content of a database with all tables and without rows."""
-        blank = _blanks.get(self.metadata)
-        if blank is None:
-            with closing(sqlite3.connect(":memory:")) as raw:
-                raw.execute(f"PRAGMA page_size={_PAGE_BYTES}")
-                raw.execute("VACUUM")
-                empty = raw.serialize()
-            with self._open_in_memory(empty) as db:
-                begin(db)
+        if self.metadata not in _blanks:
+            engine = create_engine("sqlite://")
+            with engine.connect() as db:
+                sqlite_connection(db).execute(f"PRAGMA page_size={_PAGE_BYTES}")
                 tables.metadata.create_all(db)
                 self.metadata.create_all(db)
                 _execute_all(db, row_column_sql(self.metadata))
                 commit(db)
-                blank = _blanks[self.metadata] = sqlite_connection(db).serialize()
-        return blank
+                _blanks[self.metadata] = sqlite_connection(db).serialize()
+            engine.dispose()
+        return _blanks[self.metadata]
 
     def copy(self, source: Path, target: Path) -> None:
         """Copy a file that is not being written; raises FileExistsError, without replacing it, if the target exists."""
@@ -209,9 +207,11 @@ def _execute_all(db: Connection, statements: list[str]) -> None:
         sqlite_connection(db).execute(statement)
 
 
-def _with_journal(version: bytes, content: bytes) -> bytes:
-    """Return the content of a database file with another journal format; SQLite opens no WAL database in memory."""
-    return b"".join((content[:18], version, version, content[20:]))
+def _set_journal_version(path: Path, version: bytes) -> None:
+    """Write the header bytes that say whether a closed database is in WAL mode."""
+    with path.open("r+b", buffering=0) as file:
+        file.seek(_JOURNAL_VERSION_AT)
+        file.write(version)
 
 
 def read_meta(db: Connection, key: str) -> str | None:
