@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 
+import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from verification.simulation.defects import DEFECTS
 from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
+from verification.simulation.network import Listener, Network
+from verification.simulation.scheduler import Scheduler
 
 pytestmark = [pytest.mark.matrix, pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
 
@@ -43,6 +48,24 @@ def test_a_seed_is_played_the_same_way_twice() -> None:
 def test_a_planted_defect_is_found(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     DEFECTS[defect](monkeypatch)
     assert any(play(seed).violation for seed in DEFECT_SEEDS)
+
+
+def test_a_request_in_flight_fails_when_its_service_is_killed() -> None:
+    scheduler = Scheduler(1)
+    network = Network(scheduler, note=lambda _line: None)
+    client, service = scheduler.spawn("client"), scheduler.spawn("service")
+
+    async def never_respond(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        await asyncio.Event().wait()
+
+    network.listeners["service"] = Listener(service, never_respond)
+    http = httpx.AsyncClient(transport=network.transport(client, "service"), base_url="http://service")
+    request = client.start(lambda: http.get("/"))
+    assert not scheduler.run(lambda: request.is_over, seconds=1.0)
+    service.kill()
+    assert scheduler.run(lambda: request.is_over, seconds=1.0)
+    assert isinstance(request.error(), httpx.ReadError)
+    scheduler.end()
 
 
 def _trace(result: HistoryResult) -> tuple[str, list[str]]:
