@@ -65,14 +65,25 @@ def drops() -> Drops:
 
 
 async def test_episodes_that_end_together_are_dropped_in_batches_of_limited_size(
-    open_gateway: OpenGateway, drops: Drops, tmp_path: Path
+    open_gateway: OpenGateway, drops: Drops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)
     async with open_gateway(wrap=drops.wrap) as gateway:
         episodes = [await _start_written_episode(gateway) for _ in range(MANY)]
         await asyncio.gather(*(gateway.http.delete(f"/v1/episodes/{episode}") for episode in episodes))
+        await gateway.runtime.engine().store.remover.flush()
+        assert _folders(tmp_path) == []
+    assert drops.batches == [16, 16, 16, 12]
+
+
+async def test_ended_episodes_are_dropped_without_a_further_request(
+    open_gateway: OpenGateway, drops: Drops, tmp_path: Path
+) -> None:
+    async with open_gateway(wrap=drops.wrap) as gateway:
+        await gateway.http.delete(f"/v1/episodes/{await _start_written_episode(gateway)}")
+        assert len(_folders(tmp_path)) == 1
         await _wait_until_dropped(tmp_path)
-    assert sum(drops.batches) == MANY
-    assert max(drops.batches) == drop_queue.MAX_BATCH
+    assert drops.batches == [1]
 
 
 async def test_episodes_that_no_service_was_called_for_are_not_dropped_in_any(
@@ -95,7 +106,6 @@ async def test_a_drop_that_a_service_did_not_confirm_is_repeated_and_the_episode
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops.unreachable = True
         assert (await gateway.http.delete(f"/v1/episodes/{episode}")).status_code == 204
-        await asyncio.sleep(0.2)
         await gateway.runtime.engine().store.remover.flush()
         marked = list((tmp_path / "kept" / "gateway" / "episodes").glob(f"{ENDED_PREFIX}*"))
         assert (len(_folders(tmp_path)), len(marked)) == (1, 1)
@@ -121,8 +131,9 @@ async def test_a_service_that_does_not_respond_is_not_asked_for_every_episode(
 
 
 async def test_a_shutdown_does_not_wait_for_a_service_that_is_known_not_to_respond(
-    open_gateway: OpenGateway, drops: Drops
+    open_gateway: OpenGateway, drops: Drops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)
     async with open_gateway(wrap=drops.wrap) as gateway:
         episode = await _start_written_episode(gateway)
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)

@@ -42,7 +42,7 @@ class DropQueue:
             self._task = asyncio.get_running_loop().create_task(self._send_until_empty())
 
     async def flush(self) -> None:
-        """Send every episode now. If the service does not respond, the next retry does that."""
+        """Send every episode now. If the service does not respond, the next retry sends them."""
         async with self._lock:
             waiting = list(self._episodes) if self._is_responsive else []
             for start in range(0, len(waiting), MAX_BATCH):

@@ -31,7 +31,9 @@ class EpisodeRemover:
         self._unconfirmed: dict[str, set[str]] = {}
         """The services that have not confirmed the drop yet, by internal id."""
         self._ending: set[asyncio.Task[None]] = set()
-        self._following: set[asyncio.Task[None]] = set()
+        """Tasks that wait for the step in progress of an ended episode."""
+        self._after_end: set[asyncio.Task[None]] = set()
+        """Calls of `on_end`."""
         self.on_end: Callable[[], Coroutine[Any, Any, None]] | None = None
         """Called after an episode has ended and its step in progress, if any, has completed."""
 
@@ -60,7 +62,7 @@ class EpisodeRemover:
         """Send all drops now, and wait for the responses."""
         await asyncio.gather(*self._ending)
         await asyncio.gather(*(queue.flush() for queue in self._queues.values()))
-        await asyncio.gather(*self._following)
+        await asyncio.gather(*self._after_end)
 
     async def aclose(self) -> None:
         """Send all drops to the services that respond, and stop retrying the others."""
@@ -73,7 +75,7 @@ class EpisodeRemover:
         async with episode.lock:
             self.drop(episode.internal_id, episode.progress.touched)
         if self.on_end is not None:
-            _start(self._following, self.on_end())
+            _start(self._after_end, self.on_end())
 
     def _confirm(self, service: str, internal_id: str) -> None:
         services = self._unconfirmed[internal_id]
