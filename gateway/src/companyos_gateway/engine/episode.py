@@ -241,7 +241,7 @@ class Episode:
         """Return a function that returns the seed document of the epoch's source as JSON; None for a snapshot."""
         if self.sources[service] != self.task.sources[service]:
             return None
-        return partial(self.task.seed_json, service)
+        return partial(self.task.seed_document, service)
 
     def switch_epoch(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
         """Continue at the start of another epoch."""

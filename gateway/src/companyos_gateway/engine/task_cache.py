@@ -46,12 +46,12 @@ class Task:
     next_due_at: Mapping[str, datetime | None]
     first_standing: Standing
 
-    def seed_json(self, service: str) -> bytes:
+    def seed_document(self, service: str) -> bytes:
         """Return the seed document of a service as JSON."""
-        return _seed_json(self.instance, service)
+        return _seed_document(self.instance, service)
 
 
-def _seed_json(instance: Instance, service: str) -> bytes:
+def _seed_document(instance: Instance, service: str) -> bytes:
     """Return the seed document of a service, which contains only the company if the scenario has none for it."""
     document = instance.documents.get(service)
     if document is None:
@@ -90,15 +90,18 @@ class TaskCache:
             await asyncio.to_thread(find_base_company, scenario.size)  # the first time takes seconds
         services = list(self._service_clients.clients)
         async with self._planning:
-            instance, seeds = await asyncio.to_thread(_plan, scenario, key, services)
+            instance, documents = await asyncio.to_thread(_plan, scenario, key, services)
         missing = sorted(set(instance.documents) - set(services))
         if missing:
             raise ServicesUnavailableError(
                 f"The scenario needs services that are not configured: {', '.join(missing)}."
             )
-        sources = {service: source_of(service, content) for service, content in seeds.items()}
+        sources = {service: source_of(service, content) for service, content in documents.items()}
         replies = await asyncio.gather(
-            *(self._load(service, sources[service], instance.started_at, content) for service, content in seeds.items())
+            *(
+                self._load(service, sources[service], instance.started_at, content)
+                for service, content in documents.items()
+            )
         )
         initial = {service: reply.rows for service, reply in zip(services, replies, strict=True)}
         task = Task(
@@ -143,4 +146,4 @@ def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[In
         raise RuntimeError(f"The scenario {key.scenario} raised StopIteration.") from error
     if not instance.documents:
         raise RuntimeError(f"The scenario {key.scenario} planned no seed documents.")
-    return instance, {name: _seed_json(instance, name) for name in services}
+    return instance, {name: _seed_document(instance, name) for name in services}

@@ -151,15 +151,14 @@ class Database:
     def _blank(self) -> bytes:
         """Return the content of a database with all tables and without rows."""
         if self.metadata not in _blanks:
-            engine = create_engine("sqlite://")
-            with engine.connect() as db:
+            self._opening.uri = "file::memory:"
+            with self._engine.connect() as db:
                 sqlite_connection(db).execute(f"PRAGMA page_size={_PAGE_BYTES}")
                 tables.metadata.create_all(db)
                 self.metadata.create_all(db)
                 _execute_all(db, row_column_sql(self.metadata))
                 commit(db)
                 _blanks[self.metadata] = sqlite_connection(db).serialize()
-            engine.dispose()
         return _blanks[self.metadata]
 
     def copy(self, source: Path, target: Path) -> None:
