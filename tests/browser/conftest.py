@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from companyos.enterprise import Enterprise
-from tests.browser.visitor import Visitor
+from tests.browser.episode_page import EpisodePage
 from tests.gateway.conftest import open_gateway
 
 __all__ = ["open_gateway"]
@@ -58,10 +58,10 @@ def visit(chromium: Any, enterprise: str) -> Iterator[Any]:
     """Return a function that opens the desk of a new episode in a new window."""
     opened = []
 
-    def open_desk(*, javascript: bool = True, width: int = WIDE, **options: Any) -> Visitor:
+    def open_desk(*, javascript: bool = True, width: int = WIDE, **options: Any) -> EpisodePage:
         context = chromium.new_context(java_script_enabled=javascript, viewport={"width": width, "height": 900})
         opened.append(context)
-        return Visitor(context.new_page(), enterprise, **options)
+        return EpisodePage(context.new_page(), enterprise, **options)
 
     yield open_desk
     for context in opened:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from companyos.policies import StepView
-from tests.browser.visitor import Visitor
+from tests.browser.episode_page import EpisodePage
 from tests.ui.episode_client import begin, solve
 from tests.ui.http_browser import form_path
 
@@ -59,26 +59,26 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
     return writes
 
 
-def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
+def replay_writes(episode_page: EpisodePage, writes: list[RecordedWrite]) -> None:
     """Navigate to the pages by links and searches, and submit the writes as forms."""
     for write in writes:
         operation = write.tool.partition("_")[2]
         if write.tool in READ_PATHS:
-            visitor.go_to(READ_PATHS[write.tool].format(**write.arguments))
+            episode_page.go_to(READ_PATHS[write.tool].format(**write.arguments))
         elif write.tool == "datahub_query_metric":
-            visitor.read_metric(write.arguments["subject"])
+            episode_page.read_metric(write.arguments["subject"])
         elif write.tool == "wait":
-            _wait_until(visitor, write.at)
+            _wait_until(episode_page, write.at)
         elif write.tool == "finish":
-            visitor.go_to("")
-            visitor.fill_and_send(write.tool, write.arguments)
+            episode_page.go_to("")
+            episode_page.fill_and_send(write.tool, write.arguments)
         else:
-            visitor.go_to(form_path(write.tool, write.arguments))
-            visitor.fill_and_send(operation, write.arguments)
+            episode_page.go_to(form_path(write.tool, write.arguments))
+            episode_page.fill_and_send(operation, write.arguments)
 
 
-def _wait_until(visitor: Visitor, at: datetime) -> None:
-    visitor.go_to("")
-    minutes = int((at - visitor.now).total_seconds()) // 60
+def _wait_until(episode_page: EpisodePage, at: datetime) -> None:
+    episode_page.go_to("")
+    minutes = int((at - episode_page.now).total_seconds()) // 60
     if minutes > 0:
-        visitor.fill_and_send("wait", {"minutes": minutes})
+        episode_page.fill_and_send("wait", {"minutes": minutes})

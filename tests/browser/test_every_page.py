@@ -29,11 +29,11 @@ def _kind(path: str) -> str:
     return "/".join(part if re.fullmatch(r"[a-z_-]*", part) else "*" for part in parts)
 
 
-def _crawl(visitor: Any) -> list[str]:
+def _crawl(episode_page: Any) -> list[str]:
     """Return the paths of linked pages, a few of each kind, and leave enough page views to open them once more."""
-    visitor.wait(CRAWL_STEPS)
+    episode_page.wait(CRAWL_STEPS)
     seen: dict[str, list[str]] = {}
-    waiting = [urlsplit(visitor.page.url).path]
+    waiting = [urlsplit(episode_page.page.url).path]
     found: list[str] = []
     while waiting:
         path = waiting.pop(0)
@@ -42,52 +42,52 @@ def _crawl(visitor: Any) -> list[str]:
             continue
         own.append(path)
         found.append(path)
-        visitor.page.goto(f"{visitor.url}{path}")
-        links = visitor.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
+        episode_page.page.goto(f"{episode_page.url}{path}")
+        links = episode_page.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
         waiting += [urlsplit(link).path for link in links if "/apps" in urlsplit(link).path]
     return found
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without"])
 def test_links_lead_to_pages_and_nothing_leaves_the_machine(visit: Any, javascript: bool) -> None:
-    visitor = visit(javascript=javascript, **OPTIONS)
+    episode_page = visit(javascript=javascript, **OPTIONS)
     answers = []
-    visitor.page.on("response", lambda answer: answers.append((answer.status, answer.url)))
+    episode_page.page.on("response", lambda answer: answers.append((answer.status, answer.url)))
     errors: list[str] = []
-    visitor.page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-    paths = _crawl(visitor)
+    episode_page.page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    paths = _crawl(episode_page)
     assert len(paths) >= 12
     assert [one for one in answers if one[0] >= 400] == []
     assert errors == []
-    hosts = {urlsplit(url).netloc for url in visitor.requested}
-    assert hosts == {urlsplit(visitor.url).netloc}
+    hosts = {urlsplit(url).netloc for url in episode_page.requested}
+    assert hosts == {urlsplit(episode_page.url).netloc}
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(visit: Any, width: int) -> None:
-    visitor = visit(width=width, **OPTIONS)
+    episode_page = visit(width=width, **OPTIONS)
     faults = []
-    for path in _crawl(visitor):
-        visitor.page.goto(f"{visitor.url}{path}")
-        faults += _faults(visitor, width)
+    for path in _crawl(episode_page):
+        episode_page.page.goto(f"{episode_page.url}{path}")
+        faults += _faults(episode_page, width)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_the_score_of_an_episode_that_is_over_can_be_read_by_everybody(visit: Any, width: int) -> None:
-    visitor = visit(width=width, **OPTIONS)
-    visitor.fill_and_send("finish", {"outcome": "done", "summary": "All is well."})
-    assert visitor.text_of("score-outcome") == "Failed"
-    assert visitor.text_of("score-check") == "Failed"
-    assert _faults(visitor, width) == []
-    badges = visitor.page.get_by_test_id("score-check")
+    episode_page = visit(width=width, **OPTIONS)
+    episode_page.fill_and_send("finish", {"outcome": "done", "summary": "All is well."})
+    assert episode_page.text_of("score-outcome") == "Failed"
+    assert episode_page.text_of("score-check") == "Failed"
+    assert _faults(episode_page, width) == []
+    badges = episode_page.page.get_by_test_id("score-check")
     assert len({badges.nth(at).bounding_box()["height"] for at in range(badges.count())}) == 1, "a badge is broken"
     if folder := os.environ.get("SCREENSHOTS"):
-        visitor.page.screenshot(path=Path(folder) / f"score-{width}.png")
+        episode_page.page.screenshot(path=Path(folder) / f"score-{width}.png")
 
 
-def _faults(visitor: Any, width: int) -> list[str]:
-    return faults_of(visitor.page, width, urlsplit(visitor.page.url).path)
+def _faults(episode_page: Any, width: int) -> list[str]:
+    return faults_of(episode_page.page, width, urlsplit(episode_page.page.url).path)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -96,18 +96,18 @@ def test_two_screenshots_of_one_state_are_the_same_bytes(visit: Any, width: int)
     reader, first, second = (visit(width=width, **OPTIONS) for _ in range(3))
     for name, path in _main_pages(reader).items():  # the start page shows how many page views are left
         pictures = []
-        for visitor in (first, second):
-            visitor.open(path)
-            pictures.append(visitor.page.screenshot())
+        for episode_page in (first, second):
+            episode_page.open(path)
+            pictures.append(episode_page.page.screenshot())
         assert pictures[0] == pictures[1], name
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
             (Path(folder) / f"{name}-{width}.png").write_bytes(pictures[0])
 
 
-def _main_pages(visitor: Any) -> dict[str, str]:
+def _main_pages(episode_page: Any) -> dict[str, str]:
     """Return the paths of the ten main pages by the names of their screenshots."""
-    key = re.search(r"[A-Z]{2,5}-\d+", visitor.brief)
+    key = re.search(r"[A-Z]{2,5}-\d+", episode_page.brief)
     assert key is not None
     return {
         "desk": "",
@@ -115,25 +115,25 @@ def _main_pages(visitor: Any) -> dict[str, str]:
         "board": "/ticketdesk/board",
         "ticket": f"/ticketdesk/tickets/{key[0]}",
         "catalogue": "/datahub/",
-        "metric": _first(visitor, "/datahub/", "/datahub/metrics/"),
-        "vendor": _first(visitor, "/datahub/vendors", "/datahub/vendors/"),
+        "metric": _first(episode_page, "/datahub/", "/datahub/metrics/"),
+        "vendor": _first(episode_page, "/datahub/vendors", "/datahub/vendors/"),
         "organisation": "/datahub/organisation",
-        "request": _first(visitor, "/approvalflow/requests", "/approvalflow/requests/"),
+        "request": _first(episode_page, "/approvalflow/requests", "/approvalflow/requests/"),
         "submit": "/approvalflow/submit/vendor_onboarding",
     }
 
 
-def _first(visitor: Any, path: str, below: str) -> str:
+def _first(episode_page: Any, path: str, below: str) -> str:
     """Return the path of the first link in a list."""
-    visitor.open(path)
-    link: str = visitor.page.locator(f'main a[href*="{below}"]').first.get_attribute("href")
+    episode_page.open(path)
+    link: str = episode_page.page.locator(f'main a[href*="{below}"]').first.get_attribute("href")
     return link.split("/apps", 1)[1]
 
 
 def test_no_badge_of_a_list_is_broken_within_a_word(visit: Any) -> None:
-    visitor = visit(javascript=False, scenario="vendor_onboarding", seed=5, chaos=2)
-    visitor.page.goto(visitor.page.url.split("/apps", 1)[0] + "/apps/ticketdesk/")
-    badges = visitor.page.locator(".table .badge").filter(has_text=re.compile(r"^\S+$"))
+    episode_page = visit(javascript=False, scenario="vendor_onboarding", seed=5, chaos=2)
+    episode_page.page.goto(episode_page.page.url.split("/apps", 1)[0] + "/apps/ticketdesk/")
+    badges = episode_page.page.locator(".table .badge").filter(has_text=re.compile(r"^\S+$"))
     heights = badges.evaluate_all("badges => badges.map(badge => badge.offsetHeight)")
     assert len(heights) > 10
     assert max(heights) < 1.3 * min(heights), "a badge has two lines"

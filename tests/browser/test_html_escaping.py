@@ -20,28 +20,28 @@ WIDER = """width => document.documentElement.scrollWidth <= width ? [] : [...doc
 """Script that returns the elements that are wider than the window."""
 
 
-def _call(visitor: Any, tool: str, arguments: dict[str, Any]) -> Any:
-    body = {"episode_id": visitor.episode_id, "action": {"tool_name": tool, "arguments": arguments}}
-    answer = httpx.post(f"{visitor.url}/step", json=body, timeout=30).raise_for_status().json()
+def _call(episode_page: Any, tool: str, arguments: dict[str, Any]) -> Any:
+    body = {"episode_id": episode_page.episode_id, "action": {"tool_name": tool, "arguments": arguments}}
+    answer = httpx.post(f"{episode_page.url}/step", json=body, timeout=30).raise_for_status().json()
     return answer["observation"]["result"]
 
 
 def test_every_payload_is_read_as_it_was_written(visit: Any) -> None:
-    visitor = visit(width=NARROW, scenario="vendor_onboarding", seed=3, chaos=0)
-    page = visitor.page
+    episode_page = visit(width=NARROW, scenario="vendor_onboarding", seed=3, chaos=0)
+    page = episode_page.page
     trouble: list[str] = []
     page.on("dialog", lambda dialog: trouble.append(dialog.message))
     page.on("dialog", lambda dialog: dialog.dismiss())
     page.on("console", lambda line: trouble.append(line.text) if line.type == "error" else None)
-    team = _call(visitor, "ticketdesk_list_tickets", {"limit": 1})["items"][0]["team_id"]
+    team = _call(episode_page, "ticketdesk_list_tickets", {"limit": 1})["items"][0]["team_id"]
     for number, payload in enumerate(PAYLOADS.values()):
         text = marked(number, payload)
         ticket = {"title": text[:200], "type": "task", "team_id": team, "description": text, "tags": [text[:40]]}
-        made = _call(visitor, "ticketdesk_create_ticket", ticket)
+        made = _call(episode_page, "ticketdesk_create_ticket", ticket)
         if "key" not in made:
             continue
-        _call(visitor, "ticketdesk_add_comment", {"key": made["key"], "body": text})
-        visitor.open(f"/ticketdesk/tickets/{quote(made['key'])}")
+        _call(episode_page, "ticketdesk_add_comment", {"key": made["key"], "body": text})
+        episode_page.open(f"/ticketdesk/tickets/{quote(made['key'])}")
         assert len(page.get_by_text(f"mark{number:04}.").all()) >= 3
         read = page.evaluate("() => document.body.textContent.replaceAll(/\\s+/g, ' ')")
         whole = page.evaluate(
@@ -50,7 +50,7 @@ def test_every_payload_is_read_as_it_was_written(visit: Any) -> None:
         assert whole in read, payload
         assert page.evaluate(WIDER, NARROW) == [], payload
     for path in ("/ticketdesk/", "/ticketdesk/board", ""):
-        visitor.open(path)
+        episode_page.open(path)
         assert page.evaluate(WIDER, NARROW) == [], path
     assert trouble == []
-    assert {urlsplit(url).netloc for url in visitor.requested} == {urlsplit(visitor.url).netloc}
+    assert {urlsplit(url).netloc for url in episode_page.requested} == {urlsplit(episode_page.url).netloc}

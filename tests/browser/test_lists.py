@@ -19,55 +19,55 @@ OPTIONS: dict[str, Any] = {"scenario": "vendor_onboarding", "seed": 3, "chaos": 
 PRIORITIES = ["Low", "Medium", "High", "Critical"]
 
 
-def _column(visitor: Any, head: str) -> list[str]:
-    heads = visitor.page.locator("thead th").all_inner_texts()
+def _column(episode_page: Any, head: str) -> list[str]:
+    heads = episode_page.page.locator("thead th").all_inner_texts()
     at = next(number for number, text in enumerate(heads, start=1) if text.startswith(head))
-    return [text.strip() for text in visitor.page.locator(f"tbody td:nth-child({at})").all_inner_texts()]
+    return [text.strip() for text in episode_page.page.locator(f"tbody td:nth-child({at})").all_inner_texts()]
 
 
-def _sort(visitor: Any, head: str) -> None:
-    visitor.page.get_by_role("columnheader", name=head).get_by_role("button").click()
+def _sort(episode_page: Any, head: str) -> None:
+    episode_page.page.get_by_role("columnheader", name=head).get_by_role("button").click()
 
 
 def test_tickets_are_sorted_by_priority_and_by_due_date_in_both_directions(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/ticketdesk/")
-    _sort(visitor, "Priority")
-    ranks = [PRIORITIES.index(text) for text in _column(visitor, "Priority") if text in PRIORITIES]
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/ticketdesk/")
+    _sort(episode_page, "Priority")
+    ranks = [PRIORITIES.index(text) for text in _column(episode_page, "Priority") if text in PRIORITIES]
     assert len(set(ranks)) > 2
     assert ranks == sorted(ranks)
-    assert visitor.page.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
-    _sort(visitor, "Due")
-    _sort(visitor, "Due")
-    dates = [re.match(r"\d+ \w+ \d+, \d\d:\d\d", text) for text in _column(visitor, "Due")]
+    assert episode_page.page.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
+    _sort(episode_page, "Due")
+    _sort(episode_page, "Due")
+    dates = [re.match(r"\d+ \w+ \d+, \d\d:\d\d", text) for text in _column(episode_page, "Due")]
     due = [datetime.strptime(f"{found[0]} +0000", "%d %b %Y, %H:%M %z") for found in dates if found]
     assert len(set(due)) > 2
     assert due == sorted(due, reverse=True)
     assert dates == sorted(dates, key=lambda found: found is None), "rows without a date are not last"
-    assert visitor.page.locator("[aria-sort]").get_attribute("aria-sort") == "descending"
-    assert faults_of(visitor.page, WIDE, visitor.path) == []
+    assert episode_page.page.locator("[aria-sort]").get_attribute("aria-sort") == "descending"
+    assert faults_of(episode_page.page, WIDE, episode_page.path) == []
 
 
 def test_amounts_are_sorted_as_numbers(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/datahub/")
-    _sort(visitor, "Value")
-    amounts = [re.match(r"-?[\d,.]+", text) for text in _column(visitor, "Value")]
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/datahub/")
+    _sort(episode_page, "Value")
+    amounts = [re.match(r"-?[\d,.]+", text) for text in _column(episode_page, "Value")]
     values = [float(found[0].replace(",", "")) for found in amounts if found]
     assert len(set(values)) > 2
     assert values == sorted(values)
 
 
 def test_days_and_durations_are_sorted_by_value(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/datahub/records")
-    _sort(visitor, "Starts")
-    starts = [parse_day(text) for text in _column(visitor, "Starts") if text != "-"]
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/datahub/records")
+    _sort(episode_page, "Starts")
+    starts = [parse_day(text) for text in _column(episode_page, "Starts") if text != "-"]
     assert len(set(starts)) > 2
     assert starts == sorted(starts)
-    visitor.open("/datahub/sources")
-    _sort(visitor, "Stale after")
-    limits = [_minutes(text) for text in _column(visitor, "Stale after")]
+    episode_page.open("/datahub/sources")
+    _sort(episode_page, "Stale after")
+    limits = [_minutes(text) for text in _column(episode_page, "Stale after")]
     assert len(set(limits)) > 2
     assert limits == sorted(limits)
 
@@ -78,85 +78,85 @@ def _minutes(text: str) -> int:
 
 
 def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/ticketdesk/")
-    _sort(visitor, "Title")
-    keys = _column(visitor, "Key")
-    visitor.page.get_by_role("link", name=keys[1], exact=True).click()
-    list_nav = visitor.page.get_by_role("navigation", name="List")
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/ticketdesk/")
+    _sort(episode_page, "Title")
+    keys = _column(episode_page, "Key")
+    episode_page.page.get_by_role("link", name=keys[1], exact=True).click()
+    list_nav = episode_page.page.get_by_role("navigation", name="List")
     expect(list_nav).to_contain_text(f"2 of {len(keys)}")
     expect(list_nav.get_by_role("link", name="Previous")).to_have_attribute("title", keys[0])
     expect(list_nav.get_by_role("link", name="Next")).to_have_attribute("title", keys[2])
     list_nav.get_by_role("link", name="Next").click()
-    expect(visitor.page.get_by_role("navigation", name="List")).to_contain_text(f"3 of {len(keys)}")
-    assert visitor.path.endswith(keys[2])
-    assert faults_of(visitor.page, WIDE, visitor.path) == []
+    expect(episode_page.page.get_by_role("navigation", name="List")).to_contain_text(f"3 of {len(keys)}")
+    assert episode_page.path.endswith(keys[2])
+    assert faults_of(episode_page.page, WIDE, episode_page.path) == []
     for _ in range(2):
-        visitor.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").click()
-    expect(visitor.page.get_by_role("navigation", name="List")).to_contain_text(f"1 of {len(keys)}")
-    assert visitor.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").count() == 0
+        episode_page.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").click()
+    expect(episode_page.page.get_by_role("navigation", name="List")).to_contain_text(f"1 of {len(keys)}")
+    assert episode_page.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").count() == 0
 
 
 def test_a_field_for_any_id_suggests_what_pages_of_this_episode_have_shown_and_nothing_else(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/ticketdesk/")
-    row = visitor.page.locator("tbody tr").first
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/ticketdesk/")
+    row = episode_page.page.locator("tbody tr").first
     key, title = row.locator("td").nth(0).inner_text(), row.locator("td").nth(1).inner_text()
-    shown = visitor.page.content()
-    visitor.open("/approvalflow/")
-    shown += visitor.page.content()
-    visitor.page.wait_for_load_state("networkidle")
-    requested = len(visitor.requested)
-    suggested = _suggestions(visitor, "Go to ID")
+    shown = episode_page.page.content()
+    episode_page.open("/approvalflow/")
+    shown += episode_page.page.content()
+    episode_page.page.wait_for_load_state("networkidle")
+    requested = len(episode_page.requested)
+    suggested = _suggestions(episode_page, "Go to ID")
     assert title[:20] in suggested[key]
-    assert [name for name in suggested if name not in shown and name not in visitor.brief] == []
+    assert [name for name in suggested if name not in shown and name not in episode_page.brief] == []
     assert not any(name.startswith("VEN-") for name in suggested), "no page with vendors was opened"
-    assert len(visitor.requested) == requested
-    visitor.open("/datahub/vendors")
-    visitor.open("/approvalflow/")
-    assert any(name.startswith("VEN-") for name in _suggestions(visitor, "Go to ID"))
+    assert len(episode_page.requested) == requested
+    episode_page.open("/datahub/vendors")
+    episode_page.open("/approvalflow/")
+    assert any(name.startswith("VEN-") for name in _suggestions(episode_page, "Go to ID"))
     other = visit(**OPTIONS)
     other.page.goto(f"{other.root}/approvalflow/")
     assert key not in _suggestions(other, "Go to ID")
 
 
 def test_a_field_for_one_kind_of_id_suggests_only_these(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/ticketdesk/")
-    keys = set(_column(visitor, "Key"))
-    visitor.open("/datahub/vendors")
-    vendors = set(_column(visitor, "ID"))
-    visitor.open("/approvalflow/")
-    assert keys <= set(_suggestions(visitor, "Ticket"))
-    assert not vendors & set(_suggestions(visitor, "Ticket"))
-    visitor.open("/datahub/records")
-    assert vendors <= set(_suggestions(visitor, "Vendor ID"))
-    assert not keys & set(_suggestions(visitor, "Vendor ID"))
-    assert faults_of(visitor.page, WIDE, visitor.path) == []
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/ticketdesk/")
+    keys = set(_column(episode_page, "Key"))
+    episode_page.open("/datahub/vendors")
+    vendors = set(_column(episode_page, "ID"))
+    episode_page.open("/approvalflow/")
+    assert keys <= set(_suggestions(episode_page, "Ticket"))
+    assert not vendors & set(_suggestions(episode_page, "Ticket"))
+    episode_page.open("/datahub/records")
+    assert vendors <= set(_suggestions(episode_page, "Vendor ID"))
+    assert not keys & set(_suggestions(episode_page, "Vendor ID"))
+    assert faults_of(episode_page.page, WIDE, episode_page.path) == []
 
 
 def test_a_suggestion_is_submitted_as_it_was_chosen(visit: Any) -> None:
-    visitor = visit(**OPTIONS)
-    visitor.open("/datahub/vendors")
-    vendor = _column(visitor, "ID")[0]
-    visitor.open("/datahub/records")
-    chosen = next(name for name in _suggestions(visitor, "Vendor ID") if name == vendor)
-    visitor.page.get_by_label("Vendor ID").fill(chosen)
-    visitor.page.get_by_test_id("find").click()
-    assert parse_qs(urlsplit(visitor.page.url).query)["vendor_id"] == [vendor]
-    expect(visitor.page.get_by_label("Vendor ID")).to_have_value(vendor)
+    episode_page = visit(**OPTIONS)
+    episode_page.open("/datahub/vendors")
+    vendor = _column(episode_page, "ID")[0]
+    episode_page.open("/datahub/records")
+    chosen = next(name for name in _suggestions(episode_page, "Vendor ID") if name == vendor)
+    episode_page.page.get_by_label("Vendor ID").fill(chosen)
+    episode_page.page.get_by_test_id("find").click()
+    assert parse_qs(urlsplit(episode_page.page.url).query)["vendor_id"] == [vendor]
+    expect(episode_page.page.get_by_label("Vendor ID")).to_have_value(vendor)
 
 
 def test_without_javascript_a_field_for_an_id_has_no_suggestions_and_a_list_no_buttons(visit: Any) -> None:
-    visitor = visit(javascript=False, **OPTIONS)
-    visitor.open("/datahub/vendors")
-    assert visitor.page.locator("th button").count() == 0
-    visitor.page.locator("tbody a").first.click()
-    assert visitor.page.get_by_role("navigation", name="List").count() == 0
-    assert visitor.page.locator("input[list], datalist").count() == 0
+    episode_page = visit(javascript=False, **OPTIONS)
+    episode_page.open("/datahub/vendors")
+    assert episode_page.page.locator("th button").count() == 0
+    episode_page.page.locator("tbody a").first.click()
+    assert episode_page.page.get_by_role("navigation", name="List").count() == 0
+    assert episode_page.page.locator("input[list], datalist").count() == 0
 
 
-def _suggestions(visitor: Any, label: str) -> dict[str, str]:
+def _suggestions(episode_page: Any, label: str) -> dict[str, str]:
     options = "field => [...field.list.options].map(one => [one.value, one.label])"
-    found: list[tuple[str, str]] = visitor.page.get_by_label(label, exact=True).evaluate(options)
+    found: list[tuple[str, str]] = episode_page.page.get_by_label(label, exact=True).evaluate(options)
     return dict(found)

@@ -24,12 +24,12 @@ def test_a_workflow_that_is_only_clicked_ends_in_success(
     visit: Any, enterprise: str, scenario: str, javascript: bool
 ) -> None:
     options, writes = _find_task_without_refresh(enterprise, scenario)
-    visitor = visit(javascript=javascript, **options)
-    replay_writes(visitor, writes)
-    clicks, loads = visitor.clicks, visitor.loads
-    visitor.open("")
-    assert "Outcome: success" in visitor.text_of("notice")
-    assert visitor.state["success"] is True
+    episode_page = visit(javascript=javascript, **options)
+    replay_writes(episode_page, writes)
+    clicks, loads = episode_page.clicks, episode_page.loads
+    episode_page.open("")
+    assert "Outcome: success" in episode_page.text_of("notice")
+    assert episode_page.state["success"] is True
     if scenario == "vendor_onboarding":
         assert clicks <= MOST_CLICKS
         assert loads <= MOST_LOADS
@@ -60,24 +60,24 @@ QUIET = dict.fromkeys(
 
 
 def test_a_form_of_what_cannot_be_undone_is_not_sent_before_it_is_confirmed(visit: Any) -> None:
-    visitor = visit(scenario="vendor_onboarding", seed=3, chaos=0)
-    key = re.search(r"[A-Z]{2,5}-\d+", visitor.brief)
+    episode_page = visit(scenario="vendor_onboarding", seed=3, chaos=0)
+    key = re.search(r"[A-Z]{2,5}-\d+", episode_page.brief)
     assert key is not None
     address = f"/ticketdesk/tickets/{key[0]}"
-    visitor.open(address)
-    if visitor.page.get_by_test_id("move-open").count():
-        visitor.page.get_by_test_id("move-open").click()
-    steps = visitor.state["step_count"]
-    visitor.page.get_by_test_id("open-move-cancelled").click()
-    visitor.page.get_by_test_id("move-cancelled-reason_code").select_option("duplicate")
-    visitor.page.get_by_test_id("move-cancelled-reason_ref").fill("POL-1")
-    tick = visitor.page.get_by_test_id("confirm-move-cancelled")
+    episode_page.open(address)
+    if episode_page.page.get_by_test_id("move-open").count():
+        episode_page.page.get_by_test_id("move-open").click()
+    steps = episode_page.state["step_count"]
+    episode_page.page.get_by_test_id("open-move-cancelled").click()
+    episode_page.page.get_by_test_id("move-cancelled-reason_code").select_option("duplicate")
+    episode_page.page.get_by_test_id("move-cancelled-reason_ref").fill("POL-1")
+    tick = episode_page.page.get_by_test_id("confirm-move-cancelled")
     before = tick.locator("..").evaluate("label => getComputedStyle(label).color")
-    visitor.page.get_by_test_id("move-cancelled").click()
+    episode_page.page.get_by_test_id("move-cancelled").click()
     assert tick.locator("..").evaluate("label => getComputedStyle(label).color") != before
-    assert visitor.state["step_count"] == steps
+    assert episode_page.state["step_count"] == steps
     tick.check()
-    visitor.page.get_by_test_id("move-cancelled").click()
-    visitor.page.get_by_test_id("done").wait_for()
-    assert visitor.text_of("status") == "Cancelled"
-    assert visitor.state["step_count"] == steps + 1
+    episode_page.page.get_by_test_id("move-cancelled").click()
+    episode_page.page.get_by_test_id("done").wait_for()
+    assert episode_page.text_of("status") == "Cancelled"
+    assert episode_page.state["step_count"] == steps + 1

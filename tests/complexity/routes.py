@@ -14,7 +14,7 @@ from fastapi.params import Query
 from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
-from tests.complexity.asking import Header, ask
+from tests.complexity.asgi_requests import Header, send_request
 from tests.complexity.inputs import (
     BODIES,
     FEW_MEMBERS,
@@ -100,7 +100,7 @@ class Target:
         return b"{}" if self.method in _WITH_BODY and not self.accepts_form else b""
 
     def _with(self, *sent: Header, query: Input | None = None, body: Input | None = None) -> Request:
-        return lambda size: ask(
+        return lambda size: send_request(
             self.app,
             self.method,
             self.at(),
@@ -110,13 +110,17 @@ class Target:
         )
 
     def _with_path(self, place: str, made: Input) -> Request:
-        return lambda size: ask(self.app, self.method, self.at(**{place: made(size).decode("utf-8", "ignore")}))
+        return lambda size: send_request(
+            self.app, self.method, self.at(**{place: made(size).decode("utf-8", "ignore")})
+        )
 
     def _with_header(self, name: bytes, made: Input) -> Request:
-        return lambda size: ask(self.app, self.method, self.at(), headers=[(name, made(size))], body=self._small_body)
+        return lambda size: send_request(
+            self.app, self.method, self.at(), headers=[(name, made(size))], body=self._small_body
+        )
 
     def _with_headers(self, made: Callable[[int], Sequence[Header]]) -> Request:
-        return lambda size: ask(self.app, self.method, self.at(), headers=made(size))
+        return lambda size: send_request(self.app, self.method, self.at(), headers=made(size))
 
 
 def targets_of(app: FastAPI, known: dict[str, str]) -> Iterator[Target]:

@@ -13,7 +13,7 @@ from companyos.contract import ResetOptions
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.framework import Service, ServiceSettings, create_app
 from companyos_shared.wire import strict_json
-from tests.complexity.asking import ask
+from tests.complexity.asgi_requests import send_request
 from tests.complexity.conftest import LIVE
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import BODIES
@@ -85,5 +85,5 @@ async def test_a_parser_that_takes_quadratic_time_is_found(
     growth = Growth(small_bytes=1024, large_bytes=8 * 1024)
     path = f"/v1/episodes/{LIVE}/step".encode()
     body = BODIES["an open string behind brackets"]
-    await growth.measure("a step", lambda size: ask(gateway[0], "POST", path, body=body(size)))
+    await growth.measure("a step", lambda size: send_request(gateway[0], "POST", path, body=body(size)))
     assert growth.superlinear

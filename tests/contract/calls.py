@@ -25,7 +25,7 @@ def ids_of(rows: Rows) -> list[str]:
     return sorted({key for table in rows.values() for key in table})
 
 
-async def wander(
+async def random_calls(
     harness: ServiceHarness, tools: list[Tool], calls: int, name: str, ids: list[str] | None = None
 ) -> list[int]:
     """Make schema-valid random calls, about half of them to existing rows, and advance the time between them."""

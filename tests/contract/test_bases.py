@@ -11,7 +11,7 @@ from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework.change_capture import content_digest
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import EvidenceReply, Rows
-from tests.contract.calls import carry, ids_of, wander
+from tests.contract.calls import carry, ids_of, random_calls
 
 CALLS = 120
 EMPTY = ("company", "draw_seed", "started_at")
@@ -64,7 +64,7 @@ async def test_evidence_has_the_rows_of_the_base_that_changed(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     every_row = await _rows(harness)
-    await wander(based, tools, CALLS, "base", ids_of(every_row))
+    await random_calls(based, tools, CALLS, "base", ids_of(every_row))
     evidence = await based.evidence()
     changed = {(change.table, change.key) for change in evidence.changes if change.before is not None}
     assert changed & {(table, key) for table, rows in every_row.items() for key in rows}
@@ -79,7 +79,9 @@ async def test_an_episode_with_a_base_acts_like_one_with_these_rows_of_its_own(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     ids = ids_of(await _rows(harness))
-    assert await wander(based, tools, CALLS, "same", ids) == await wander(harness, tools, CALLS, "same", ids)
+    assert await random_calls(based, tools, CALLS, "same", ids) == await random_calls(
+        harness, tools, CALLS, "same", ids
+    )
     changes = [
         [change.model_dump(exclude={"cause"}) for change in (await one.evidence()).changes] for one in (based, harness)
     ]
@@ -90,13 +92,13 @@ async def test_a_snapshot_and_a_restart_keep_the_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     ids = ids_of(await _rows(harness))
-    await wander(based, tools, CALLS, "before", ids)
+    await random_calls(based, tools, CALLS, "before", ids)
     source, step, now = await based.snapshot(), based.step, based.now
     based.restart()
-    await wander(based, tools, CALLS, "after", ids)
+    await random_calls(based, tools, CALLS, "after", ids)
     stayed = await based.digest()
     based.source, based.epoch, based.step, based.now = source, 2, step, now
-    await wander(based, tools, CALLS, "after", ids)
+    await random_calls(based, tools, CALLS, "after", ids)
     assert await based.digest() == stayed
 
 

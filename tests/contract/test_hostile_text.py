@@ -10,13 +10,20 @@ from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework import Service
 from companyos_shared.framework.testing import ServiceHarness
 from tests.contract.conftest import SERVICES
-from tests.contract.planting import ArgumentLocation, Planted, missing_places, plant, schema_at, text_places
-from tests.contract.walking import Walk, walk_pages
+from tests.contract.crawler import Crawl, crawl_pages
+from tests.contract.payload_injection import (
+    ArgumentLocation,
+    InjectedPayloads,
+    inject_payloads,
+    missing_places,
+    schema_at,
+    text_places,
+)
 from tests.payloads import EXECUTED, STARTED
 
 CALLS, FULL_CALLS = 110, 1500
 LEAST_TAKEN, LEAST_SHOWN = 3, 1
-ALIKE, FULL_ALIKE = 2, 1000
+PAGES_PER_KIND, FULL_PAGES_PER_KIND = 2, 1000
 LEAST_SHARE = 0.5
 """Minimum share of the free-text places; the others need rows in a state that random calls do not reach."""
 
@@ -35,14 +42,16 @@ def writes(tools: list[Tool]) -> list[Tool]:
 
 
 async def test_what_tools_take_is_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
-    planted = await plant(harness, writes, calls=CALLS, hostile=True)
-    assert len(planted.texts) >= LEAST_TAKEN, missing_places(planted)
-    walk = await walk_pages(harness, alike=ALIKE)
-    assert _marks(walk, planted) >= LEAST_SHOWN
-    _check_text(walk, planted)
-    assert not {tag for tag, _ in walk.parts} & EXECUTED
-    assert not {name for _, name in walk.parts if name.startswith("on")} | ({name for _, name in walk.parts} & STARTED)
-    assert {page.scripts for page in walk.pages.values()} == {2}
+    injected = await inject_payloads(harness, writes, calls=CALLS, hostile=True)
+    assert len(injected.texts) >= LEAST_TAKEN, missing_places(injected)
+    crawl = await crawl_pages(harness, per_kind=PAGES_PER_KIND)
+    assert _marks(crawl, injected) >= LEAST_SHOWN
+    _check_text(crawl, injected)
+    assert not {tag for tag, _ in crawl.parts} & EXECUTED
+    assert not {name for _, name in crawl.parts if name.startswith("on")} | (
+        {name for _, name in crawl.parts} & STARTED
+    )
+    assert {page.scripts for page in crawl.pages.values()} == {2}
 
 
 @pytest.mark.slow
@@ -50,33 +59,33 @@ async def test_what_tools_take_is_shown_as_text(harness: ServiceHarness, writes:
 async def test_every_payload_in_every_place_is_shown_as_text(
     service: Service[Any], harness: ServiceHarness, writes: list[Tool]
 ) -> None:
-    planted = await plant(harness, writes, calls=FULL_CALLS, hostile=True)
+    injected = await inject_payloads(harness, writes, calls=FULL_CALLS, hostile=True)
     words = _for_words(writes)
-    assert len(words & planted.taken) >= LEAST_SHARE * len(words), missing_places(planted)
-    walk = await walk_pages(harness, alike=FULL_ALIKE)
+    assert len(words & injected.taken) >= LEAST_SHARE * len(words), missing_places(injected)
+    crawl = await crawl_pages(harness, per_kind=FULL_PAGES_PER_KIND)
     async with ServiceHarness(service) as other:
-        await plant(other, writes, calls=FULL_CALLS, hostile=False)
-        harmless = await walk_pages(other, alike=FULL_ALIKE)
-    _check_text(walk, planted)
-    assert walk.parts <= harmless.parts, "hostile text became an element or an attribute"
-    assert {page.scripts for page in walk.pages.values()} == {2}
-    assert _marks(walk, planted) >= len(planted.texts) // 4
+        await inject_payloads(other, writes, calls=FULL_CALLS, hostile=False)
+        harmless = await crawl_pages(other, per_kind=FULL_PAGES_PER_KIND)
+    _check_text(crawl, injected)
+    assert crawl.parts <= harmless.parts, "hostile text became an element or an attribute"
+    assert {page.scripts for page in crawl.pages.values()} == {2}
+    assert _marks(crawl, injected) >= len(injected.texts) // 4
 
 
-def _check_text(walk: Walk, planted: Planted) -> None:
-    """Check that each planted text on a page is complete and unchanged, except for NUL, which HTML does not allow."""
-    texts = {mark: whole.replace("\0", "\ufffd") for mark, whole in planted.texts.items()}
-    for way, page in walk.pages.items():
+def _check_text(crawl: Crawl, injected: InjectedPayloads) -> None:
+    """Check that each injected text on a page is complete and unchanged, except for NUL, which HTML does not allow."""
+    texts = {mark: whole.replace("\0", "\ufffd") for mark, whole in injected.texts.items()}
+    for path, page in crawl.pages.items():
         for text in page.read:
             for mark, whole in texts.items():
                 at = text.find(mark)
-                assert at < 0 or text[at : at + len(whole)] == whole, f"{way}: {text[at:]!r} is not {whole!r}"
+                assert at < 0 or text[at : at + len(whole)] == whole, f"{path}: {text[at:]!r} is not {whole!r}"
 
 
-def _marks(walk: Walk, planted: Planted) -> int:
-    """Return the number of planted texts that some page shows."""
-    read = walk.read
-    return sum(mark in read for mark in planted.texts)
+def _marks(crawl: Crawl, injected: InjectedPayloads) -> int:
+    """Return the number of injected texts that some page shows."""
+    read = crawl.read
+    return sum(mark in read for mark in injected.texts)
 
 
 def _for_words(tools: list[Tool]) -> set[tuple[str, ArgumentLocation]]:

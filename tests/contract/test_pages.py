@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework import Service
 from companyos_shared.framework.testing import ServiceHarness
-from tests.contract.calls import wander
+from tests.contract.calls import random_calls
 from tests.contract.conftest import SERVICES
-from tests.contract.walking import routes_of, walk_pages
+from tests.contract.crawler import crawl_pages, routes_of
 
 CALLS = 120
 """Number of random writes before the crawl, so that every kind of row exists."""
@@ -44,13 +44,13 @@ def _columns(part: Any, place: Column = ()) -> Iterator[tuple[Column, str]]:
         yield place, part
 
 
-def _bent(part: Any, bent: dict[Column, str], place: Column = ()) -> Any:
+def _mutated(part: Any, mutated: dict[Column, str], place: Column = ()) -> Any:
     """Return the document with the texts of the given columns replaced."""
     if isinstance(part, dict):
-        return {name: _bent(value, bent, (*place, name)) for name, value in part.items()}
+        return {name: _mutated(value, mutated, (*place, name)) for name, value in part.items()}
     if isinstance(part, list):
-        return [_bent(value, bent, place) for value in part]
-    return bent.get(place, part) if isinstance(part, str) else part
+        return [_mutated(value, mutated, place) for value in part]
+    return mutated.get(place, part) if isinstance(part, str) else part
 
 
 def _fits(service: Service[Any], document: Document) -> bool:
@@ -69,25 +69,25 @@ def _hostile(service: Service[Any]) -> tuple[Document, dict[Column, str]]:
         place: f"<script>alert('{number}')</script>\"'><img src=x onerror=alert(1)>{{{{ 7 * 7 }}}}"
         for number, place in enumerate(worded)
     }
-    fitting = {place: text for place, text in payloads.items() if _fits(service, _bent(document, {place: text}))}
-    return _bent(document, fitting), fitting
+    fitting = {place: text for place, text in payloads.items() if _fits(service, _mutated(document, {place: text}))}
+    return _mutated(document, fitting), fitting
 
 
 async def test_every_page_is_reached_by_links_and_writes_nothing(harness: ServiceHarness, tools: list[Tool]) -> None:
     writes = [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
-    await wander(harness, writes, CALLS, "pages")
+    await random_calls(harness, writes, CALLS, "pages")
     before = await harness.evidence()
-    walk = await walk_pages(harness)
-    assert {route for route, _ in walk.kinds} == {route.path for route in routes_of(harness.service)} - {REDIRECT}
+    crawl = await crawl_pages(harness)
+    assert {route for route, _ in crawl.kinds} == {route.path for route in routes_of(harness.service)} - {REDIRECT}
     assert await harness.evidence() == before
 
 
 async def test_hostile_text_is_shown_as_text(service: Service[Any], harness: ServiceHarness) -> None:
     document, payloads = _hostile(service)
-    harmless = await walk_pages(harness)
-    async with ServiceHarness(service, seed=service.seed.model_validate(document)) as bent:
-        walk = await walk_pages(bent)
-    assert walk.parts <= harmless.parts, "hostile text became an element or an attribute"
-    assert {page.scripts for page in walk.pages.values()} == {2}
-    read = walk.read
+    harmless = await crawl_pages(harness)
+    async with ServiceHarness(service, seed=service.seed.model_validate(document)) as mutated:
+        crawl = await crawl_pages(mutated)
+    assert crawl.parts <= harmless.parts, "hostile text became an element or an attribute"
+    assert {page.scripts for page in crawl.pages.values()} == {2}
+    read = crawl.read
     assert sum(text in read for text in payloads.values()) >= LEAST_SHOWN

@@ -22,7 +22,7 @@ from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.control import EvidenceReply, Rows
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
-from tests.contract.calls import carry, ids_of, wander
+from tests.contract.calls import carry, ids_of, random_calls
 
 CALLS = 250
 _NAME = re.compile(r"^[a-z]+(_[a-z]+)+$")
@@ -47,7 +47,7 @@ def test_some_services_are_found() -> None:
 async def test_no_random_call_breaks_it_and_its_changes_fold_to_its_digest(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
-    statuses = await wander(harness, tools, CALLS, "fold")
+    statuses = await random_calls(harness, tools, CALLS, "fold")
     assert any(status < 300 for status in statuses)
     evidence = await harness.evidence()
     assert evidence.initial == (await harness.load()).rows
@@ -59,7 +59,7 @@ async def test_the_same_calls_give_the_same_world(service: Service[Any], tools: 
     seen = []
     for _ in range(2):
         async with ServiceHarness(service) as fresh:
-            await wander(fresh, tools, 60, "same")
+            await random_calls(fresh, tools, 60, "same")
             seen.append((await fresh.evidence()).model_dump_json())
     assert seen[0] == seen[1]
 
@@ -67,11 +67,11 @@ async def test_the_same_calls_give_the_same_world(service: Service[Any], tools: 
 async def test_reads_do_not_write(harness: ServiceHarness, tools: list[Tool]) -> None:
     before = await harness.evidence()
     reads = [tool for tool in tools if tool.operation is not None and tool.operation.is_read]
-    await _wander_still(harness, reads)
+    await _random_reads(harness, reads)
     assert await harness.evidence() == before
 
 
-async def _wander_still(harness: ServiceHarness, reads: list[Tool]) -> None:
+async def _random_reads(harness: ServiceHarness, reads: list[Tool]) -> None:
     stream, ids = Stream("contract", "reads"), ids_of((await harness.evidence()).initial)
     answered = set()
     for n in range(30):
@@ -84,7 +84,7 @@ async def _wander_still(harness: ServiceHarness, reads: list[Tool]) -> None:
 
 
 async def test_polling_settle_twice_changes_nothing_more(harness: ServiceHarness, tools: list[Tool]) -> None:
-    await wander(harness, tools, 80, "settle")
+    await random_calls(harness, tools, 80, "settle")
     await harness.advance(minutes=60 * 24 * 20)
     before = await harness.digest()
     assert (await harness.advance(minutes=0)).changes == []

@@ -17,7 +17,7 @@ from companyos_shared.framework.change_capture import content_digest, read_rows
 from companyos_shared.framework.database import Database
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import EvidenceReply
-from tests.contract.calls import wander
+from tests.contract.calls import random_calls
 
 CALLS = 60
 
@@ -32,7 +32,7 @@ def _code(answer: httpx.Response) -> tuple[int, str]:
 
 async def _go_on(harness: ServiceHarness, tools: list[Tool], name: str) -> EvidenceReply:
     """Make random calls from the current state under a fixed name, so that two epochs can be compared."""
-    await wander(harness, tools, CALLS, name)
+    await random_calls(harness, tools, CALLS, name)
     return await harness.evidence()
 
 
@@ -47,7 +47,7 @@ async def test_an_episode_goes_on_from_a_snapshot_as_it_would_have_gone_on(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
     planted = (await harness.load()).rows
-    await wander(harness, tools, CALLS, "before")
+    await random_calls(harness, tools, CALLS, "before")
     source, step, now = await harness.snapshot(), harness.step, harness.now
     stayed = await _go_on(harness, tools, "after")
     harness.source, harness.epoch, harness.step, harness.now = source, 2, step, now
@@ -60,7 +60,7 @@ async def test_an_episode_goes_on_from_a_snapshot_as_it_would_have_gone_on(
 async def test_a_restart_changes_nothing_of_an_episode_and_nothing_of_its_snapshots(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
-    await wander(harness, tools, CALLS, "restart")
+    await random_calls(harness, tools, CALLS, "restart")
     before, source = await harness.evidence(), await harness.snapshot()
     harness.restart()
     assert await harness.evidence() == before
@@ -113,7 +113,7 @@ async def test_every_refusal_of_a_source_names_its_status_and_its_code(harness: 
 async def test_an_export_holds_the_rows_of_the_episode(
     harness: ServiceHarness, tools: list[Tool], tmp_path: Path
 ) -> None:
-    await wander(harness, tools, CALLS, "export")
+    await random_calls(harness, tools, CALLS, "export")
     file = tmp_path / "exported.db"
     file.write_bytes(await harness.export())
     with closing(sqlite3.connect(file)) as raw:

@@ -12,16 +12,16 @@ import docker
 import pytest
 
 from tests.architecture.sources import ROOT
-from tests.plugins.workplace import build_workplace
+from tests.plugins.isolated_environment import build_isolated_environment
 
 EXAMPLE = ROOT / "examples" / "integration-tests"
 
 
 def test_the_example_passes_in_containers_and_leaves_none(url: str, tmp_path: Path) -> None:
     before = {container.id for container in docker.from_env().containers.list(all=True)}
-    workplace = build_workplace(tmp_path, "testcontainers")
-    shutil.copytree(EXAMPLE, workplace.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    assert "2 passed" in workplace.run("python", "-m", "pytest", "-q", "tests/test_containers.py")
+    environment = build_isolated_environment(tmp_path, "testcontainers")
+    shutil.copytree(EXAMPLE, environment.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    assert "2 passed" in environment.run("python", "-m", "pytest", "-q", "tests/test_containers.py")
     assert {container.id for container in docker.from_env().containers.list(all=True)} == before
 
 

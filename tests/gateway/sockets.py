@@ -96,7 +96,7 @@ async def handshake(
     app: ASGIApp, path: str, headers: Sequence[tuple[bytes, bytes]], *, denial: bool = False
 ) -> list[Message]:
     """Attempt a handshake and return the messages that the app sends instead of accepting it."""
-    spoken: list[Message] = []
+    received: list[Message] = []
     scope = {
         "type": "websocket",
         "path": path,
@@ -109,10 +109,10 @@ async def handshake(
         return {"type": "websocket.connect"}
 
     async def send(message: Message) -> None:
-        spoken.append(message)
+        received.append(message)
 
     await asyncio.wait_for(app(scope, receive, send), ANSWER_DEADLINE_S)
-    return spoken
+    return received
 
 
 async def _serve(app: ASGIApp, scope: dict[str, Any], socket: Socket) -> None:

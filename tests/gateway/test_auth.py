@@ -121,11 +121,11 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Note
     before = await _standing(locked, "watched")
     paths = set(_paths(locked, "watched"))
     assert {"/reset", "/step", "/state", "/mcp", "/schema", "/docs", "/openapi.json", "/v1/tools"} <= paths
-    doors_value = [(method, path) for path in sorted(paths) for method in METHODS]
-    assert set(doors_value) > PUBLIC_ROUTES
-    assert set(doors_value) > AGENTS
+    routes = [(method, path) for path in sorted(paths) for method in METHODS]
+    assert set(routes) > PUBLIC_ROUTES
+    assert set(routes) > AGENTS
     unknown, forger, agent = _stranger(locked), _stranger(locked, "Bearer wrong"), _agent(locked, first["token"])
-    for method, path in doors_value:
+    for method, path in routes:
         if (method, path) in PUBLIC_ROUTES:
             assert (await unknown.request(method, path)).status_code == 200
             continue

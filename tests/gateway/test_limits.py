@@ -84,7 +84,7 @@ UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
     ({"episode_id": "live\x00", "action": {"tool_name": "wait", "arguments": {}}}, 404, "unknown-episode"),
 ]
 
-HTTP_DOORS = ("/reset", "/step", "/v1/episodes/live/restore", "/v1/demonstrations", "/companyos/tasks")
+HTTP_ROUTES = ("/reset", "/step", "/v1/episodes/live/restore", "/v1/demonstrations", "/companyos/tasks")
 
 Send = Callable[[str | bytes], Awaitable[str]]
 """Sends a message through one route and returns the response's code."""
@@ -120,7 +120,7 @@ async def test_plain_http_refuses_by_code(gateway: NotesGateway, _what: str, sen
     await gateway.reset(episode_id="live")
     await gateway.step("live", "notes_write_note", text="a")
     before = await _standing(gateway)
-    for path in HTTP_DOORS:
+    for path in HTTP_ROUTES:
         content = sent if isinstance(sent, bytes) else sent.encode("utf-8", "surrogatepass")
         answer = await gateway.http.post(path, content=content)
         assert (answer.status_code, answer.json()["code"]) == (_status(code), code), path
@@ -169,7 +169,7 @@ async def test_a_step_that_names_nothing_there_is_refused(
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
-    ("message", "spoken"),
+    ("message", "code"),
     [
         ({}, "UNKNOWN_TYPE"),
         ({"type": "perhaps"}, "UNKNOWN_TYPE"),
@@ -185,13 +185,13 @@ async def test_a_step_that_names_nothing_there_is_refused(
     ids=str,
 )
 async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
-    gateway: NotesGateway, message: dict[str, Any], spoken: str
+    gateway: NotesGateway, message: dict[str, Any], code: str
 ) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
         before = await _standing(gateway)
         answer = await socket.ask(message)
-        assert (answer["type"], answer["data"]["code"]) == ("error", spoken)
+        assert (answer["type"], answer["data"]["code"]) == ("error", code)
         assert await _standing(gateway) == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
@@ -229,17 +229,17 @@ async def test_a_body_that_dribbles_is_given_up(gateway: NotesGateway, monkeypat
     monkeypatch.setattr(body_limit, "BODY_DEADLINE_S", 0.05)
     await gateway.reset(episode_id="live")
     before = await _standing(gateway)
-    spoken = await _post(gateway, "/step", [b'{"episode_id": ', b'"live", '], last=None)
-    assert (spoken[0]["status"], json.loads(spoken[1]["body"])["code"]) == (408, "body-too-slow")
-    assert (b"connection", b"close") in spoken[0]["headers"]
+    received = await _post(gateway, "/step", [b'{"episode_id": ', b'"live", '], last=None)
+    assert (received[0]["status"], json.loads(received[1]["body"])["code"]) == (408, "body-too-slow")
+    assert (b"connection", b"close") in received[0]["headers"]
     assert await _standing(gateway) == before
 
 
 async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None:
     endless = [b" " * 1024] * 65
-    spoken = await _post(gateway, "/step", endless, last=None)
-    assert (spoken[0]["status"], json.loads(spoken[1]["body"])["code"]) == (413, "body-too-large")
-    assert (b"connection", b"close") in spoken[0]["headers"]
+    received = await _post(gateway, "/step", endless, last=None)
+    assert (received[0]["status"], json.loads(received[1]["body"])["code"]) == (413, "body-too-large")
+    assert (b"connection", b"close") in received[0]["headers"]
 
 
 async def test_a_client_that_leaves_before_the_end_of_its_body_asked_for_nothing(gateway: NotesGateway) -> None:
@@ -257,7 +257,7 @@ def _status(code: str) -> int:
 async def _post(gateway: NotesGateway, path: str, chunks: list[bytes], *, last: Message | None) -> list[Message]:
     """Send a body in chunks, then `last` if given, and return the messages of the response."""
     coming = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
-    spoken: list[Message] = []
+    received: list[Message] = []
 
     async def receive() -> Message:
         if coming:
@@ -267,8 +267,8 @@ async def _post(gateway: NotesGateway, path: str, chunks: list[bytes], *, last: 
         return last or {}
 
     async def send(message: Message) -> None:
-        spoken.append(message)
+        received.append(message)
 
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [], "extensions": {}}
     await asyncio.wait_for(gateway.app(scope, receive, send), 5)
-    return spoken
+    return received

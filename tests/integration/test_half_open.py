@@ -134,14 +134,14 @@ def _wait_until_back(url: str, deadline_s: float, *, held: int = 0) -> float:
 
 def _cut_after(connection: socket.socket, deadline_s: float) -> tuple[float, bytes]:
     """Wait until the gateway closes a connection; return the elapsed seconds and the data received before."""
-    began, spoken = time.monotonic(), b""
+    began, received = time.monotonic(), b""
     connection.settimeout(deadline_s)
     try:
         while part := connection.recv(4096):
-            spoken += part
+            received += part
     except ConnectionResetError:
         pass
-    return time.monotonic() - began, spoken
+    return time.monotonic() - began, received
 
 
 def test_the_slot_of_a_killed_client_is_back_at_once(quick: str) -> None:
@@ -190,13 +190,13 @@ def test_requests_that_never_end_are_given_up(quick: str) -> None:
         half.sendall(head)
         blank.sendall(b"\r\n")
         slow.sendall(head + b'Content-Length: 100\r\n\r\n{"')
-        took_s, spoken = _cut_after(slow, BODY_DEADLINE_S + MARGIN_S)
+        took_s, received = _cut_after(slow, BODY_DEADLINE_S + MARGIN_S)
         assert took_s > BODY_DEADLINE_S - MARGIN_S
-        assert b" 408 " in spoken.splitlines()[0]
-        assert b'"body-too-slow"' in spoken
+        assert b" 408 " in received.splitlines()[0]
+        assert b'"body-too-slow"' in received
         for connection in (mute, half, blank):
-            took_s, spoken = _cut_after(connection, REQUEST_DEADLINE_S + MARGIN_S - BODY_DEADLINE_S)
-            assert spoken == b""
+            took_s, received = _cut_after(connection, REQUEST_DEADLINE_S + MARGIN_S - BODY_DEADLINE_S)
+            assert received == b""
 
 
 def test_a_head_without_end_is_refused(quick: str) -> None:
@@ -213,9 +213,9 @@ def test_a_body_without_end_is_refused_while_it_comes(quick: str) -> None:
             f"POST /step HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
             + (b"1000\r\n" + b" " * 0x1000 + b"\r\n") * 17
         )
-        spoken = connection.recv(4096)
-        assert b" 413 " in spoken.splitlines()[0]
-        assert b"connection: close" in spoken.lower()
+        received = connection.recv(4096)
+        assert b" 413 " in received.splitlines()[0]
+        assert b"connection: close" in received.lower()
 
 
 def _close_code(connection: ClientConnection) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.sources import ROOT
-from tests.plugins.workplace import build_workplace
+from tests.plugins.isolated_environment import build_isolated_environment
 from verification.release.environments import CommandError
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1500)]
@@ -17,16 +17,16 @@ EXAMPLE = ROOT / "examples" / "integration-tests"
 
 
 def test_the_example_passes_outside_of_the_repository(tmp_path: Path) -> None:
-    workplace = build_workplace(tmp_path)
-    shutil.copytree(EXAMPLE, workplace.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    assert "3 passed" in workplace.run("python", "-m", "pytest", "-q", "tests/test_incident_reporter.py")
+    environment = build_isolated_environment(tmp_path)
+    shutil.copytree(EXAMPLE, environment.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    assert "3 passed" in environment.run("python", "-m", "pytest", "-q", "tests/test_incident_reporter.py")
 
 
 def test_without_the_server_the_fixtures_name_the_extra(tmp_path: Path) -> None:
-    workplace = build_workplace(tmp_path, only={"companyos_shared", "companyos"})
-    shutil.copytree(EXAMPLE, workplace.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = build_isolated_environment(tmp_path, only={"companyos_shared", "companyos"})
+    shutil.copytree(EXAMPLE, environment.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     with pytest.raises(CommandError) as failed:
-        workplace.run("python", "-m", "pytest", "-q", "tests/test_incident_reporter.py")
+        environment.run("python", "-m", "pytest", "-q", "tests/test_incident_reporter.py")
     output = str(failed.value)
     assert "companyos_service_urls: no service is installed: pip install 'companyos[server]'" in output
     assert "companyos_url: the server is not installed: pip install 'companyos[server]'" in output

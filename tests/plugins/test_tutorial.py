@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.sources import ROOT
 from tests.integration.processes import HOST, free_port, running
-from tests.plugins.workplace import Workplace, build_workplace
+from tests.plugins.isolated_environment import IsolatedEnvironment, build_isolated_environment
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1500)]
 
@@ -49,31 +49,31 @@ asyncio.run(main())
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> IsolatedEnvironment:
     """An environment with wheels of all packages."""
-    return build_workplace(tmp_path_factory.mktemp("tutorial"))
+    return build_isolated_environment(tmp_path_factory.mktemp("tutorial"))
 
 
-def test_a_reader_writes_checks_plays_and_changes_a_scenario(workplace: Workplace) -> None:
+def test_a_reader_writes_checks_plays_and_changes_a_scenario(environment: IsolatedEnvironment) -> None:
     assert BLOCKS[0] == ("sh", "pip install 'companyos[server]' companyos-verification pytest\n")
     for language, block in BLOCKS[1:]:
         if language == "diff":
-            patch = workplace.work / "change.diff"
+            patch = environment.work / "change.diff"
             patch.write_text(block)
-            workplace.run("git", "apply", patch.name)
+            environment.run("git", "apply", patch.name)
         elif language == "python":
-            _play_over_http(workplace, block)
+            _play_over_http(environment, block)
         elif block != "companyos up\n":
             for line in block.splitlines():
-                workplace.follow(line)
+                environment.follow(line)
 
 
-def _play_over_http(workplace: Workplace, block: str) -> None:
+def _play_over_http(environment: IsolatedEnvironment, block: str) -> None:
     """Run the page's block, which does nothing, and the fair oracle over the same protocol."""
     url = f"http://{HOST}:{free_port()}"
-    command = [str(workplace.root / "bin" / "companyos"), "up", "--port", url.rpartition(":")[2]]
-    with running(command, url, **workplace.variables):
-        python = str(workplace.python)
+    command = [str(environment.root / "bin" / "companyos"), "up", "--port", url.rpartition(":")[2]]
+    with running(command, url, **environment.variables):
+        python = str(environment.python)
         assert "# True -5.1 failed" in block
-        assert workplace.run(python, "-c", block.replace(GATEWAY, url)).splitlines()[-1] == "True -5.1 failed"
-        assert workplace.run(python, "-c", PLAYER, url) == "success\n"
+        assert environment.run(python, "-c", block.replace(GATEWAY, url)).splitlines()[-1] == "True -5.1 failed"
+        assert environment.run(python, "-c", PLAYER, url) == "success\n"

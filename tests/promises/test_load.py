@@ -116,7 +116,7 @@ def _after(deployment: DeploymentUnderLoad, waves: range, size: int) -> Level:
 @pytest.fixture(scope="module")
 def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentUnderLoad]:
     """A deployment for the small sizes."""
-    with deployment_under_load(tmp_path_factory.mktemp("house"), DETACHED) as deployment:
+    with deployment_under_load(tmp_path_factory.mktemp("gateway"), DETACHED) as deployment:
         yield deployment
 
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentUnderLoad]:
-    with deployment_under_load(tmp_path_factory.mktemp("house")) as opened:
+    with deployment_under_load(tmp_path_factory.mktemp("gateway")) as opened:
         yield opened
 
 

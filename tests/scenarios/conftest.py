@@ -28,7 +28,7 @@ HARD = {
 @pytest.fixture(scope="session")
 def play_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayAll]:
     """Function that plays episodes on an engine shared by all tests."""
-    with open_player(tmp_path_factory.mktemp("playhouse")) as opened:
+    with open_player(tmp_path_factory.mktemp("event-loop")) as opened:
         yield opened
 
 

@@ -45,7 +45,7 @@ async def open_engine(folder: Path) -> AsyncIterator[EpisodeEngine]:
 def open_player(folder: Path) -> Iterator[PlayAll]:
     """Keep an engine open in its own event loop and thread; yield a function that plays episodes one after another."""
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="playhouse", daemon=True)
+    thread = threading.Thread(target=loop.run_forever, name="event-loop", daemon=True)
     thread.start()
 
     def wait_for(work: Coroutine[Any, Any, T]) -> T:

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-from tests.contract.walking import Page
+from tests.contract.crawler import Page
 from tests.ui.http_browser import Browser
 
 TYPED = "<typed> & \"kept\" 'so'"

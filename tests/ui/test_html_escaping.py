@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.contract.walking import Page
+from tests.contract.crawler import Page
 from tests.payloads import EXECUTED, PAYLOADS, STARTED
 from tests.ui.http_browser import Browser
 

@@ -28,7 +28,7 @@ async def deployment_and_reference(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[tuple[Deployment, Reference]]:
     """Start a deployment and record its reference episode."""
-    deployment = Deployment(tmp_path_factory.mktemp("faults") / "house", Random())
+    deployment = Deployment(tmp_path_factory.mktemp("faults") / "deployment", Random())
     await deployment.start()
     try:
         yield deployment, await play_reference(deployment, SEED)

@@ -14,7 +14,7 @@ Header = tuple[bytes, bytes]
 HOST: Header = (b"host", b"localhost")
 
 
-async def ask(
+async def send_request(
     app: ASGIApp, method: str, path: bytes, *, query: bytes = b"", headers: Sequence[Header] = (), body: bytes = b""
 ) -> int:
     """Return the status of the response; disconnect from an endless stream once it has started."""

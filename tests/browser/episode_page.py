@@ -1,4 +1,4 @@
-"""A visitor of an episode's desk and apps in a browser window, with all requests of the window."""
+"""The pages of an episode's desk and apps in a browser window, with all requests of the window."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import httpx
 from tests.ui.http_browser import as_shown
 
 
-class Visitor:
-    """The visitor of one desk."""
+class EpisodePage:
+    """A browser page that shows the desk and the apps of one episode."""
 
     def __init__(self, page: Any, url: str, **options: Any) -> None:
         self.page = page

@@ -14,7 +14,7 @@ from companyos_shared.framework import Service
 from companyos_shared.framework.pages import PAGES_PREFIX
 from companyos_shared.framework.testing import ServiceHarness
 
-ALIKE = 2
+PAGES_PER_KIND = 2
 """Maximum number of opened pages of a kind: months link to further months, and rows to further rows."""
 
 
@@ -35,16 +35,16 @@ class Page(HTMLParser):
         self.scripts += tag == "script"
         given = dict(attrs)
         self.read += [value for name, value in attrs if value and name not in ("href", "action")]
-        way = given.get("href") if tag == "a" else None
-        if way is not None:
-            self.links.append(way)
+        path = given.get("href") if tag == "a" else None
+        if path is not None:
+            self.links.append(path)
 
     def handle_data(self, data: str) -> None:
         self.read.append(data)
 
 
 @dataclass
-class Walk:
+class Crawl:
     """The pages that a crawl visited."""
 
     kinds: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
@@ -67,25 +67,25 @@ def routes_of(service: Service[Any]) -> list[APIRoute]:
     return [route for route in service.pages.router.routes if isinstance(route, APIRoute)]
 
 
-async def walk_pages(harness: ServiceHarness, *, alike: int = ALIKE) -> Walk:
+async def crawl_pages(harness: ServiceHarness, *, per_kind: int = PAGES_PER_KIND) -> Crawl:
     """Crawl the linked pages, a few of each kind, and check that all of them return 200."""
-    walk, waiting, known = Walk(), deque([f"{PAGES_PREFIX}/"]), {f"{PAGES_PREFIX}/"}
+    crawl, waiting, known = Crawl(), deque([f"{PAGES_PREFIX}/"]), {f"{PAGES_PREFIX}/"}
     routes = routes_of(harness.service)
     while waiting:
-        way = waiting.popleft()
-        target = urlsplit(way)
+        path = waiting.popleft()
+        target = urlsplit(path)
         route = next((route.path for route in routes if route.path_regex.match(target.path)), None)
-        assert route is not None, f"{way} must be a page"
+        assert route is not None, f"{path} must be a page"
         kind = route, tuple(sorted(name for name, _ in parse_qsl(target.query)))
-        if walk.kinds[kind] == alike:
+        if crawl.kinds[kind] == per_kind:
             continue
-        walk.kinds[kind] += 1
-        answer = await harness.get(way)
-        assert answer.status_code == 200, way
-        walk.pages[way] = Page(answer.text)
-        for link in walk.pages[way].links:
+        crawl.kinds[kind] += 1
+        answer = await harness.get(path)
+        assert answer.status_code == 200, path
+        crawl.pages[path] = Page(answer.text)
+        for link in crawl.pages[path].links:
             if not link.startswith("#") and link not in known:
-                assert link.startswith(PAGES_PREFIX), f"{way} leads out of the app to {link}"
+                assert link.startswith(PAGES_PREFIX), f"{path} links outside of the app to {link}"
                 known.add(link)
                 waiting.append(link)
-    return walk
+    return crawl

@@ -1,4 +1,4 @@
-"""Plants hostile text in the calls of a service's tools, in every place for free text that their schemas contain."""
+"""Injects hostile text into the calls of a service's tools, in every place for free text that their schemas contain."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _REFUSED = 400
 
 
 @dataclass
-class Planted:
-    """Planted texts by mark, the tried places, and the places that accepted one."""
+class InjectedPayloads:
+    """Injected texts by mark, the tried places, and the places that accepted one."""
 
     texts: dict[str, str] = field(default_factory=dict)
     tried: set[tuple[str, ArgumentLocation]] = field(default_factory=set)
@@ -55,11 +55,11 @@ def schema_at(schema: Mapping[str, Any], place: ArgumentLocation) -> Mapping[str
     return schema
 
 
-async def plant(
+async def inject_payloads(
     harness: ServiceHarness, tools: list[Tool], *, calls: int, hostile: bool, payloads: int = len(PAYLOADS)
-) -> Planted:
+) -> InjectedPayloads:
     """Make calls with text in every place in turn. `hostile` changes only the text."""
-    planted, stream = Planted(), Stream("contract", "payloads")
+    injected, stream = InjectedPayloads(), Stream("contract", "payloads")
     places = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
     rows = (await harness.evidence()).initial
     around = SamplingContext(ids=ids_of(rows), now=harness.now, seen=_seen(rows))
@@ -75,13 +75,13 @@ async def plant(
         arguments = _placed(arguments, tool.input_schema, place, text, child.choice(members))
         answer = await carry(harness, tool.operation, arguments)
         assert answer.status_code < 500, (tool.name, arguments, answer.text)
-        planted.tried.add((tool.name, place))
+        injected.tried.add((tool.name, place))
         if answer.status_code < _REFUSED:
-            planted.taken.add((tool.name, place))
-            planted.texts[text[:MARK_CHARS]] = text
+            injected.taken.add((tool.name, place))
+            injected.texts[text[:MARK_CHARS]] = text
         if child.chance(0.1):
             await harness.advance(minutes=child.integer(1, 90))
-    return planted
+    return injected
 
 
 def _seen(rows: Rows) -> dict[str, list[Any]]:
@@ -132,6 +132,6 @@ def _member_names(rows: Rows) -> list[str]:
     return sorted(found)
 
 
-def missing_places(planted: Planted) -> str:
+def missing_places(injected: InjectedPayloads) -> str:
     """Return the places that accepted no text, for a failed assertion."""
-    return json.dumps(sorted(f"{tool}.{'.'.join(place)}" for tool, place in planted.tried - planted.taken))
+    return json.dumps(sorted(f"{tool}.{'.'.join(place)}" for tool, place in injected.tried - injected.taken))

@@ -11,7 +11,7 @@ from verification.release.environments import CleanEnvironment, CommandError
 from verification.release.wheels import build_wheels, locked_versions
 
 
-class Workplace(CleanEnvironment):
+class IsolatedEnvironment(CleanEnvironment):
     """An environment in which the packages are installed, and the steps of a reader."""
 
     def follow(self, line: str) -> None:
@@ -28,12 +28,12 @@ class Workplace(CleanEnvironment):
             self.run("sh", "-c", command)
 
 
-def build_workplace(root: Path, *requirements: str, only: Collection[str] = ()) -> Workplace:
+def build_isolated_environment(root: Path, *requirements: str, only: Collection[str] = ()) -> IsolatedEnvironment:
     """Return an environment with wheels of the workspace, or of some, and the other versions that the lock names."""
     locked = root / "locked.txt"
     locked.write_text(locked_versions())
     names = {wheel: wheel.name.partition("-")[0] for wheel in build_wheels(root / "wheels")}
     chosen = [wheel for wheel, name in names.items() if name in only or not (only or name == "companyos_verifiers")]
-    made = Workplace(root)
-    made.install("-c", locked, "pytest", *requirements, *chosen)
-    return made
+    environment = IsolatedEnvironment(root)
+    environment.install("-c", locked, "pytest", *requirements, *chosen)
+    return environment
