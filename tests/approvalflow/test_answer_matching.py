@@ -34,7 +34,7 @@ def test_a_name_counts_in_any_case_and_with_any_punctuation(text: str, value: Ac
         ("", "restricted"),
     ],
 )
-def test_a_name_counts_as_a_whole_only(text: str, value: AcceptedValue) -> None:
+def test_a_name_matches_as_a_complete_word_only(text: str, value: AcceptedValue) -> None:
     assert not contains_accepted(text, [value])
 
 

@@ -63,7 +63,7 @@ def _event(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, Any]
         ),
     ],
 )
-def test_a_seed_that_is_not_whole_is_refused_with_the_place(lists: dict[str, Any], place: str) -> None:
+def test_an_inconsistent_seed_is_rejected_with_the_location(lists: dict[str, Any], place: str) -> None:
     with pytest.raises(ValidationError, match=place):
         a_seed(**lists)
 
@@ -120,7 +120,7 @@ async def test_a_colleague_does_not_submit_on_an_open_subject(start: Start) -> N
     assert await flow.rows("notes") == {}
 
 
-async def test_decisions_and_notes_number_on_after_the_seeds(start: Start) -> None:
+async def test_ids_of_decisions_and_notes_continue_after_the_seed(start: Start) -> None:
     decision = {"id": "APR-40-D3", "request_id": "APR-40", "kind": "escalated", "by": CLERK, "at": DUE}
     flow = await start(a_seed(requests=[request_row()], decisions=[decision], notes=[_note(id="APR-40-N4")]))
     await flow.post("/approvals/APR-40/notes", json={"body": "Fifth."})

@@ -41,7 +41,7 @@ def _code(person_id: str, **case: Any) -> str | None:
     return None
 
 
-def test_the_holder_of_the_role_for_the_amount_may_be_asked() -> None:
+def test_the_holder_of_the_role_for_the_amount_is_entitled() -> None:
     assert _code(CFO) is None
 
 
@@ -51,24 +51,24 @@ def test_a_threshold_includes_its_own_amount(amount: int) -> None:
     assert _code(CFO, amount_cents=amount) == "approver-not-entitled"
 
 
-def test_one_cent_above_the_threshold_is_the_next_roles() -> None:
+def test_one_cent_above_the_threshold_requires_the_next_role() -> None:
     assert _code(CONTROLLER, amount_cents=500_001) == "approver-not-entitled"
     assert _code(CFO, amount_cents=500_001) is None
 
 
-def test_nobody_knows_an_unknown_person() -> None:
+def test_an_unknown_approver_is_rejected() -> None:
     assert _code("E-99") == "approver-unknown"
 
 
-def test_a_person_who_left_may_not_be_asked() -> None:
+def test_a_former_employee_cannot_approve() -> None:
     assert _code(GONE) == "approver-departed"
 
 
-def test_nobody_decides_their_own_request() -> None:
+def test_an_approver_cannot_decide_their_own_request() -> None:
     assert _code(CFO, requester_id=CFO) == "own-request"
 
 
-def test_somebody_without_role_or_delegation_is_not_entitled() -> None:
+def test_a_person_without_role_or_delegation_is_not_entitled() -> None:
     assert _code(CLERK) == "approver-not-entitled"
 
 
@@ -81,7 +81,7 @@ def test_an_absence_counts_on_its_last_day_and_not_after() -> None:
     assert _code(CFO, company=a_company(absences=[(CFO, "2026-02-20", "2026-03-01")])) is None
 
 
-def test_a_delegate_of_an_absent_holder_may_be_asked() -> None:
+def test_a_delegate_of_an_absent_holder_may_approve() -> None:
     company = a_company(absences=[(CFO, *WEEK)])
     assert _code(CONTROLLER, company=company, delegations=[a_delegation()]) is None
 
@@ -91,7 +91,7 @@ def test_a_delegate_may_be_out_of_office_too() -> None:
     assert _code(CONTROLLER, company=company, delegations=[a_delegation()]) == "approver-out-of-office"
 
 
-def test_who_is_not_entitled_is_told_so_even_when_absent() -> None:
+def test_a_lack_of_entitlement_is_reported_before_an_absence() -> None:
     assert _code(CLERK, company=a_company(absences=[(CLERK, *WEEK)])) == "approver-not-entitled"
 
 
@@ -105,7 +105,7 @@ def test_who_is_not_entitled_is_told_so_even_when_absent() -> None:
         ({"limit_cents": 899_999}, "delegation-limit-too-low"),
     ],
 )
-def test_a_delegation_out_of_force_entitles_nobody(changed: dict[str, Any], code: str) -> None:
+def test_an_inactive_delegation_entitles_its_delegate_to_nothing(changed: dict[str, Any], code: str) -> None:
     assert _code(CONTROLLER, delegations=[a_delegation(**changed)]) == code
 
 
@@ -117,7 +117,7 @@ def test_a_delegation_covers_its_limits(changed: dict[str, Any]) -> None:
     assert _code(CONTROLLER, delegations=[a_delegation(type_keys=("onboarding",), **changed)]) is None
 
 
-def test_a_delegation_of_somebody_without_the_role_gives_nothing() -> None:
+def test_a_delegation_by_a_person_without_the_role_has_no_effect() -> None:
     assert _code(CLERK, delegations=[a_delegation(from_id=LEAD, to_id=CLERK)]) == "approver-not-entitled"
 
 
@@ -126,12 +126,12 @@ def test_a_delegate_cannot_delegate_further() -> None:
     assert _code(CLERK, delegations=chain) == "approver-not-entitled"
 
 
-def test_the_requesters_own_authority_decides_nothing_in_other_hands() -> None:
+def test_a_requester_cannot_approve_through_a_delegate() -> None:
     case = {"requester_id": CFO, "delegations": [a_delegation()]}
     assert _code(CONTROLLER, **case) == "approver-not-entitled"
 
 
-def test_the_delegation_that_comes_closest_speaks() -> None:
+def test_the_error_describes_the_closest_matching_delegation() -> None:
     several = [a_delegation(ends_at=NOW), a_delegation(id="DEL-2", limit_cents=1)]
     assert _code(CONTROLLER, delegations=several) == "delegation-limit-too-low"
     assert _code(CONTROLLER, delegations=several[::-1]) == "delegation-limit-too-low"
@@ -141,20 +141,20 @@ def test_one_delegation_in_force_is_enough() -> None:
     assert _code(CONTROLLER, delegations=[a_delegation(ends_at=NOW), a_delegation(id="DEL-2")]) is None
 
 
-def test_the_second_approval_is_the_second_roles() -> None:
+def test_the_second_approval_requires_the_second_role() -> None:
     second = {"amount_cents": 20_000_000, "approvers_before": frozenset({CFO})}
     assert _code(CEO, **second) is None
     assert _code(CONTROLLER, **second) == "approver-not-entitled"
 
 
-def test_nobody_approves_twice() -> None:
+def test_a_person_cannot_approve_twice() -> None:
     twice = a_type(second_role=a_case().approval_type.thresholds[-1].role)
     second = {"approval_type": twice, "amount_cents": 20_000_000, "approvers_before": frozenset({CFO})}
     assert _code(CFO, **second) == "already-approved-by"
     assert _code(CONTROLLER, delegations=[a_delegation()], **second) == "approver-not-entitled"
 
 
-def test_a_request_does_not_go_where_it_is() -> None:
+def test_a_request_cannot_be_escalated_to_its_current_approver() -> None:
     check_other_approver(a_request(), CEO)
     with pytest.raises(ServiceError) as caught:
         check_other_approver(a_request(), CFO)
@@ -165,7 +165,7 @@ def _second(**case: Any) -> str | None:
     return second_approver(a_case(amount_cents=20_000_000, approvers_before=frozenset({CFO}), **case), NOW)
 
 
-def test_the_second_approver_is_a_holder_at_work() -> None:
+def test_the_second_approver_is_an_available_holder_of_the_role() -> None:
     assert _second() == CEO
 
 
@@ -174,11 +174,11 @@ def test_the_second_approver_is_a_delegate_while_the_holder_is_away() -> None:
     assert _second(company=a_company(absences=[(CEO, *WEEK)]), delegations=delegations) == LEAD
 
 
-def test_the_second_approver_is_a_holder_who_comes_back_where_nobody_stands_in() -> None:
+def test_the_second_approver_is_an_absent_holder_if_there_is_no_delegate() -> None:
     assert _second(company=a_company(absences=[(CEO, *WEEK)])) == CEO
 
 
-def test_there_may_be_no_second_approver() -> None:
+def test_a_request_can_lack_a_second_approver() -> None:
     assert _second(requester_id=CEO) is None
 
 
@@ -193,11 +193,11 @@ def test_a_decision_waits_for_the_approvers_return() -> None:
     assert decision_time(company, CFO, start=NOW, office_minutes=15) == NOW + timedelta(days=3, minutes=15)
 
 
-def test_who_has_left_by_then_decides_nothing() -> None:
+def test_an_approver_who_has_left_decides_nothing() -> None:
     assert decision_time(a_company(), GONE, start=NOW, office_minutes=15) is None
 
 
-def test_a_delay_beyond_a_year_is_no_decision() -> None:
+def test_a_delay_of_more_than_a_year_means_no_decision() -> None:
     assert decision_time(a_company(), CFO, start=NOW, office_minutes=10_000_000) is None
 
 

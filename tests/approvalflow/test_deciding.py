@@ -61,7 +61,7 @@ async def test_an_honest_request_is_approved_within_the_approvers_time(flow: Ser
     assert {change.cause for change in report.changes} == {"test:1:1"}
 
 
-async def test_polling_does_not_hasten_a_decision(flow: ServiceHarness) -> None:
+async def test_polling_does_not_speed_up_a_decision(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     before = await flow.digest()
     for _ in range(20):
@@ -69,7 +69,7 @@ async def test_polling_does_not_hasten_a_decision(flow: ServiceHarness) -> None:
     assert await flow.digest() == before
 
 
-async def test_the_delay_is_the_same_whatever_happens_around_it(start: Start) -> None:
+async def test_the_delay_does_not_depend_on_other_requests(start: Start) -> None:
     plain, busy = await start(a_seed()), await start(a_seed())
     for subject in ("V-5", "V-6"):
         await busy.post("/approvals", json=submission(subject=subject))
@@ -205,7 +205,7 @@ async def test_an_approver_who_fell_ill_decides_after_the_return(start: Start) -
     assert (await _approval(flow))["decided_at"] == "2026-03-05T11:00:00Z"
 
 
-async def test_a_decision_that_would_fall_at_the_expiry_does_not_fall(start: Start) -> None:
+async def test_a_decision_due_at_the_expiry_is_not_made(start: Start) -> None:
     trait = {"id": CFO, "min_minutes": 60, "max_minutes": 60}
     flow = await start(a_seed(traits=[trait], approval_types=[type_row(expires_after_minutes=60)]))
     await flow.post("/approvals", json=submission())

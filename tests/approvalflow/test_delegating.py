@@ -23,7 +23,7 @@ async def as_cfo(start: Start) -> ServiceHarness:
     return await start(a_seed(a_company(agent_id=CFO), approval_types=types))
 
 
-async def test_the_cfo_hands_authority_over(as_cfo: ServiceHarness) -> None:
+async def test_the_cfo_creates_a_delegation(as_cfo: ServiceHarness) -> None:
     body = {"from_id": CFO, "to_id": CLERK, "ends_at": ENDS, "type_keys": ["onboarding"], "limit_cents": 5}
     answer = await as_cfo.post("/delegations", json=body)
     assert answer.status_code == 201
@@ -59,7 +59,7 @@ async def test_the_cfo_hands_authority_over(as_cfo: ServiceHarness) -> None:
         ({"limit_cents": True}, 422, "invalid-arguments"),
     ],
 )
-async def test_a_delegation_that_does_not_fit_is_refused(
+async def test_an_invalid_delegation_is_rejected(
     as_cfo: ServiceHarness, changed: dict[str, Any], status: int, code: str
 ) -> None:
     answer = await as_cfo.post("/delegations", json={"from_id": CFO, "to_id": CLERK, "ends_at": ENDS, **changed})
@@ -67,13 +67,13 @@ async def test_a_delegation_that_does_not_fit_is_refused(
     assert await as_cfo.rows("delegations") == {}
 
 
-async def test_an_agent_without_authority_cannot_make_any(flow: ServiceHarness) -> None:
+async def test_an_agent_without_authority_cannot_delegate(flow: ServiceHarness) -> None:
     for giver, code in ((AGENT, "nothing-to-delegate"), (CFO, "delegation-not-yours")):
         answer = await flow.post("/delegations", json={"from_id": giver, "to_id": CLERK, "ends_at": ENDS})
         assert (answer.status_code, answer.json()["code"]) == (403, code)
 
 
-async def test_the_same_key_makes_one_delegation(as_cfo: ServiceHarness) -> None:
+async def test_the_same_idempotency_key_creates_one_delegation(as_cfo: ServiceHarness) -> None:
     body = {"from_id": CFO, "to_id": CLERK, "ends_at": ENDS}
     for _ in range(2):
         assert (await as_cfo.post("/delegations", json=body, headers={"Idempotency-Key": "k"})).status_code == 201
@@ -94,7 +94,7 @@ async def test_a_delegation_that_has_ended_is_not_revoked(start: Start) -> None:
     assert (await flow.post("/delegations/DEL-9/revocation")).json()["code"] == "delegation-not-found"
 
 
-async def test_delegations_are_listed_by_either_side(start: Start) -> None:
+async def test_delegations_are_filtered_by_either_person(start: Start) -> None:
     rows = [delegation_row(), delegation_row(id="DEL-2", from_id=CONTROLLER, to_id=CLERK)]
     flow = await start(a_seed(delegations=rows))
 
@@ -107,6 +107,6 @@ async def test_delegations_are_listed_by_either_side(start: Start) -> None:
     assert await listed(from_id=CFO, to_id=CLERK) == []
 
 
-async def test_a_type_named_twice_is_kept_once(as_cfo: ServiceHarness) -> None:
+async def test_duplicate_types_of_a_delegation_are_removed(as_cfo: ServiceHarness) -> None:
     body = {"from_id": CFO, "to_id": CLERK, "ends_at": ENDS, "type_keys": ["onboarding", "onboarding"]}
     assert (await as_cfo.post("/delegations", json=body)).json()["type_keys"] == ["onboarding"]

@@ -14,13 +14,13 @@ from tests.approvalflow.conftest import Start
 REASON = {"reason_code": "policy_violation", "reason_ref": "POL-1-v1"}
 
 
-async def test_the_requester_takes_a_request_back(flow: ServiceHarness) -> None:
+async def test_the_requester_withdraws_a_request(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     answer = await flow.post("/approvals/APR-1/withdrawal")
     assert (answer.json()["status"], answer.json()["version"]) == ("withdrawn", 2)
 
 
-async def test_nobody_else_takes_it_back(start: Start) -> None:
+async def test_another_person_cannot_withdraw_a_request(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row()]))
     answer = await flow.post("/approvals/APR-40/withdrawal")
     assert (answer.status_code, answer.json()["code"]) == (403, "not-the-requester")
@@ -30,7 +30,7 @@ async def test_nobody_else_takes_it_back(start: Start) -> None:
     ("type_changed", "request_changed"),
     [({}, {"requester_id": AGENT}), ({}, {"approver_id": AGENT}), ({"administered_by": ["T-1"]}, {})],
 )
-async def test_a_request_is_cancelled_for_a_reason_by_whoever_is_responsible(
+async def test_a_responsible_person_cancels_a_request_with_a_reason(
     start: Start, type_changed: dict[str, Any], request_changed: dict[str, Any]
 ) -> None:
     flow = await start(a_seed(approval_types=[type_row(**type_changed)], requests=[request_row(**request_changed)]))
@@ -39,7 +39,7 @@ async def test_a_request_is_cancelled_for_a_reason_by_whoever_is_responsible(
     assert (answer.json()["reason_code"], answer.json()["reason_ref"]) == ("policy_violation", "POL-1-v1")
 
 
-async def test_nobody_else_cancels_a_request(start: Start) -> None:
+async def test_another_person_cannot_cancel_a_request(start: Start) -> None:
     company = a_company()
     teams = [*company.teams, Team(id="T-2", name="Audit", department="Audit", lead_id=CLERK)]
     company = company.model_copy(update={"teams": tuple(teams)})
@@ -67,7 +67,7 @@ async def test_a_cancellation_needs_a_typed_reason(start: Start, body: dict[str,
 
 @pytest.mark.parametrize("end", ["withdrawal", "cancellation"])
 @pytest.mark.parametrize("again", ["withdrawal", "cancellation"])
-async def test_an_end_is_for_good(flow: ServiceHarness, end: str, again: str) -> None:
+async def test_a_final_status_cannot_be_changed(flow: ServiceHarness, end: str, again: str) -> None:
     bodies = {"withdrawal": None, "cancellation": REASON}
     await flow.post("/approvals", json=submission())
     assert (await flow.post(f"/approvals/APR-1/{end}", json=bodies[end])).status_code == 200
@@ -85,7 +85,7 @@ async def test_an_end_is_for_good(flow: ServiceHarness, end: str, again: str) ->
         ("notes", {"body": "Seen."}),
     ],
 )
-async def test_every_write_on_a_request_minds_its_version(
+async def test_every_write_to_a_request_checks_its_version(
     flow: ServiceHarness, path: str, body: dict[str, Any] | None
 ) -> None:
     await flow.post("/approvals", json=submission())
@@ -96,7 +96,7 @@ async def test_every_write_on_a_request_minds_its_version(
     assert current.json().get("code") != "stale-version"
 
 
-async def test_a_note_stays_with_its_request(start: Start) -> None:
+async def test_a_note_is_listed_with_its_request(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row(status="expired")]))
     answer = await flow.post("/approvals/APR-40/notes", json={"body": "Asked again as APR-41."})
     assert answer.status_code == 201
@@ -120,7 +120,7 @@ async def test_the_latest_five_notes_are_shown(flow: ServiceHarness) -> None:
     assert approval["notes_total"] == 12
 
 
-async def test_the_same_key_writes_one_note(flow: ServiceHarness) -> None:
+async def test_the_same_idempotency_key_writes_one_note(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     for _ in range(2):
         await flow.post("/approvals/APR-1/notes", json={"body": "Seen."}, headers={"Idempotency-Key": "k"})
@@ -136,8 +136,6 @@ async def test_the_same_key_writes_one_note(flow: ServiceHarness) -> None:
         ("APR-9", {"body": "Hello."}, "request-not-found"),
     ],
 )
-async def test_a_note_that_does_not_fit_is_refused(
-    flow: ServiceHarness, path: str, body: dict[str, Any], code: str
-) -> None:
+async def test_an_invalid_note_is_rejected(flow: ServiceHarness, path: str, body: dict[str, Any], code: str) -> None:
     await flow.post("/approvals", json=submission())
     assert (await flow.post(f"/approvals/{path}/notes", json=body)).json()["code"] == code

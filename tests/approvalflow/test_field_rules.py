@@ -27,11 +27,11 @@ def _refused(fields: dict[str, Any]) -> ServiceError:
     return caught.value
 
 
-def test_fields_that_fit_are_kept_as_they_are() -> None:
+def test_valid_fields_are_stored_unchanged() -> None:
     assert checked_fields(a_type(), FIELDS, NOW) == FIELDS
 
 
-def test_an_optional_field_may_be_given() -> None:
+def test_an_optional_field_is_accepted() -> None:
     given = {**FIELDS, "is_urgent": True, "starts_on": "2026-05-01"}
     assert checked_fields(a_type(), given, NOW) == given
 
@@ -50,13 +50,13 @@ def test_a_missing_field_is_named() -> None:
     assert problem.errors == [{"place": "fields.score", "reason": "is required"}]
 
 
-def test_every_field_of_another_type_is_named() -> None:
+def test_every_field_of_the_wrong_type_is_named() -> None:
     problem = _refused({**FIELDS, "score": "85", "cost_cents": True})
     assert isinstance(problem, FieldWrongTypeError)
     assert [error["place"] for error in problem.errors or []] == ["fields.score", "fields.cost_cents"]
 
 
-def test_a_long_unknown_name_is_cut_in_the_answer() -> None:
+def test_a_long_unknown_name_is_truncated_in_the_error() -> None:
     assert len(_refused({**FIELDS, "x" * 5000: 1}).detail or "") < 200
 
 
@@ -64,7 +64,7 @@ def test_an_amount_below_zero_is_refused() -> None:
     assert isinstance(_refused({**FIELDS, "cost_cents": -1}), AmountNegativeError)
 
 
-def test_evidence_of_this_very_moment_fits() -> None:
+def test_evidence_of_the_current_moment_is_accepted() -> None:
     moment = NOW.isoformat().replace("+00:00", "Z")
     assert checked_fields(a_type(), {**FIELDS, "score_as_of": moment}, NOW)["score_as_of"] == moment
 
@@ -74,7 +74,7 @@ def test_evidence_from_the_future_is_refused() -> None:
     assert isinstance(_refused({**FIELDS, "score_as_of": later}), EvidenceInFutureError)
 
 
-def test_a_datetime_is_kept_in_utc() -> None:
+def test_a_datetime_is_stored_in_utc() -> None:
     kept = checked_fields(a_type(), {**FIELDS, "score_as_of": "2026-03-02T09:30:00+01:00"}, NOW)
     assert kept["score_as_of"] == "2026-03-02T08:30:00Z"
 
@@ -107,7 +107,7 @@ def test_a_datetime_is_kept_in_utc() -> None:
         (FieldType.DATE, "20260302"),
     ],
 )
-def test_a_value_of_another_type_never_fits(field_type: FieldType, value: object) -> None:
+def test_a_value_of_another_type_is_rejected(field_type: FieldType, value: object) -> None:
     assert fitting_value(field_type, value) is None
 
 
@@ -123,7 +123,7 @@ def test_a_value_of_another_type_never_fits(field_type: FieldType, value: object
         (FieldType.DATE, "2026-03-02"),
     ],
 )
-def test_a_value_of_the_type_is_kept(field_type: FieldType, value: object) -> None:
+def test_a_value_of_the_right_type_is_stored(field_type: FieldType, value: object) -> None:
     kept = fitting_value(field_type, value)
     assert kept == value
     assert type(kept) is type(value)

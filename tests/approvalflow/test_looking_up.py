@@ -33,7 +33,7 @@ async def test_requests_are_listed_in_pages(start: Start) -> None:
     assert sorted(seen) == sorted(f"APR-{n}" for n in range(10, 33))
 
 
-async def test_the_latest_request_comes_first(start: Start) -> None:
+async def test_requests_are_listed_newest_first(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row()]))
     await flow.post("/approvals", json=submission())
     assert [row["id"] for row in (await flow.get("/approvals")).json()["items"]] == ["APR-41", "APR-40"]
@@ -51,7 +51,7 @@ async def test_the_latest_request_comes_first(start: Start) -> None:
         ({"type_key": "holiday"}, set()),
     ],
 )
-async def test_a_list_can_be_narrowed(start: Start, filters: dict[str, str], found: set[str]) -> None:
+async def test_a_list_can_be_filtered(start: Start, filters: dict[str, str], found: set[str]) -> None:
     flow = await start(a_seed(requests=_rows(4)))
     page = (await flow.get("/approvals", params=filters)).json()
     assert {row["id"] for row in page["items"]} == found
@@ -63,7 +63,7 @@ async def test_an_unknown_status_or_cursor_is_refused(flow: ServiceHarness) -> N
     assert (await flow.get("/approvals", params={"cursor": "%%"})).json()["code"] == "invalid-cursor"
 
 
-async def test_an_approval_type_says_what_is_needed(flow: ServiceHarness) -> None:
+async def test_an_approval_type_lists_its_required_fields(flow: ServiceHarness) -> None:
     listed = (await flow.get("/approval-types")).json()["items"]
     assert listed == [{"key": "onboarding", "title": "Onboarding", "policy_ref": "POL-1-v1"}]
     known = (await flow.get("/approval-types/onboarding")).json()
@@ -87,7 +87,7 @@ async def test_default_answers_are_small(start: Start) -> None:
         assert len((await flow.get(url)).content) <= MOST_BYTES, url
 
 
-async def test_no_answer_shows_the_plan(start: Start) -> None:
+async def test_no_response_reveals_the_planned_decisions(start: Start) -> None:
     canary = "CANARY-5b1f"
     planned = [
         reaction_row(id=canary, n=7, kind="reject", reason_code=canary, reason=canary),

@@ -80,7 +80,7 @@ async def _submit(browser: httpx.AsyncClient, operation: str, page: str, **field
     return await browser.post(f"/pages/-/{operation}", data={"_form": operation, "_page": page, **fields})
 
 
-async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.AsyncClient) -> None:
+async def test_every_page_renders_without_external_resources(browser: httpx.AsyncClient) -> None:
     for page in PAGES:
         shown = await browser.get(f"/pages/{page}")
         assert shown.status_code == 200, page
@@ -99,7 +99,7 @@ async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> 
     assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
 
 
-async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
+async def test_the_list_is_filtered_and_continues_at_its_cursor(browser: httpx.AsyncClient) -> None:
     first = await browser.get("/pages/requests", params={"type_key": "vendor_onboarding", "requester_id": "E-110"})
     assert len(_rows(first.text)) == 20
     onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
@@ -110,7 +110,7 @@ async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.Asy
     assert _rows((await browser.get("/pages/requests", params={"ticket_ref": "OPS-1031"})).text) == ["APR-1003"]
 
 
-async def test_a_view_lists_what_the_tool_lists_and_is_marked(browser: httpx.AsyncClient) -> None:
+async def test_a_view_lists_the_same_rows_as_the_tool_and_is_marked(browser: httpx.AsyncClient) -> None:
     own = (await browser.get("/pages/")).text
     views = re.findall(r'href="([^"]*)"(?: aria-current="page")? data-testid="view-(\w+)"', own)
     assert [name for _, name in views] == ["mine", "answer", "approver", "all"]
@@ -125,7 +125,7 @@ async def test_a_view_lists_what_the_tool_lists_and_is_marked(browser: httpx.Asy
     assert _rows(own) == _rows((await browser.get(views[0][0])).text)
 
 
-async def test_a_waiting_request_lists_who_may_approve_it_with_absence_and_delegations(tmp_path: Path) -> None:
+async def test_a_pending_request_lists_possible_approvers_with_absences_and_delegations(tmp_path: Path) -> None:
     document = _document()
     company = document["company"]
     [waiting] = [row for row in document["requests"] if row["id"] == "APR-1002"]
@@ -149,7 +149,7 @@ async def test_a_waiting_request_lists_who_may_approve_it_with_absence_and_deleg
         assert 'data-testid="approvers"' not in (await browser.get("/pages/requests/APR-1001")).text
 
 
-async def test_the_form_of_a_type_asks_for_its_fields(browser: httpx.AsyncClient) -> None:
+async def test_the_form_of_a_type_has_its_fields(browser: httpx.AsyncClient) -> None:
     text = (await browser.get("/pages/submit/vendor_onboarding")).text
     assert set(re.findall(r'name="(fields\.[^"]+)"', text)) == {
         name for name in ONBOARDING if name.startswith("fields")
@@ -157,7 +157,7 @@ async def test_the_form_of_a_type_asks_for_its_fields(browser: httpx.AsyncClient
     assert "At most 1 day old." in text
 
 
-async def test_a_request_is_submitted_and_its_page_comes_next(browser: httpx.AsyncClient) -> None:
+async def test_submitting_a_request_redirects_to_its_page(browser: httpx.AsyncClient) -> None:
     made = await _submit(browser, "submit_approval", "submit/vendor_onboarding", _next="requests/{id}", **ONBOARDING)
     assert made.url.path == "/pages/requests/APR-1005"
     assert _steps(made.text) == ["Submitted", "Waits for a decision"]
@@ -170,7 +170,7 @@ async def test_a_request_is_submitted_and_its_page_comes_next(browser: httpx.Asy
     }
 
 
-async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:
+async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: httpx.AsyncClient) -> None:
     typed = ONBOARDING | {"fields.compliance_score:number": "many", "justification": HOSTILE, "approver_id": "E-99"}
     refused = await _submit(browser, "submit_approval", "submit/vendor_onboarding", **typed)
     assert refused.status_code == 422
@@ -186,7 +186,7 @@ async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(brows
     assert (await browser.get("/approvals/APR-1005")).status_code == 404
 
 
-async def test_information_that_is_given_stands_in_the_chain(browser: httpx.AsyncClient) -> None:
+async def test_provided_information_appears_in_the_chain(browser: httpx.AsyncClient) -> None:
     page = (await browser.get("/pages/requests/APR-1003")).text
     assert _steps(page) == ["Submitted", "Info requested", "Waits for information"]
     given = await _submit(
@@ -208,7 +208,7 @@ async def test_information_that_is_given_stands_in_the_chain(browser: httpx.Asyn
     assert 'data-code="stale-version"' in stale.text
 
 
-async def test_a_request_that_is_ended_says_why_and_takes_notes_only(browser: httpx.AsyncClient) -> None:
+async def test_an_ended_request_shows_the_reason_and_accepts_only_notes(browser: httpx.AsyncClient) -> None:
     about = {"request_id": "APR-1002", "if_match:int": "1", "_confirmed": "yes"}
     why = {"reason_code": "duplicate", "reason_ref": "REC-310"}
     ended = await _submit(browser, "cancel_approval", "requests/APR-1002", **about, **why)
@@ -221,7 +221,9 @@ async def test_a_request_that_is_ended_says_why_and_takes_notes_only(browser: ht
     assert set(re.findall(r'action="/pages/-/(\w+)"', noted.text)) == {"add_approval_note"}
 
 
-async def test_a_delegation_is_refused_for_its_period_and_another_is_revoked(browser: httpx.AsyncClient) -> None:
+async def test_a_delegation_with_an_invalid_period_is_rejected_and_another_is_revoked(
+    browser: httpx.AsyncClient,
+) -> None:
     arguments = {
         "from_id": "E-110",
         "to_id": "E-104",
@@ -235,7 +237,7 @@ async def test_a_delegation_is_refused_for_its_period_and_another_is_revoked(bro
     assert re.findall(r'data-testid="status">([^<]*)', revoked.text) == ["Ended", "Revoked"]
 
 
-async def test_what_cannot_be_shown_has_a_page_that_says_why(browser: httpx.AsyncClient) -> None:
+async def test_an_unavailable_page_shows_an_error_page(browser: httpx.AsyncClient) -> None:
     for page, status, code in (
         ("requests/APR-9", 404, "request-not-found"),
         ("types/nonsense", 404, "approval-type-not-found"),
@@ -271,7 +273,7 @@ async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
         ("draft", [], ["draft"]),
     ],
 )
-def test_the_chain_ends_where_the_request_stands(status: str, kinds: list[str], steps: list[str]) -> None:
+def test_the_chain_ends_at_the_status_of_the_request(status: str, kinds: list[str], steps: list[str]) -> None:
     assert [step.kind for step in chain_of(_approval(status, kinds))] == steps
 
 

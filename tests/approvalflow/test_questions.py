@@ -56,13 +56,13 @@ async def test_an_answer_with_an_accepted_value_is_approved(start: Start, answer
     assert (await _answer(await _asked(start), answer))["status"] == "approved"
 
 
-async def test_the_value_may_stand_in_a_field_that_the_answer_gives(start: Start) -> None:
+async def test_an_accepted_value_may_be_in_a_field_of_the_answer(start: Start) -> None:
     approval = await _answer(await _asked(start), "See the vendor field.", vendor_id="CON-12")
     assert approval["status"] == "approved"
     assert approval["fields"]["vendor_id"] == "CON-12"
 
 
-async def test_an_answer_without_the_value_is_asked_again_once(start: Start) -> None:
+async def test_an_answer_without_the_value_gets_a_second_question(start: Start) -> None:
     flow = await _asked(start)
     approval = await _answer(flow, FILLER)
     first, second = approval["decisions"]
@@ -82,7 +82,7 @@ async def test_a_second_irrelevant_answer_is_rejected(start: Start) -> None:
     assert approval["decided_at"] == approval["decisions"][-1]["at"]
 
 
-async def test_a_new_request_meets_the_question_that_was_not_answered(start: Start) -> None:
+async def test_a_new_request_gets_the_unanswered_question(start: Start) -> None:
     flow = await _asked(start)
     await _answer(flow, FILLER)
     await _answer(flow, FILLER)
@@ -96,7 +96,7 @@ async def test_a_new_request_meets_the_question_that_was_not_answered(start: Sta
 @pytest.mark.parametrize(
     "first", [{"justification": ""}, {"fields": {**FIELDS, "score_as_of": "2025-01-01T00:00:00Z"}}]
 )
-async def test_a_rejected_or_withdrawn_request_does_not_use_up_the_question(
+async def test_a_rejected_or_withdrawn_request_does_not_consume_the_question(
     start: Start, first: dict[str, Any]
 ) -> None:
     flow = await start(a_seed(reactions=[ASKS]))
@@ -121,17 +121,17 @@ async def test_the_next_planned_decision_follows_the_answered_question(start: St
     assert (await _answer(flow, "2027"))["status"] == "approved"
 
 
-async def test_a_question_without_accepted_values_takes_any_answer(start: Start) -> None:
+async def test_a_question_without_accepted_values_accepts_any_answer(start: Start) -> None:
     flow = await _asked(start, {**ASKS, "accepted": []})
     assert (await _answer(flow, FILLER))["status"] == "approved"
 
 
-async def test_an_objection_comes_before_the_answer(start: Start) -> None:
+async def test_an_objection_takes_precedence_over_an_answer(start: Start) -> None:
     approval = await _answer(await _asked(start), "CON-12", for_person=CFO)
     assert approval["decisions"][-1]["reason_code"] == "conflict_of_interest"
 
 
-async def test_another_approver_asks_again_after_an_escalation(start: Start) -> None:
+async def test_another_approver_repeats_the_question_after_an_escalation(start: Start) -> None:
     flow = await _asked(start, delegations=[delegation_row()])
     await flow.post("/approvals/APR-1/information", json={"answer": FILLER})
     await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
@@ -141,7 +141,7 @@ async def test_another_approver_asks_again_after_an_escalation(start: Start) -> 
     assert approval["decisions"][-1]["by"] == CONTROLLER
 
 
-async def test_the_thread_keeps_questions_and_answers_in_order(start: Start) -> None:
+async def test_the_thread_lists_questions_and_answers_in_order(start: Start) -> None:
     flow = await _asked(start)
     await flow.post("/approvals/APR-1/notes", json={"body": "I am looking it up."})
     await _answer(flow, FILLER)
@@ -159,7 +159,7 @@ async def test_the_thread_keeps_questions_and_answers_in_order(start: Start) -> 
     assert (approval["justification"], approval["notes_total"]) == (WHY, 1)
 
 
-async def test_the_accepted_values_are_shown_nowhere(start: Start) -> None:
+async def test_no_response_reveals_the_accepted_values(start: Start) -> None:
     flow = await _asked(start, {**ASKS, "accepted": ["CANARY-5b1f"]})
     texts = []
     for answer in (FILLER, FILLER):
@@ -173,7 +173,7 @@ async def test_the_accepted_values_are_shown_nowhere(start: Start) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"answer": "  "}, {"answer": "", "fields": {"score": 88.5}}])
-async def test_an_answer_says_something(start: Start, body: dict[str, Any]) -> None:
+async def test_an_empty_answer_is_rejected(start: Start, body: dict[str, Any]) -> None:
     response = await (await _asked(start)).post("/approvals/APR-1/information", json=body)
     assert (response.status_code, response.json()["code"]) == (422, "information-unchanged")
 

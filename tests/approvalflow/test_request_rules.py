@@ -43,7 +43,7 @@ def _code(check: Callable[[], object]) -> str | None:
     return None
 
 
-def test_every_status_has_its_moves() -> None:
+def test_every_status_has_its_allowed_transitions() -> None:
     assert set(MOVES) == set(RequestStatus)
     assert {status.value for status in FINAL} == {"approved", "rejected", "cancelled", "withdrawn", "expired"}
     assert {status.value for status in OPEN} == {"pending", "escalated", "info_requested"}
@@ -53,13 +53,13 @@ def test_every_status_has_its_moves() -> None:
 
 @pytest.mark.parametrize("status", sorted(FINAL))
 @pytest.mark.parametrize("to", [RequestStatus.CANCELLED, RequestStatus.WITHDRAWN, RequestStatus.ESCALATED])
-def test_a_final_request_moves_nowhere(status: RequestStatus, to: RequestStatus) -> None:
+def test_a_final_request_has_no_transitions(status: RequestStatus, to: RequestStatus) -> None:
     assert _code(lambda: check_may_move(a_request(status=status), to)) == "request-final"
 
 
 @pytest.mark.parametrize("status", sorted(set(RequestStatus) - FINAL))
 @pytest.mark.parametrize("to", [RequestStatus.CANCELLED, RequestStatus.WITHDRAWN])
-def test_any_other_request_can_be_ended(status: RequestStatus, to: RequestStatus) -> None:
+def test_any_request_that_is_not_final_can_be_ended(status: RequestStatus, to: RequestStatus) -> None:
     assert _code(lambda: check_may_move(a_request(status=status), to)) is None
 
 
@@ -72,14 +72,14 @@ def test_only_a_waiting_request_is_escalated() -> None:
     assert _code(lambda: check_may_move(a_request(status=RequestStatus.DRAFT), to)) == "request-not-submitted"
 
 
-def test_information_is_taken_where_it_was_asked_for() -> None:
+def test_information_is_accepted_only_if_it_was_requested() -> None:
     assert _code(lambda: check_waits_for_information(a_request(status=RequestStatus.INFO_REQUESTED))) is None
     assert _code(lambda: check_waits_for_information(a_request())) == "information-not-requested"
     decided = a_request(status=RequestStatus.APPROVED)
     assert _code(lambda: check_waits_for_information(decided)) == "request-final"
 
 
-def test_information_says_something_new() -> None:
+def test_information_without_anything_new_is_rejected() -> None:
     def given(fields: dict[str, object], answer: str) -> Callable[[], None]:
         return lambda: check_is_information(a_request(), fields, answer=answer)  # type: ignore[arg-type]
 
@@ -88,7 +88,7 @@ def test_information_says_something_new() -> None:
     assert _code(given({**FIELDS}, "It is contract CON-12.")) is None
 
 
-def test_an_approved_amount_stays() -> None:
+def test_an_approved_amount_cannot_be_changed() -> None:
     def changed(amount: int, approvals: int) -> Callable[[], None]:
         fields = {**FIELDS, "cost_cents": amount}
         return lambda: check_amount_stays(a_type(), a_request(), fields=fields, approvals=approvals)
@@ -99,18 +99,18 @@ def test_an_approved_amount_stays() -> None:
 
 
 @pytest.mark.parametrize("status", sorted(RequestStatus))
-def test_one_request_of_a_type_is_open_on_a_subject(status: RequestStatus) -> None:
+def test_only_one_request_of_a_type_is_open_per_subject(status: RequestStatus) -> None:
     expected = "request-open" if status in OPEN else None
     assert _code(lambda: check_none_open(a_request(status=status))) == expected
     assert _code(lambda: check_none_open(None)) is None
 
 
-def test_only_the_requester_withdraws() -> None:
+def test_only_the_requester_can_withdraw() -> None:
     assert _code(lambda: check_is_requester(a_request(), AGENT)) is None
     assert _code(lambda: check_is_requester(a_request(), CLERK)) == "not-the-requester"
 
 
-def test_a_request_that_is_not_there_is_not_found() -> None:
+def test_a_missing_request_is_not_found() -> None:
     assert existing(a_request(), "APR-1").id == "APR-1"
     assert _code(lambda: existing(None, "APR-9")) == "request-not-found"
     assert ApprovalTypeNotFoundError.status == 404
@@ -122,36 +122,36 @@ def _delegating(giver: str = CFO, to: str = CONTROLLER, caller: str = CFO, role:
     )
 
 
-def test_who_decides_may_delegate() -> None:
+def test_an_approver_may_delegate() -> None:
     assert _delegating() is None
 
 
-def test_nobody_delegates_for_somebody_else() -> None:
+def test_a_person_cannot_delegate_for_another_person() -> None:
     assert _delegating(caller=AGENT) == "delegation-not-yours"
 
 
-def test_nobody_delegates_to_themselves() -> None:
+def test_a_person_cannot_delegate_to_themselves() -> None:
     assert _delegating(to=CFO) == "delegation-to-self"
 
 
 @pytest.mark.parametrize("delegate", [GONE, "E-99"])
-def test_a_delegate_works_for_the_company(delegate: str) -> None:
+def test_a_delegate_must_work_for_the_company(delegate: str) -> None:
     assert _delegating(to=delegate) == "delegate-unknown"
 
 
-def test_who_decides_nothing_has_nothing_to_delegate() -> None:
+def test_a_person_without_authority_cannot_delegate() -> None:
     assert _delegating(giver=CLERK, caller=CLERK) == "nothing-to-delegate"
     assert _delegating(role="cto") == "nothing-to-delegate"
 
 
-def test_a_delegation_begins_now_at_the_earliest_and_ends_after_it() -> None:
+def test_a_delegation_cannot_begin_in_the_past_or_end_before_it_begins() -> None:
     later = NOW + timedelta(minutes=1)
     assert _code(lambda: check_period(NOW, later, NOW)) is None
     assert _code(lambda: check_period(NOW, NOW, NOW)) == "delegation-period"
     assert _code(lambda: check_period(NOW - timedelta(minutes=1), later, NOW)) == "delegation-period"
 
 
-def test_a_delegation_ends_once() -> None:
+def test_a_delegation_can_be_revoked_once() -> None:
     assert _code(lambda: check_may_revoke(a_delegation(), NOW)) is None
     assert _code(lambda: check_may_revoke(a_delegation(revoked_at=NOW), NOW)) == "delegation-revoked"
     assert _code(lambda: check_may_revoke(a_delegation(ends_at=NOW), NOW)) == "delegation-ended"

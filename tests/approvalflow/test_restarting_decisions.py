@@ -39,7 +39,7 @@ async def _status(flow: ServiceHarness, request_id: str = "APR-1") -> str:
     return str((await flow.get(f"/approvals/{request_id}")).json()["status"])
 
 
-async def test_an_approver_who_asks_waits_for_the_answer(start: Start) -> None:
+async def test_a_request_with_an_open_question_waits_for_the_answer(start: Start) -> None:
     flow = await _asked(start)
     approval = (await flow.get("/approvals/APR-1")).json()
     assert (approval["status"], approval["decided_at"]) == ("info_requested", None)
@@ -48,7 +48,7 @@ async def test_an_approver_who_asks_waits_for_the_answer(start: Start) -> None:
     assert await _status(flow) == "info_requested"
 
 
-async def test_information_is_merged_and_decided_upon(start: Start) -> None:
+async def test_information_is_merged_before_the_decision(start: Start) -> None:
     flow = await _asked(start)
     answer = await flow.post("/approvals/APR-1/information", json={"fields": {"is_urgent": True}})
     assert answer.status_code == 200
@@ -58,7 +58,7 @@ async def test_information_is_merged_and_decided_upon(start: Start) -> None:
     assert await _status(flow) == "approved"
 
 
-async def test_an_answer_leaves_justification_and_fields_as_submitted(start: Start) -> None:
+async def test_an_answer_does_not_change_the_submitted_justification_and_fields(start: Start) -> None:
     flow = await _asked(start)
     answer = await flow.post("/approvals/APR-1/information", json={"answer": "It is contract REC-12."})
     assert (answer.json()["justification"], answer.json()["fields"]) == (WHY, FIELDS)
@@ -76,16 +76,14 @@ async def test_an_answer_leaves_justification_and_fields_as_submitted(start: Sta
         ({"approver_id": CEO}, 422, "invalid-arguments"),
     ],
 )
-async def test_information_that_does_not_fit_is_refused(
-    start: Start, given: dict[str, Any], status: int, code: str
-) -> None:
+async def test_invalid_information_is_rejected(start: Start, given: dict[str, Any], status: int, code: str) -> None:
     flow = await _asked(start)
     answer = await flow.post("/approvals/APR-1/information", json=given)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert await _status(flow) == "info_requested"
 
 
-async def test_nobody_may_answer_a_question_that_was_not_asked(flow: ServiceHarness) -> None:
+async def test_information_that_was_not_requested_is_rejected(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     answer = await flow.post("/approvals/APR-1/information", json={"fields": {"score": 1}})
     assert (answer.status_code, answer.json()["code"]) == (409, "information-not-requested")
@@ -102,7 +100,7 @@ async def test_a_raised_amount_is_over_the_approvers_limit(start: Start) -> None
     assert [found["reason_code"] for found in approval["decisions"]] == ["contract", "over_the_limit"]
 
 
-async def test_the_amount_stays_after_the_first_approval(start: Start) -> None:
+async def test_the_amount_cannot_be_changed_after_the_first_approval(start: Start) -> None:
     flow = await start(a_seed(reactions=[{**ASKS, "n": 2}]))
     await flow.post("/approvals", json=submission(fields={**FIELDS, "cost_cents": 20_000_000}))
     await flow.advance(minutes=DAY)
@@ -122,7 +120,7 @@ async def test_a_question_can_expire(start: Start) -> None:
     assert answer.json()["code"] == "request-final"
 
 
-async def test_an_escalated_request_is_decided_by_the_other_person(start: Start) -> None:
+async def test_an_escalated_request_is_decided_by_the_new_approver(start: Start) -> None:
     flow = await start(a_seed(delegations=[delegation_row()]))
     await flow.post("/approvals", json=submission())
     answer = await flow.post(
@@ -162,7 +160,7 @@ async def test_an_escalated_request_is_decided_by_the_other_person(start: Start)
         ("E-99", 422, "approver-unknown"),
     ],
 )
-async def test_a_request_is_escalated_only_to_whom_could_be_asked(
+async def test_a_request_can_only_be_escalated_to_an_entitled_approver(
     start: Start, approver_id: str, status: int, code: str
 ) -> None:
     company = a_company(absences=[("E-7", "2026-03-02", "2026-03-02")])
@@ -180,13 +178,13 @@ async def test_a_colleagues_request_can_be_escalated(start: Start) -> None:
     assert answer.json()["status"] == "escalated"
 
 
-async def test_a_question_is_answered_not_escalated(start: Start) -> None:
+async def test_a_request_with_an_open_question_cannot_be_escalated(start: Start) -> None:
     flow = await _asked(start, delegations=[delegation_row()])
     answer = await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
     assert (answer.status_code, answer.json()["code"]) == (409, "information-outstanding")
 
 
-async def test_the_second_approval_stays_with_the_second_role(start: Start) -> None:
+async def test_the_second_approval_still_requires_the_second_role(start: Start) -> None:
     traits = [{"id": CFO, "min_minutes": 20, "max_minutes": 20}, {"id": CEO, "min_minutes": 900, "max_minutes": 900}]
     flow = await start(a_seed(traits=traits, delegations=[delegation_row(), delegation_row(id="DEL-2", from_id=CEO)]))
     await flow.post("/approvals", json=submission(fields={**FIELDS, "cost_cents": 20_000_000}))
@@ -199,7 +197,7 @@ async def test_the_second_approval_stays_with_the_second_role(start: Start) -> N
     assert await _status(flow) == "approved"
 
 
-async def test_a_decided_request_stays_decided(flow: ServiceHarness) -> None:
+async def test_a_decided_request_cannot_be_changed(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)
     for path, body in (
@@ -213,7 +211,7 @@ async def test_a_decided_request_stays_decided(flow: ServiceHarness) -> None:
     assert await _status(flow) == "approved"
 
 
-async def test_a_decision_drawn_before_the_escalation_does_not_happen(start: Start) -> None:
+async def test_a_decision_scheduled_before_an_escalation_is_not_made(start: Start) -> None:
     traits = [
         {"id": CFO, "min_minutes": 30, "max_minutes": 30},
         {"id": CONTROLLER, "min_minutes": 90, "max_minutes": 90},
@@ -227,7 +225,7 @@ async def test_a_decision_drawn_before_the_escalation_does_not_happen(start: Sta
     assert await _status(flow) == "approved"
 
 
-async def test_an_escalation_does_not_use_up_a_planned_decision(start: Start) -> None:
+async def test_an_escalation_does_not_consume_a_planned_decision(start: Start) -> None:
     flow = await start(a_seed(reactions=[ASKS], delegations=[delegation_row()]))
     await flow.post("/approvals", json=submission())
     await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
@@ -235,7 +233,7 @@ async def test_an_escalation_does_not_use_up_a_planned_decision(start: Start) ->
     assert await _status(flow) == "info_requested"
 
 
-async def test_each_decision_has_a_delay_of_its_own(start: Start) -> None:
+async def test_each_decision_has_a_separate_delay(start: Start) -> None:
     flow = await start(a_seed(reactions=[ASKS], traits=[{"id": CFO, "min_minutes": 1, "max_minutes": 400}]))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)

@@ -22,7 +22,7 @@ from tests.approvalflow.builders import (
 from tests.approvalflow.conftest import Start
 
 
-async def test_a_submitted_request_is_pending_and_the_callers(flow: ServiceHarness) -> None:
+async def test_a_submitted_request_is_pending_and_belongs_to_the_caller(flow: ServiceHarness) -> None:
     answer = await flow.post("/approvals", json=submission(ticket_ref="OPS-7"))
     assert answer.status_code == 201
     assert answer.json() == {
@@ -58,7 +58,7 @@ async def test_a_submission_writes_one_row(flow: ServiceHarness) -> None:
     assert flow.last_report.next_due_at is not None
 
 
-async def test_numbers_go_on_after_the_seeds(start: Start) -> None:
+async def test_ids_of_requests_continue_after_the_seed(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row(id="APR-1041"), request_row(id="APR-7", subject="V-7")]))
     assert (await flow.post("/approvals", json=submission())).json()["id"] == "APR-1042"
 
@@ -87,7 +87,7 @@ async def test_numbers_go_on_after_the_seeds(start: Start) -> None:
         ({"justification": None}, 422, "invalid-arguments"),
     ],
 )
-async def test_a_submission_that_does_not_fit_is_refused_and_writes_nothing(
+async def test_an_invalid_submission_is_rejected_and_writes_nothing(
     start: Start, changed: dict[str, Any], status: int, code: str
 ) -> None:
     flow = await start(a_seed(requests=[request_row()]))
@@ -116,7 +116,7 @@ async def test_a_submission_without_a_required_argument_is_refused(flow: Service
         ({"type_keys": ["onboarding"], "limit_cents": 899_999}, "delegation-limit-too-low"),
     ],
 )
-async def test_a_delegate_is_asked_while_the_holder_is_away(
+async def test_a_delegate_is_accepted_while_the_holder_is_away(
     start: Start, delegation: dict[str, Any], code: str | None
 ) -> None:
     company = a_company(absences=[(CFO, "2026-03-02", "2026-03-06")])
@@ -136,7 +136,7 @@ async def test_the_same_idempotency_key_submits_once(flow: ServiceHarness) -> No
     assert len(await flow.rows("requests")) == 1
 
 
-async def test_a_subject_is_free_again_after_the_end(flow: ServiceHarness) -> None:
+async def test_a_subject_is_free_again_after_its_request_has_ended(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.post("/approvals/APR-1/withdrawal")
     assert (await flow.post("/approvals", json=submission())).json()["id"] == "APR-2"
