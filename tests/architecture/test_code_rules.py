@@ -31,13 +31,13 @@ CALLS = {
 }
 
 
-def test_the_rules_look_at_code_that_is_there() -> None:
+def test_the_rules_find_the_code_that_they_check() -> None:
     assert all(sources(folder) for folder in WORLD)
     assert set(SERVICES) >= {"approvalflow", "datahub", "ticketdesk"}
     assert all(features(service) for service in SERVICES)
 
 
-def test_the_world_has_neither_wall_clock_nor_chance_of_its_own() -> None:
+def test_the_world_uses_no_wall_clock_and_no_unseeded_randomness() -> None:
     checked = [source for source in sources(*WORLD) if not str(source.path).endswith(NOT_THE_WORLD)]
     assert not [place for source in checked for place in _forbidden_in(source)]
 
@@ -54,7 +54,7 @@ def test_the_world_has_neither_wall_clock_nor_chance_of_its_own() -> None:
         "bucket = hash('a') % 7",
     ],
 )
-def test_a_planted_clock_or_chance_is_seen(line: str) -> None:
+def test_a_planted_wall_clock_or_random_call_is_found(line: str) -> None:
     source = Source(sources("shared/src")[0].path)
     source.__dict__["tree"] = ast.parse(line)
     assert list(_forbidden_in(source))
@@ -99,7 +99,7 @@ def test_every_handler_of_a_route_is_async() -> None:
     assert not found
 
 
-def test_every_module_says_what_lives_in_it() -> None:
+def test_every_module_has_a_docstring() -> None:
     undocumented = [
         source.place
         for source in sources(*PRODUCT)

@@ -45,19 +45,19 @@ def test_an_invented_target_is_seen() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
-def test_a_link_leads_to_a_file(document: Path) -> None:
+def test_every_relative_link_points_to_an_existing_file(document: Path) -> None:
     links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", document.read_text())
     assert not [link for link in links if not (document.parent / link).exists()]
 
 
-def test_every_decision_stands_in_the_list() -> None:
+def test_every_adr_is_listed_in_the_index() -> None:
     folder = ROOT / "docs" / "adr"
     pages = {path.name for path in folder.glob("[0-9]*.md")}
     assert pages
     assert set(re.findall(r"\((\d{4}-[^)]+)\)", (folder / "README.md").read_text())) == pages
 
 
-def test_every_target_says_what_it_does() -> None:
+def test_every_make_target_has_a_help_text() -> None:
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     phony = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
     assert phony is not None
@@ -71,7 +71,7 @@ def test_the_two_commands_need_no_docker_and_no_account(target: str) -> None:
     assert not re.search(r"token|login|password|api.?key", recipe, re.IGNORECASE)
 
 
-def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -> None:
+def test_the_two_commands_install_packages_from_the_configured_index() -> None:
     written = [ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "docker-compose.yml", *ROOT.glob(".ci/*")]
     written += [*ROOT.glob("services/*/Dockerfile"), ROOT / "gateway" / "Dockerfile"]
     for path in written:
@@ -79,7 +79,7 @@ def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -
         assert hosts <= {"127.0.0.1", "localhost", "ticketdesk", "datahub", "approvalflow"}, path
 
 
-def test_the_readme_pays_what_the_gateway_pays() -> None:
+def test_the_readme_states_the_rewards_of_the_gateway() -> None:
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert rows["each step"] == f"-{reward.STEP_COST}"
     assert rows["a call that a service refuses"] == f"-{reward.PROBLEM_COST}"
@@ -94,7 +94,7 @@ def test_the_readme_pays_what_the_gateway_pays() -> None:
     assert f"cost at most {reward.MAX_COSTS:g} points in an episode" in (ROOT / "README.md").read_text()
 
 
-def test_the_readme_names_the_limit_of_the_milestones() -> None:
+def test_the_readme_states_the_limit_of_the_milestones() -> None:
     assert f"all together at most {MAX_MILESTONE_POINTS:g} |" in _row("a [milestone]")
 
 

@@ -59,7 +59,7 @@ def test_its_tools_are_found_through_configuration_alone(tools: dict[str, Any]) 
     assert {name.split("_")[0] for name in tools} >= set(SERVICES)
 
 
-def test_its_tools_are_played_like_any_other(url: str) -> None:
+def test_its_tools_can_be_called_like_any_other(url: str) -> None:
     with requests.Session() as http:
         http.trust_env = False
         first, second = HttpEpisode(url, http), HttpEpisode(url, http)
@@ -75,14 +75,14 @@ def test_its_tools_are_played_like_any_other(url: str) -> None:
         assert first.state()["outcome"] == "failed"
 
 
-def test_nothing_of_the_gateway_knows_it() -> None:
+def test_the_product_does_not_mention_the_added_service() -> None:
     outcome = subprocess.run(
         ["grep", "-ril", NAME, "gateway", "shared", "client"], cwd=ROOT, capture_output=True, text=True
     )
     assert outcome.stdout == ""
 
 
-def test_its_files_keep_the_rules_of_the_house(workspace: Path) -> None:
+def test_its_files_satisfy_the_import_contracts(workspace: Path) -> None:
     config = f"""
         [importlinter]
         root_packages =

@@ -118,13 +118,13 @@ def planted(copy: Path, request: pytest.FixtureRequest) -> Iterator[PlantedViola
     path.write_text(before)
 
 
-def test_every_contract_has_a_violation_planted() -> None:
+def test_every_contract_has_a_planted_violation() -> None:
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = {contract["id"] for contract in config["tool"]["importlinter"]["contracts"]}
     assert contracts == {violation.contract for violation in PLANTED_VIOLATIONS}
 
 
-def test_the_code_as_it_is_keeps_every_contract(copy: Path) -> None:
+def test_the_current_code_satisfies_every_contract(copy: Path) -> None:
     outcome = _lint(copy)
     assert outcome.returncode == 0, outcome.stdout
 

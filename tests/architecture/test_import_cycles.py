@@ -25,7 +25,7 @@ def check_acyclic(imports: Mapping[str, set[str]]) -> None:
     TopologicalSorter(imports).prepare()
 
 
-def test_there_is_no_import_cycle() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = grimp.build_graph(PACKAGES[0], *PACKAGES[1:], cache_dir=None)
     check_acyclic({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
 

@@ -37,7 +37,7 @@ def test_every_selector_finds_the_pods(objects: list[dict[str, Any]], stateful: 
         assert selector.get("matchLabels", selector) == labels, one["metadata"]["name"]
 
 
-def test_the_set_is_governed_by_the_headless_service_and_moves_one_pod_at_a_time(
+def test_the_stateful_set_uses_the_headless_service_and_updates_one_pod_at_a_time(
     objects: list[dict[str, Any]], stateful: dict[str, Any]
 ) -> None:
     headless = [one["metadata"]["name"] for one in objects if one["spec"].get("clusterIP") == "None"]
@@ -46,7 +46,7 @@ def test_the_set_is_governed_by_the_headless_service_and_moves_one_pod_at_a_time
     assert budget["maxUnavailable"] == 1
 
 
-def test_what_a_pod_is_asked_and_told_is_there(stateful: dict[str, Any]) -> None:
+def test_the_probes_and_variables_of_a_pod_exist(stateful: dict[str, Any]) -> None:
     (container,) = stateful["template"]["spec"]["containers"]
     served = "".join(path.read_text() for path in (ROOT / "gateway" / "src" / "companyos_gateway" / "api").glob("*.py"))
     assert _paths(container) == {"/readyz", "/livez"}
@@ -63,7 +63,7 @@ def test_what_a_pod_is_asked_and_told_is_there(stateful: dict[str, Any]) -> None
     assert mounts == claims | {volume["name"] for volume in stateful["template"]["spec"]["volumes"]}
 
 
-def test_a_pod_has_no_rights_and_time_to_end(stateful: dict[str, Any]) -> None:
+def test_a_pod_has_no_privileges_and_time_to_shut_down(stateful: dict[str, Any]) -> None:
     pod = stateful["template"]["spec"]
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"] is True

@@ -101,7 +101,7 @@ def test_it_is_solved_under_the_new_profile(seen: dict[str, Any]) -> None:
     assert seen["kinds"]
 
 
-def test_the_documents_tell_of_it(seen: dict[str, Any]) -> None:
+def test_the_documents_list_it(seen: dict[str, Any]) -> None:
     assert f"\n| [{NAME}](" in seen["page"]
     assert "5 hurricane" in seen["page"]
 

@@ -33,7 +33,7 @@ DOCKERFILES = [
 ]
 
 
-def test_every_service_has_an_image_that_differs_in_its_name_alone() -> None:
+def test_the_images_of_all_services_differ_only_in_the_name() -> None:
     names = {service: (ROOT / "services" / service / "Dockerfile").read_text() for service in SERVICES}
     shapes = {re.sub(service, "<name>", text, flags=re.IGNORECASE) for service, text in names.items()}
     assert len(shapes) == 1
@@ -46,12 +46,12 @@ def test_makefile_and_images_install_the_same_uv() -> None:
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.parent.name)
-def test_an_image_stands_on_the_given_base_alone(dockerfile: Any) -> None:
+def test_an_image_is_based_on_the_given_base_only(dockerfile: Any) -> None:
     bases = re.findall(r"^FROM (\S+)", dockerfile.read_text(), re.MULTILINE)
     assert set(bases) == {"${BASE}"}
 
 
-def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
+def test_every_variable_that_is_set_or_documented_is_read() -> None:
     read = {f"COMPANYOS_{name.upper()}" for model in SETTINGS for name in model.model_fields}
     read |= {failpoints.VARIABLE} | _of_the_client() | _of_compose()
     written = [ROOT / "docker-compose.yml", *DOCKERFILES, *DOCUMENTS]
@@ -68,7 +68,7 @@ def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
     assert not unread
 
 
-def test_every_variable_that_is_read_is_explained_to_whoever_operates_the_house() -> None:
+def test_every_variable_that_is_read_is_documented_for_operators() -> None:
     explained = set(re.findall(r"`([A-Z][A-Z_]+[A-Z])(?:=[^`]*)?`", (ROOT / "docs" / "operations.md").read_text()))
     assert not {name for model in SETTINGS for name in _variables(model)} - explained
     assert {failpoints.VARIABLE} | _of_the_client() | _of_compose() <= explained
@@ -94,13 +94,13 @@ def _variables(model: type[BaseSettings]) -> set[str]:
     return names
 
 
-def test_the_gateway_is_told_the_address_of_every_service() -> None:
+def test_the_gateway_is_configured_with_the_address_of_every_service() -> None:
     addresses = CONTAINERS["gateway"]["environment"]["COMPANYOS_SERVICES"].split(",")
     assert addresses == [f"{name}=http://{name}:8000" for name in ("ticketdesk", "datahub", "approvalflow")]
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_a_container_has_no_right_that_it_does_not_need(name: str) -> None:
+def test_a_container_has_no_unneeded_privileges(name: str) -> None:
     container = CONTAINERS[name]
     assert container["read_only"] is True
     assert container["cap_drop"] == ["ALL"]
@@ -128,7 +128,7 @@ def test_only_the_gateway_is_published_and_only_to_this_machine() -> None:
     assert {name for name, container in CONTAINERS.items() if container.get("profiles")} == set(ports) - {"gateway"}
 
 
-def test_address_and_ports_come_from_the_environment() -> None:
+def test_address_and_ports_are_read_from_the_environment() -> None:
     settings = {"COMPANYOS_BIND": "0.0.0.0", "COMPANYOS_PORT": "9000", "COMPANYOS_TICKETDESK_PORT": "9001"}
     settings |= {"COMPANYOS_DATAHUB_PORT": "9002", "COMPANYOS_APPROVALFLOW_PORT": "9003"}
     assert sorted(port for ports in _ports(settings).values() for port in ports) == [
@@ -153,7 +153,7 @@ def _of_compose() -> set[str]:
     return {name for name, _default in _INTERPOLATION.findall((ROOT / "docker-compose.yml").read_text())}
 
 
-def test_members_share_one_version() -> None:
+def test_all_members_have_the_same_version() -> None:
     members = [
         *ROOT.glob("services/*"),
         *(
@@ -167,7 +167,7 @@ def test_members_share_one_version() -> None:
     assert {project["requires-python"] for project in projects} == {">=3.11"}
 
 
-def test_every_app_that_a_manifest_names_is_there() -> None:
+def test_every_app_that_a_manifest_names_exists() -> None:
     manifests = [
         *ROOT.glob("services/*/Dockerfile"),
         ROOT / "openenv.yaml",
