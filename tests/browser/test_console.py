@@ -82,7 +82,7 @@ def test_the_viewer_shows_the_screenshots_of_an_episode_in_a_strip(page: Any, ru
     assert page.troubles == []
 
 
-def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any, runtime: str) -> None:
+def test_the_live_viewer_follows_an_episode_to_its_end(page: Any, runtime: str) -> None:
     begun = begin(runtime)
     episode_id = begun["episode_id"]
     play(runtime, begun, most=2)
@@ -112,7 +112,7 @@ def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any
     page.locator('[data-testid=step][aria-label="Step 1"]').wait_for()
 
 
-def test_sixty_live_steps_open_and_how_fast_is_told(page: Any, runtime: str) -> None:
+def test_sixty_live_steps_open_quickly_and_the_time_is_reported(page: Any, runtime: str) -> None:
     begun = begin(runtime, scenario="quarter_close")
     for number in range(STEPS):
         step(runtime, begun["episode_id"], ("ticketdesk_list_tickets", "datahub_list_metrics")[number % 2])
@@ -125,7 +125,7 @@ def test_sixty_live_steps_open_and_how_fast_is_told(page: Any, runtime: str) -> 
         print(f"{STEPS} live steps opened in {page.evaluate(painted):.0f} ms")  # noqa: T201
 
 
-def test_the_list_of_episodes_refreshes_itself_and_keeps_what_was_typed(page: Any, runtime: str) -> None:
+def test_the_list_of_episodes_refreshes_itself_and_keeps_the_typed_filter(page: Any, runtime: str) -> None:
     first = begin(runtime)["episode_id"]
     page.goto(f"{runtime}/console?state=running")
     page.get_by_test_id(f"choose-{first}").check()
@@ -151,7 +151,7 @@ def test_the_list_of_episodes_refreshes_itself_and_keeps_what_was_typed(page: An
     assert page.evaluate("window.kept")
 
 
-def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
+def test_two_selected_episodes_are_compared(page: Any, runtime: str) -> None:
     first, second = begin(runtime)["episode_id"], begin(runtime)["episode_id"]
     step(runtime, first, "ticketdesk_list_tickets")
     step(runtime, second, "datahub_list_metrics")
@@ -162,7 +162,7 @@ def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
     page.get_by_text("First difference in row 1").wait_for()
 
 
-def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, runtime: str) -> None:
+def test_a_comparison_does_not_show_a_running_episode_as_ended(page: Any, runtime: str) -> None:
     ahead, behind = begin(runtime)["episode_id"], begin(runtime)["episode_id"]
     step(runtime, ahead, "ticketdesk_list_tickets")
     page.goto(f"{runtime}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
@@ -173,7 +173,7 @@ def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: An
     expect(page.get_by_test_id("pair").nth(1).locator("td").nth(1)).to_have_text("ended")
 
 
-def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, runtime: str) -> None:
+def test_lists_figures_and_forms_work_without_scripts(chromium: Any, runtime: str) -> None:
     context = chromium.new_context(java_script_enabled=False, viewport={"width": WIDE, "height": 900})
     page = context.new_page()
     page.goto(f"{runtime}/console/scenarios")
@@ -194,7 +194,9 @@ def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, ru
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: str, width: int) -> None:
+def test_axe_reports_no_serious_violations_on_the_console_and_screenshots_are_taken(
+    page: Any, runtime: str, width: int
+) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     live, over = begin(runtime), begin(runtime)
     play(runtime, live, most=LOOKED_AT)

@@ -49,7 +49,7 @@ def _crawl(episode_page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without"])
-def test_links_lead_to_pages_and_nothing_leaves_the_machine(visit: Any, javascript: bool) -> None:
+def test_all_links_lead_to_pages_and_no_request_leaves_the_machine(visit: Any, javascript: bool) -> None:
     episode_page = visit(javascript=javascript, **OPTIONS)
     answers = []
     episode_page.page.on("response", lambda answer: answers.append((answer.status, answer.url)))
@@ -64,7 +64,7 @@ def test_links_lead_to_pages_and_nothing_leaves_the_machine(visit: Any, javascri
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(visit: Any, width: int) -> None:
+def test_axe_reports_no_serious_violations_and_no_page_overflows_its_window(visit: Any, width: int) -> None:
     episode_page = visit(width=width, **OPTIONS)
     faults = []
     for path in _crawl(episode_page):
@@ -74,7 +74,7 @@ def test_axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(visit: A
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_score_of_an_episode_that_is_over_can_be_read_by_everybody(visit: Any, width: int) -> None:
+def test_the_score_of_a_finished_episode_is_accessible(visit: Any, width: int) -> None:
     episode_page = visit(width=width, **OPTIONS)
     episode_page.fill_and_send("finish", {"outcome": "done", "summary": "All is well."})
     assert episode_page.text_of("score-outcome") == "Failed"
@@ -91,7 +91,7 @@ def _faults(episode_page: Any, width: int) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_two_screenshots_of_one_state_are_the_same_bytes(visit: Any, width: int) -> None:
+def test_two_screenshots_of_the_same_state_are_equal(visit: Any, width: int) -> None:
     folder = os.environ.get("SCREENSHOTS")
     reader, first, second = (visit(width=width, **OPTIONS) for _ in range(3))
     for name, path in _main_pages(reader).items():  # the start page shows how many page views are left
@@ -130,7 +130,7 @@ def _first(episode_page: Any, path: str, below: str) -> str:
     return link.split("/apps", 1)[1]
 
 
-def test_no_badge_of_a_list_is_broken_within_a_word(visit: Any) -> None:
+def test_no_badge_of_a_list_wraps_within_a_word(visit: Any) -> None:
     episode_page = visit(javascript=False, scenario="vendor_onboarding", seed=5, chaos=2)
     episode_page.page.goto(episode_page.page.url.split("/apps", 1)[0] + "/apps/ticketdesk/")
     badges = episode_page.page.locator(".table .badge").filter(has_text=re.compile(r"^\S+$"))

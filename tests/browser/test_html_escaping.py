@@ -26,7 +26,7 @@ def _call(episode_page: Any, tool: str, arguments: dict[str, Any]) -> Any:
     return answer["observation"]["result"]
 
 
-def test_every_payload_is_read_as_it_was_written(visit: Any) -> None:
+def test_every_payload_is_shown_as_it_was_written(visit: Any) -> None:
     episode_page = visit(width=NARROW, scenario="vendor_onboarding", seed=3, chaos=0)
     page = episode_page.page
     trouble: list[str] = []

@@ -97,7 +97,7 @@ def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:
     assert episode_page.page.get_by_role("navigation", name="List").get_by_role("link", name="Previous").count() == 0
 
 
-def test_a_field_for_any_id_suggests_what_pages_of_this_episode_have_shown_and_nothing_else(visit: Any) -> None:
+def test_a_field_for_any_id_suggests_only_ids_that_the_pages_of_the_episode_have_shown(visit: Any) -> None:
     episode_page = visit(**OPTIONS)
     episode_page.open("/ticketdesk/")
     row = episode_page.page.locator("tbody tr").first
@@ -120,7 +120,7 @@ def test_a_field_for_any_id_suggests_what_pages_of_this_episode_have_shown_and_n
     assert key not in _suggestions(other, "Go to ID")
 
 
-def test_a_field_for_one_kind_of_id_suggests_only_these(visit: Any) -> None:
+def test_a_field_for_one_kind_of_id_suggests_only_ids_of_this_kind(visit: Any) -> None:
     episode_page = visit(**OPTIONS)
     episode_page.open("/ticketdesk/")
     keys = set(_column(episode_page, "Key"))
@@ -135,7 +135,7 @@ def test_a_field_for_one_kind_of_id_suggests_only_these(visit: Any) -> None:
     assert faults_of(episode_page.page, WIDE, episode_page.path) == []
 
 
-def test_a_suggestion_is_submitted_as_it_was_chosen(visit: Any) -> None:
+def test_a_chosen_suggestion_is_submitted_unchanged(visit: Any) -> None:
     episode_page = visit(**OPTIONS)
     episode_page.open("/datahub/vendors")
     vendor = _column(episode_page, "ID")[0]
@@ -147,7 +147,7 @@ def test_a_suggestion_is_submitted_as_it_was_chosen(visit: Any) -> None:
     expect(episode_page.page.get_by_label("Vendor ID")).to_have_value(vendor)
 
 
-def test_without_javascript_a_field_for_an_id_has_no_suggestions_and_a_list_no_buttons(visit: Any) -> None:
+def test_without_javascript_id_fields_have_no_suggestions_and_lists_have_no_buttons(visit: Any) -> None:
     episode_page = visit(javascript=False, **OPTIONS)
     episode_page.open("/datahub/vendors")
     assert episode_page.page.locator("th button").count() == 0

@@ -40,12 +40,12 @@ async def env(enterprise: str) -> AsyncIterator[CompanyOSEnv]:
         yield client
 
 
-def test_an_agent_that_only_looks_clicks_and_types_renews_a_license(enterprise: str) -> None:
+def test_an_agent_that_uses_only_the_browser_tools_renews_a_license(enterprise: str) -> None:
     state = main(enterprise)
     assert (state.outcome, state.success) == (Outcome.SUCCESS, True)
 
 
-async def test_two_screenshots_of_one_state_are_the_same_bytes(env: CompanyOSEnv) -> None:
+async def test_two_screenshots_of_the_same_state_are_equal(env: CompanyOSEnv) -> None:
     seen: list[list[str]] = []
     for _ in range(2):
         pages = [_shown((await env.reset(**TASK, modality="screenshot")).observation)]
@@ -57,7 +57,7 @@ async def test_two_screenshots_of_one_state_are_the_same_bytes(env: CompanyOSEnv
     assert len(set(seen[0])) > len(PAGES)
 
 
-async def test_a_form_in_the_window_is_the_step_that_the_tool_call_is(env: CompanyOSEnv, enterprise: str) -> None:
+async def test_a_form_in_the_window_is_the_same_step_as_the_tool_call(env: CompanyOSEnv, enterprise: str) -> None:
     observations, seen = [], []
     for modality in ("screenshot", "text"):
         first = (await env.reset(**TASK, modality=modality)).observation
@@ -96,7 +96,7 @@ def _comparable(kept: Any) -> Any:
     return [_comparable(one) for one in kept] if isinstance(kept, list) else kept
 
 
-async def test_hostile_text_neither_runs_nor_leads_away(env: CompanyOSEnv) -> None:
+async def test_hostile_text_does_not_run_and_does_not_leave_the_apps(env: CompanyOSEnv) -> None:
     await env.reset(**TASK, modality="screenshot")
     for text in HOSTILE:
         created = await env.call_tool(
@@ -119,7 +119,7 @@ async def test_hostile_text_neither_runs_nor_leads_away(env: CompanyOSEnv) -> No
         ("browser_type", {"text": "Anybody?"}, "nothing-focused", "Focus"),
     ],
 )
-async def test_what_a_window_does_not_take_is_said_and_is_a_look(
+async def test_an_invalid_window_action_returns_an_error_and_uses_one_look(
     env: CompanyOSEnv, tool: str, arguments: dict[str, Any], code: str, detail: str
 ) -> None:
     before = (await env.reset(**TASK, modality="screenshot")).observation
@@ -131,7 +131,7 @@ async def test_what_a_window_does_not_take_is_said_and_is_a_look(
     assert (await env.state()).step_count == 0
 
 
-async def test_lists_are_chosen_from_by_typing_and_texts_replaced(env: CompanyOSEnv) -> None:
+async def test_options_are_selected_by_typing_and_texts_are_replaced(env: CompanyOSEnv) -> None:
     await env.reset(**TASK, modality="screenshot")
     await env.call_tool("browser_click", testid="finish-outcome")
     shot = _shown((await env.call_tool("browser_type", text="Refused")).observation)
@@ -147,7 +147,7 @@ async def test_lists_are_chosen_from_by_typing_and_texts_replaced(env: CompanyOS
     assert next(one for one in shot.elements if one.focused).value == ""
 
 
-async def test_a_refused_form_comes_back_with_what_was_typed_and_is_a_step(env: CompanyOSEnv) -> None:
+async def test_a_rejected_form_keeps_its_input_and_is_a_step(env: CompanyOSEnv) -> None:
     first = (await env.reset(**TASK, modality="screenshot")).observation
     await env.call_tool("browser_goto", address=f"/ticketdesk/tickets/{_key(first.brief)}")
     await env.call_tool("browser_click", testid="link_approval-approval_ref")
@@ -160,7 +160,7 @@ async def test_a_refused_form_comes_back_with_what_was_typed_and_is_a_step(env: 
     assert [one.value for one in shot.elements if one.testid == "link_approval-approval_ref"] in ([], ["APR-1"])
 
 
-async def test_a_window_is_as_large_as_was_asked(env: CompanyOSEnv) -> None:
+async def test_a_window_has_the_requested_size(env: CompanyOSEnv) -> None:
     first = (await env.reset(**TASK, modality="screenshot", viewport=Viewport(width=390, height=844))).observation
     assert png_size(_shown(first).png) == (390, 844)
 
@@ -177,7 +177,7 @@ async def test_an_episode_is_rendered_as_a_picture_in_any_modality(env: CompanyO
                 assert base64.b64encode(pictures[0].content).decode() == _shown(first).png
 
 
-async def test_a_fork_and_an_episode_put_back_begin_at_the_desk_with_every_look(env: CompanyOSEnv) -> None:
+async def test_forked_and_restored_episodes_start_at_the_desk_with_all_looks(env: CompanyOSEnv) -> None:
     await env.reset(**TASK, modality="screenshot")
     await env.call_tool("browser_goto", address="/ticketdesk/")
     kept = await env.snapshot()
@@ -191,7 +191,7 @@ async def test_a_fork_and_an_episode_put_back_begin_at_the_desk_with_every_look(
     assert _shown(went_on) == seen[1]
 
 
-async def test_what_an_episode_earned_is_in_no_picture(env: CompanyOSEnv) -> None:
+async def test_no_screenshot_shows_the_return(env: CompanyOSEnv) -> None:
     await env.reset(**TASK, modality="screenshot")
     over = await env.call_tool("finish", outcome="done", summary="Looked around.")
     assert over.done

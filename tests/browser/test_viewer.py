@@ -96,7 +96,7 @@ def _play(enterprise: str, folder: Path, options: list[str]) -> str:
     return (folder / "run.html").as_uri()
 
 
-def test_sixty_steps_open_with_every_difference_and_how_fast_is_told(page: Any, tmp_path: Path) -> None:
+def test_sixty_steps_open_quickly_with_every_difference_and_the_time_is_reported(page: Any, tmp_path: Path) -> None:
     url = exported(a_large_run(tmp_path / "run"), tmp_path / "run.html")
     page.goto(url)
     page.get_by_test_id("timeline-step").nth(STEPS - 1).wait_for()
@@ -121,7 +121,7 @@ def test_sixty_steps_open_with_every_difference_and_how_fast_is_told(page: Any, 
     print(f"opened in {opening:.0f} ms, the slowest of {STEPS} differences in {slowest:.0f} ms")  # noqa: T201
 
 
-def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
+def test_keys_and_urls_select_steps(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}&step=2")
     step = page.get_by_test_id("step")
     expect(step).to_have_attribute("aria-label", "Step 2")
@@ -157,7 +157,7 @@ def test_the_heading_of_an_episode_is_its_readable_name(page: Any, tmp_path: Pat
     assert page.title().startswith("Vendor onboarding large, seed 7")
 
 
-def test_an_episode_tells_verdict_reward_and_faults(page: Any, small: str) -> None:
+def test_an_episode_shows_verdict_reward_and_faults(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}")
     closed = page.get_by_test_id("checks").locator("tr", has_text="ticket closed")
     expect(closed.locator("a")).to_have_text(["step 6"])
@@ -199,7 +199,7 @@ def a_run_with_reads(folder: Path) -> str:
     return exported(folder / "run", folder / "run.html")
 
 
-def test_reads_in_a_row_are_collapsed_until_expanded_or_linked_to(page: Any, tmp_path: Path) -> None:
+def test_consecutive_reads_are_collapsed_until_they_are_expanded_or_linked(page: Any, tmp_path: Path) -> None:
     page.goto(a_run_with_reads(tmp_path))
     steps, reads = page.get_by_test_id("timeline-step"), page.get_by_test_id("reads")
     expect(steps).to_have_count(3)
@@ -371,7 +371,7 @@ def test_an_additional_step_does_not_shift_the_rows_of_a_comparison(page: Any, t
     expect(detail.get_by_test_id("step").last).to_have_attribute("aria-label", "Step 3")
 
 
-def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
+def test_hostile_text_is_shown_as_text(page: Any, tmp_path: Path) -> None:
     change = a_change(1, before=None, after={HOSTILE: HOSTILE, "title": HOSTILE}, key=HOSTILE, table=HOSTILE)
     line = a_line(1, tool=HOSTILE, arguments={HOSTILE: HOSTILE}, result=HOSTILE, error={"error_type": HOSTILE})
     stored = evidence(
@@ -406,7 +406,7 @@ def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
     assert page.get_by_test_id("step").get_by_text(HOSTILE, exact=True).count() >= 3
 
 
-def test_a_report_leads_to_the_step_that_decided_an_episode_and_back(page: Any, tmp_path: Path) -> None:
+def test_a_report_links_to_the_step_that_decided_an_episode_and_back(page: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     write_episode(run)
     for policy in ("noop", "random"):
@@ -439,7 +439,7 @@ def test_a_shift_shows_its_cases_over_time(page: Any, enterprise: str, tmp_path:
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_axe_finds_nothing_serious_and_no_view_is_wider_than_its_window(page: Any, small: str, width: int) -> None:
+def test_axe_reports_no_serious_violations_and_no_view_overflows_its_window(page: Any, small: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     faults = []
     for path in ("", f"#episode={NAME}", f"#episode={NAME}&step=6", f"#episode={NAME}&with={OTHER}&step=2"):
@@ -450,7 +450,7 @@ def test_axe_finds_nothing_serious_and_no_view_is_wider_than_its_window(page: An
     assert not faults, "\n".join(faults)
 
 
-def test_a_served_run_is_judged_when_it_is_looked_at(page: Any, tmp_path: Path) -> None:
+def test_a_served_run_is_rescored_when_it_is_viewed(page: Any, tmp_path: Path) -> None:
     write_episode(tmp_path)
     with ViewerServer(StoredRun(tmp_path), load_rescorer=lambda: judge) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -462,7 +462,7 @@ def test_a_served_run_is_judged_when_it_is_looked_at(page: Any, tmp_path: Path) 
         thread.join()
 
 
-def test_an_episode_that_goes_on_is_followed(page: Any, tmp_path: Path) -> None:
+def test_the_viewer_follows_a_running_episode(page: Any, tmp_path: Path) -> None:
     write_episode(tmp_path)
     whole = StoredRun(tmp_path).judged_episode(NAME, judge)
     with LiveServer(whole) as server:
@@ -481,7 +481,7 @@ def test_an_episode_that_goes_on_is_followed(page: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str, width: int) -> None:
+def test_a_played_run_shows_which_step_changed_which_check(page: Any, played: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     failed = "vendor_onboarding-0-c2-worker2"
     views = {

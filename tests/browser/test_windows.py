@@ -29,7 +29,7 @@ async def _act(gateway: NotesGateway, episode_id: str, tool: str, **arguments: A
     return observation
 
 
-async def test_a_window_only_reaches_the_gateway_whatever_script_runs(gateway: NotesGateway) -> None:
+async def test_scripts_in_a_window_can_only_reach_the_gateway(gateway: NotesGateway) -> None:
     begun = await gateway.reset(modality="screenshot")
     window = next(iter(gateway.runtime.window_manager._sessions.values())).window
     assert window is not None
@@ -51,7 +51,7 @@ async def test_a_window_only_reaches_the_gateway_whatever_script_runs(gateway: N
     assert len(window._context.pages) == 1
 
 
-async def test_a_browser_that_dies_is_started_again_where_it_was(gateway: NotesGateway) -> None:
+async def test_a_crashed_browser_is_restarted_on_the_same_page(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     before = await _act(gateway, episode_id, "browser_goto", address="/?at=desk")
     await gateway.runtime.window_manager._get_backend().chromium._browser.close()
@@ -65,7 +65,7 @@ async def test_a_browser_that_dies_is_started_again_where_it_was(gateway: NotesG
     assert (await gateway.state(episode_id))["step_count"] == 0
 
 
-async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(gateway: NotesGateway) -> None:
+async def test_a_step_during_which_the_browser_crashes_is_taken_once_and_reported(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     await _act(gateway, episode_id, "browser_click", testid="wait-minutes-int")
     await _act(gateway, episode_id, "browser_type", text="5")
@@ -88,7 +88,7 @@ async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(gatew
     assert (await gateway.state(episode_id))["step_count"] == 1
 
 
-async def test_a_page_that_breaks_costs_no_look(gateway: NotesGateway) -> None:
+async def test_a_page_that_crashes_uses_no_look(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     window = next(iter(gateway.runtime.window_manager._sessions.values())).window
     assert window is not None
@@ -104,7 +104,7 @@ async def _crash(page: Any) -> None:
         await page.goto("chrome://crash", timeout=300)
 
 
-async def test_windows_are_closed_with_their_episodes_and_no_more_are_open_than_may_be(gateway: NotesGateway) -> None:
+async def test_windows_are_closed_with_their_episodes_and_limited_in_number(gateway: NotesGateway) -> None:
     first, second = [(await gateway.reset(modality="screenshot"))["episode_id"] for _ in range(2)]
     full = await gateway.http.post("/reset", json={"scenario": "note_keeping", "modality": "screenshot"})
     assert (full.status_code, full.json()["code"]) == (429, "windows-full")
@@ -145,7 +145,7 @@ def interceptor_class() -> Any:
     return RequestInterceptor
 
 
-async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
+async def test_a_window_that_cannot_be_opened_leaves_no_resources_open(
     gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
 ) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
@@ -178,7 +178,7 @@ async def test_a_window_that_opens_at_the_second_try_is_shown(
     assert gateway.runtime.window_manager.open_count == 1
 
 
-async def test_over_mcp_the_picture_is_a_content_of_its_own(gateway: NotesGateway) -> None:
+async def test_mcp_returns_the_screenshot_as_image_content(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     async with mcp_client(gateway.app, f"/v1/episodes/{episode_id}/mcp") as client:
         assert "browser_click" in [tool.name for tool in await client.list_tools()]
@@ -192,7 +192,7 @@ async def test_over_mcp_the_picture_is_a_content_of_its_own(gateway: NotesGatewa
     assert len(text.text) < 20_000
 
 
-async def test_the_last_look_is_the_last_one(gateway: NotesGateway) -> None:
+async def test_no_look_is_available_after_the_last_one(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     next(iter(gateway.runtime.window_manager._sessions.values())).looks_left = 1
     last = await _act(gateway, episode_id, "browser_scroll", dy=5)

@@ -20,7 +20,7 @@ MOST_CLICKS, MOST_LOADS = 39, 31
     ("scenario", "javascript"),
     [("vendor_onboarding", True), ("vendor_onboarding", False), ("license_renewal", True), ("expense_report", True)],
 )
-def test_a_workflow_that_is_only_clicked_ends_in_success(
+def test_a_workflow_of_clicks_only_ends_in_success(
     visit: Any, enterprise: str, scenario: str, javascript: bool
 ) -> None:
     options, writes = _find_task_without_refresh(enterprise, scenario)
@@ -59,7 +59,7 @@ QUIET = dict.fromkeys(
 """Pages make other calls than tools, so faults would affect other calls."""
 
 
-def test_a_form_of_what_cannot_be_undone_is_not_sent_before_it_is_confirmed(visit: Any) -> None:
+def test_the_form_of_an_irreversible_operation_is_not_sent_without_confirmation(visit: Any) -> None:
     episode_page = visit(scenario="vendor_onboarding", seed=3, chaos=0)
     key = re.search(r"[A-Z]{2,5}-\d+", episode_page.brief)
     assert key is not None
