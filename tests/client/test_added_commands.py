@@ -62,13 +62,15 @@ def test_a_command_of_a_package_is_listed_and_runs(app: typer.Typer) -> None:
         (["play"], "play = acme_hello:hello of acme-hello 1.0: another command has this name"),
     ],
 )
-def test_a_command_that_cannot_be_used_says_why(app: typer.Typer, arguments: list[str], fault: str) -> None:
+def test_an_invalid_added_command_is_rejected_with_the_reason(
+    app: typer.Typer, arguments: list[str], fault: str
+) -> None:
     answer = RUNNER.invoke(app, arguments)
     assert answer.exit_code == 2
     assert f"error: entry point {fault}" in answer.output
 
 
-def test_without_its_package_a_command_says_which_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_names_the_missing_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "entry_points", lambda **_: metadata.EntryPoints())
     own = typer.Typer()
     own.command("play")(lambda: None)

@@ -24,17 +24,17 @@ def _tools(left: list[Step], right: list[Step]) -> list[tuple[str | None, str | 
     return [(one.tool if one else None, other.tool if other else None) for one, other in align(left, right)]
 
 
-def test_calls_after_an_additional_one_stand_beside_each_other() -> None:
+def test_calls_after_an_additional_one_are_aligned() -> None:
     left = [_step("get", key="A-1"), _step("wait", minutes=5), _step("close", key="A-1")]
     right = [_step("get", key="A-1"), _step("close", key="A-1"), _step("finish")]
     assert _tools(left, right) == [("get", "get"), ("wait", None), ("close", "close"), (None, "finish")]
 
 
-def test_calls_on_different_entities_stand_apart() -> None:
+def test_calls_on_different_entities_are_not_aligned() -> None:
     assert _tools([_step("get", key="A-1")], [_step("get", key="A-2")]) == [("get", None), (None, "get")]
 
 
-def test_arguments_that_name_no_entity_and_invalid_ones_keep_calls_together() -> None:
+def test_calls_with_invalid_arguments_or_without_an_entity_are_aligned() -> None:
     [(left, right)] = align([_step("wait", minutes=5)], [_step("wait", minutes=6)])
     assert describe_difference(left, right) == "different arguments"
     assert _tools([_step_with("get", ["A-1"])], [_step("get")]) == [("get", "get")]
@@ -49,5 +49,5 @@ def test_arguments_that_name_no_entity_and_invalid_ones_keep_calls_together() ->
         (_step("get", key="A-1"), _step("get", key="A-1"), ""),
     ],
 )
-def test_a_pair_differs_in_one_way(left: Step | None, right: Step | None, expected: str) -> None:
+def test_a_pair_has_one_kind_of_difference(left: Step | None, right: Step | None, expected: str) -> None:
     assert describe_difference(left, right) == expected

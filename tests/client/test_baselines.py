@@ -80,7 +80,7 @@ def test_every_policy_plays_the_same_tasks_and_has_a_row_with_its_command(tiny_u
     assert (tmp_path / "baselines.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_is_kept_is_not_played_again_and_what_is_missing_is(tiny_url: str, tmp_path: Path) -> None:
+def test_only_missing_episodes_are_played(tiny_url: str, tmp_path: Path) -> None:
     for trials in ("1", "2", "2"):
         played(tiny_url, tmp_path, "-k", trials, *NOOP)
     sessions = (tmp_path / "runs" / SESSIONS).read_text().splitlines()
@@ -88,7 +88,7 @@ def test_what_is_kept_is_not_played_again_and_what_is_missing_is(tiny_url: str, 
     assert len(read_records(tmp_path / "runs" / "noop")) == 6
 
 
-def test_a_row_is_what_the_command_below_it_plays(tiny_url: str, tmp_path: Path) -> None:
+def test_the_command_below_a_row_plays_that_row(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "-k", "2", "--policy", "random")
     (row,) = rows_of(tmp_path)
     words = row["command"].split()[1:]
@@ -97,7 +97,7 @@ def test_a_row_is_what_the_command_below_it_plays(tiny_url: str, tmp_path: Path)
     assert read_records(tmp_path / "again") == read_records(tmp_path / "runs" / "random")
 
 
-def test_a_run_of_ones_own_becomes_a_row_and_nothing_is_played(tiny_url: str, tmp_path: Path) -> None:
+def test_an_added_run_becomes_a_row_without_playing(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "-k", "2", *NOOP)
     words = ["eval", "--policy", "random", "--split", "test", "-n", "3", "-k", "2", "--url", tiny_url]
     assert CliRunner().invoke(companyos, [*words, "--out", str(tmp_path / "mine")]).exit_code == 0
@@ -107,7 +107,7 @@ def test_a_run_of_ones_own_becomes_a_row_and_nothing_is_played(tiny_url: str, tm
     assert (twice.exit_code, "duplicate rows: random" in twice.output) == (2, True)
 
 
-def test_a_run_of_other_tasks_is_no_row_of_the_table(tiny_url: str, tmp_path: Path) -> None:
+def test_a_run_of_other_tasks_is_rejected(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "-k", "1", *NOOP)
     before = (tmp_path / "baselines.md").read_text()
     answer = baselines(tmp_path, "--no-play", "--add", str(a_run(tmp_path / "mine")))
@@ -116,7 +116,7 @@ def test_a_run_of_other_tasks_is_no_row_of_the_table(tiny_url: str, tmp_path: Pa
     assert (tmp_path / "baselines.md").read_text() == before
 
 
-def test_without_a_page_or_a_run_it_is_said_what_is_missing(tiny_url: str, tmp_path: Path) -> None:
+def test_a_missing_page_or_run_is_reported(tiny_url: str, tmp_path: Path) -> None:
     nothing = baselines(tmp_path, "--no-play")
     assert (nothing.exit_code, "contains no baselines.json" in " ".join(nothing.output.split())) == (2, True)
     played(tiny_url, tmp_path, "-k", "1", *NOOP)
@@ -124,7 +124,7 @@ def test_without_a_page_or_a_run_it_is_said_what_is_missing(tiny_url: str, tmp_p
     assert (answer.exit_code, "contains no run" in " ".join(answer.output.split())) == (2, True)
 
 
-def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+def test_a_run_of_another_version_is_not_continued(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "-k", "1", *NOOP)
     (tmp_path / "runs" / "noop" / "run.json").write_text('{"companyos": "0.0.1", "policies": {}}')
     answer = baselines(tmp_path, "--url", tiny_url, "-n", "3", "-k", "2", *NOOP)
@@ -136,7 +136,7 @@ def test_an_unknown_policy_is_refused_before_anything_starts(tmp_path: Path) -> 
     assert (answer.exit_code, "nobody" in answer.output) == (2, True)
 
 
-def test_invalid_and_refused_calls_are_counted_and_planned_outages_are_not(tmp_path: Path) -> None:
+def test_invalid_and_rejected_calls_are_counted_but_planned_outages_are_not(tmp_path: Path) -> None:
     row = row_of(a_run(tmp_path))
     assert [row.invalid, row.refused] == pytest.approx([1 / 6, 1 / 6])
     assert row.command == "companyos eval --policy mine --split test -n 1 --trials 1"
@@ -148,7 +148,7 @@ def test_an_outage_of_authorization_is_not_a_mistake(retry_after: dict[str, int]
     assert results._is_refused(problem) is is_refused
 
 
-def test_side_effects_are_those_of_the_verdict(tmp_path: Path) -> None:
+def test_side_effects_are_taken_from_the_verdict(tmp_path: Path) -> None:
     check = CheckVerdict(
         id="nothing_else_changed", passed=False, entity="desk.tickets[T-2]", expected="unchanged", found="added"
     )
@@ -160,7 +160,7 @@ def test_side_effects_are_those_of_the_verdict(tmp_path: Path) -> None:
     assert (row.side_effects, row.damage, row.trials) == (0.5, 0.25, 4)
 
 
-def test_trials_that_went_otherwise_are_counted_as_differing_tasks(tmp_path: Path) -> None:
+def test_tasks_whose_trials_differ_are_counted(tmp_path: Path) -> None:
     for trial, (task, digest) in enumerate((("0", "a"), ("0", "b"), ("1", "a"), ("1", "a")), start=1):
         a_run(tmp_path, task_id=f"test.tiny.2.0{task}", trial=trial, digest=digest)
     assert row_of(tmp_path).differing == 1
@@ -175,7 +175,7 @@ def test_trials_that_went_otherwise_are_counted_as_differing_tasks(tmp_path: Pat
         ({"task_id": "test.tiny.2.01"}, "is incomplete"),
     ],
 )
-def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(
+def test_a_run_that_is_incomplete_or_has_several_policies_is_rejected(
     tmp_path: Path, changed: dict[str, Any], why: str
 ) -> None:
     a_run(tmp_path)
@@ -185,7 +185,7 @@ def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(
         row_of(tmp_path)
 
 
-def test_a_model_that_learned_has_a_row_for_each_stage() -> None:
+def test_a_trained_model_has_a_row_for_each_stage() -> None:
     part = {"episodes": 100, "successes": 3, "success_low": 0.01, "success_high": 0.085, "mean_return": -5.5}
     part |= {"low": -5.6, "high": -5.4, "steps": 4.0, "invalid_share": 0.25}
     after = part | {"mean_return": 2.25, "successes": 40}
@@ -200,14 +200,14 @@ def test_a_model_that_learned_has_a_row_for_each_stage() -> None:
     assert "**is not comparable with them**" in " ".join(text.split())
 
 
-def test_the_published_tables_are_those_of_the_published_figures() -> None:
+def test_the_published_tables_match_the_published_figures() -> None:
     rows, _ = read_figures(ROOT / "results")
     shown = (ROOT / "results" / "baselines.md").read_text()
     assert table(rows) in shown, '`make baselines ARGS="--no-play"` regenerates it'
     assert level_table(rows) in shown
 
 
-def test_the_published_rows_are_whole_and_the_ends_of_the_scale_are_where_they_belong() -> None:
+def test_the_published_rows_are_complete_and_span_the_scale() -> None:
     rows, _ = read_figures(ROOT / "results")
     assert [row.name for row in rows] == list(POLICIES)
     assert {(row.tasks, row.trials, row.infra_errors) for row in rows} == {(TASKS, TRIALS, 0)}

@@ -40,7 +40,7 @@ COMMANDS = [
 LARGEST_SEED = str(connection.LARGEST_SEED)
 
 
-def test_help_names_every_command_and_where_to_start() -> None:
+def test_help_names_every_command_and_the_first_steps() -> None:
     message = RUNNER.invoke(app, ["--help"]).stdout
     assert all(command in message for command in [*COMMANDS, "companyos demo", "no Docker"])
 
@@ -53,7 +53,7 @@ def test_the_help_of_a_command_has_examples(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_example_stands_on_one_line_of_a_narrow_terminal(command: str) -> None:
+def test_an_example_fits_on_one_line_of_a_narrow_terminal(command: str) -> None:
     written = inspect.getdoc(get_command(app).commands[command].callback)  # type: ignore[attr-defined]
     marked = [line for line in str(written).splitlines() if "[cyan]" in line]
     examples = [re.sub(r"\[/?\w+\]|\[/\]", "", line).replace("\\", "").strip() for line in marked]
@@ -103,14 +103,14 @@ def test_the_version_is_that_of_the_package() -> None:
         (["fly"], 2, "fly"),
     ],
 )
-def test_a_misuse_is_one_clear_line_and_an_exit_code(arguments: list[str], code: int, words: str) -> None:
+def test_a_usage_error_is_one_line_and_an_exit_code(arguments: list[str], code: int, words: str) -> None:
     answer = RUNNER.invoke(app, arguments)
     assert answer.exit_code == code
     assert words in answer.stderr
     assert "Traceback" not in answer.output
 
 
-def test_eval_refuses_an_unknown_scenario_as_the_server_says_it(tiny_url: str) -> None:
+def test_eval_reports_an_unknown_scenario_with_the_error_of_the_server(tiny_url: str) -> None:
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--scenario", "none", "--url", tiny_url])
     assert answer.exit_code == 2
     assert answer.stderr.strip().endswith("error: unknown-scenario: No scenario is called that.")
@@ -132,7 +132,7 @@ def test_eval_prints_a_row_for_each_policy_and_keeps_the_episodes(tiny_url: str,
     assert f"12 episodes in {out}" in answer.stdout
 
 
-def test_eval_overrides_rates_and_says_so(tiny_url: str, tmp_path: Path) -> None:
+def test_eval_prints_and_stores_overridden_rates(tiny_url: str, tmp_path: Path) -> None:
     out, names = tmp_path / "run", ("freeze", "stale_read")
     arguments = ["eval", "--policy", "noop", "--scenario", "tiny", "-n", "1", "--url", tiny_url, "--out", str(out)]
     overrides = [word for name in names for word in ("--override", f"{name}=0.5")]
@@ -143,7 +143,7 @@ def test_eval_overrides_rates_and_says_so(tiny_url: str, tmp_path: Path) -> None
     assert "contains 1 episodes of another run" in other.stderr
 
 
-def test_eval_keeps_out_of_a_folder_that_is_no_run(tiny_url: str, tmp_path: Path) -> None:
+def test_eval_rejects_a_folder_with_other_files(tiny_url: str, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     options = ["--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", *options])
@@ -151,7 +151,7 @@ def test_eval_keeps_out_of_a_folder_that_is_no_run(tiny_url: str, tmp_path: Path
     assert "thesis.tex" in answer.stderr
 
 
-def test_eval_tells_in_one_line_of_a_folder_that_cannot_be_made(tiny_url: str, tmp_path: Path) -> None:
+def test_eval_reports_in_one_line_that_a_folder_cannot_be_created(tiny_url: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = RUNNER.invoke(
         app, ["eval", "--policy", "noop", "--url", tiny_url, "--out", str(tmp_path / "file" / "run")]
@@ -161,7 +161,7 @@ def test_eval_tells_in_one_line_of_a_folder_that_cannot_be_made(tiny_url: str, t
     assert len(answer.stderr.strip().splitlines()) == 1
 
 
-def test_an_address_may_be_given_without_its_scheme(tiny_url: str) -> None:
+def test_a_url_may_omit_its_scheme(tiny_url: str) -> None:
     answer = RUNNER.invoke(app, ["tasks", "--url", tiny_url.removeprefix("http://")])
     assert answer.exit_code == 0, answer.stderr
 
@@ -177,12 +177,12 @@ def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
     assert [spec["name"] for spec in specs] == ["add", "finish"]
 
 
-def test_an_unknown_tool_is_a_misuse(tiny_url: str) -> None:
+def test_an_unknown_tool_is_a_usage_error(tiny_url: str) -> None:
     answer = RUNNER.invoke(app, ["tools", "fly", "--url", tiny_url])
     assert (answer.exit_code, "unknown tool 'fly'" in answer.stderr) == (2, True)
 
 
-def test_tasks_lists_scenarios_and_reads_briefs(tiny_url: str) -> None:
+def test_tasks_lists_scenarios_and_prints_briefs(tiny_url: str) -> None:
     listed = RUNNER.invoke(app, ["tasks", "--url", tiny_url])
     assert "Add up to a number." in listed.stdout
     briefs = RUNNER.invoke(app, ["tasks", "tiny", "--url", tiny_url, "--seed", "5", "-n", "2"]).stdout
@@ -190,7 +190,7 @@ def test_tasks_lists_scenarios_and_reads_briefs(tiny_url: str) -> None:
     assert "Monday 02 March 2026, 09:15, acting as E-1, 20 steps" in briefs
 
 
-def test_tasks_lists_the_splits_and_browses_one(tiny_url: str) -> None:
+def test_tasks_lists_the_splits_and_the_tasks_of_one(tiny_url: str) -> None:
     assert "task set 1.1.tiny" in RUNNER.invoke(app, ["tasks", "--url", tiny_url]).stdout
     browsed = RUNNER.invoke(app, ["tasks", "--split", "test", "-n", "2", "--url", tiny_url]).stdout
     assert ["test.tiny.2.00" in browsed, "test.tiny.2.01" in browsed, "test.tiny.2.02" in browsed] == [
@@ -204,7 +204,7 @@ def test_tasks_lists_the_splits_and_browses_one(tiny_url: str) -> None:
     assert [task["index"] for task in listed] == [0, 1, 2]
 
 
-def test_tasks_reads_one_task(tiny_url: str) -> None:
+def test_tasks_prints_one_task(tiny_url: str) -> None:
     read = RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--url", tiny_url]).stdout
     assert "Add up to the number of T-1." in read
     assert 'env.reset(task_id="test.tiny.2.01")' in read
@@ -221,7 +221,7 @@ def test_tasks_reads_one_task(tiny_url: str) -> None:
         (["eval", "--policy", "noop", "--split", "test", "--seed", "1"], "--split and --seed cannot be combined"),
     ],
 )
-def test_a_task_that_is_none_is_a_misuse(tiny_url: str, arguments: list[str], reported: str) -> None:
+def test_an_unknown_task_is_a_usage_error(tiny_url: str, arguments: list[str], reported: str) -> None:
     answer = RUNNER.invoke(app, [*arguments, "--url", tiny_url])
     assert (answer.exit_code, reported in answer.stderr) == (2, True), answer.stderr
 
@@ -241,7 +241,7 @@ def test_eval_plays_the_tasks_of_a_split(tiny_url: str, tmp_path: Path) -> None:
     assert (out / "trajectories" / "test.tiny.2.00-noop.jsonl").is_file()
 
 
-def test_a_taken_port_is_told_before_anything_starts(tiny_url: str) -> None:
+def test_a_port_in_use_is_reported_before_anything_starts(tiny_url: str) -> None:
     port = tiny_url.rpartition(":")[2]
     answer = RUNNER.invoke(app, ["up", "--port", port])
     assert answer.exit_code == 1
@@ -263,7 +263,7 @@ def a_task(index: int, scenario: str, chaos: int) -> TaskInfo:
     )
 
 
-def test_a_part_of_a_split_is_even_over_levels_and_scenarios_and_grows() -> None:
+def test_a_part_of_a_split_is_balanced_over_levels_and_scenarios() -> None:
     names = [f"s{number}" for number in range(7)]
     tasks = [a_task(0, name, level) for name in names for level in range(5) for _ in range(2)]
     for count in (1, 5, 10, 35, 70, 99):
@@ -275,7 +275,7 @@ def test_a_part_of_a_split_is_even_over_levels_and_scenarios_and_grows() -> None
         assert part == balanced_sample(tasks, count + 1)[: len(part)]
 
 
-def test_trials_show_pass_k_and_a_folder_with_a_run_is_left_alone(tiny_url: str, tmp_path: Path) -> None:
+def test_trials_show_pass_k_and_a_folder_with_a_run_is_not_overwritten(tiny_url: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     request = ["eval", "--policy", "random", "--scenario", "tiny", "-n", "2", "--url", tiny_url, "--out", str(out)]
     reported = RUNNER.invoke(app, [*request, "--trials", "4"])

@@ -8,14 +8,14 @@ from pydantic import ValidationError
 from companyos.contract import CompanyOSState, EpisodeRecord, Outcome, ResetOptions
 
 
-def test_the_state_writes_and_reads_its_return_under_that_name() -> None:
+def test_the_state_uses_the_alias_return_in_json() -> None:
     state = CompanyOSState(episode_id="a", step_count=3, return_=12.5, outcome=Outcome.SUCCESS)
     written = state.model_dump()
     assert written["return"] == 12.5
     assert CompanyOSState.model_validate(written) == state
 
 
-def test_a_line_of_episodes_has_exactly_the_promised_fields_in_order() -> None:
+def test_an_episode_record_has_exactly_the_documented_fields_in_order() -> None:
     record = EpisodeRecord(
         scenario="vendor_onboarding",
         seed=7,
@@ -46,10 +46,10 @@ def test_a_line_of_episodes_has_exactly_the_promised_fields_in_order() -> None:
         {"unknown": 1},
     ],
 )
-def test_reset_options_refuse_what_does_not_fit(options: dict[str, object]) -> None:
+def test_reset_options_reject_invalid_values(options: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ResetOptions.model_validate(options)
 
 
-def test_reset_options_take_enums_by_their_words() -> None:
+def test_reset_options_accept_enums_by_value() -> None:
     assert ResetOptions.model_validate({"completion": "explicit", "reward_scale": "unit"}).seed is None

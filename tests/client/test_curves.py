@@ -50,7 +50,7 @@ def test_a_point_is_the_mean_of_its_level_with_an_interval() -> None:
     assert shares[0].low < 0.5 < shares[0].high
 
 
-def test_episodes_of_one_scenario_that_stand_and_fall_together_widen_the_interval() -> None:
+def test_correlated_outcomes_of_a_scenario_widen_the_interval() -> None:
     together = [a_record(scenario=name, success=name < "c", seed=n) for name in "abcd" for n in range(25)]
     apart = [a_record(scenario=name, success=n % 2 == 0, seed=n) for name in "abcd" for n in range(26)]
     wide, usual = success_interval(together), success_interval(apart)
@@ -58,19 +58,19 @@ def test_episodes_of_one_scenario_that_stand_and_fall_together_widen_the_interva
     assert usual == pytest.approx(wilson_interval(52, 104))
 
 
-def test_trials_that_agree_narrow_no_interval() -> None:
+def test_identical_trials_do_not_narrow_the_interval() -> None:
     once = [a_record(seed=seed, success=seed < 3, return_=float(seed)) for seed in range(10)]
     often = [record.model_copy(update={"trial": trial}) for record in once for trial in range(1, 9)]
     assert success_interval(often) == pytest.approx(success_interval(once))
     assert return_interval(often) == pytest.approx(return_interval(once))
 
 
-def test_nothing_in_many_trials_of_few_tasks_is_told_by_the_tasks() -> None:
+def test_without_successes_the_interval_depends_on_the_number_of_tasks() -> None:
     never = [a_record(seed=seed).model_copy(update={"trial": n}) for seed in range(20) for n in range(1, 5)]
     assert success_interval(never) == pytest.approx(wilson_interval(0, 20))
 
 
-def test_returns_of_one_scenario_that_go_together_widen_the_interval() -> None:
+def test_correlated_returns_of_a_scenario_widen_the_interval() -> None:
     together = [a_record(scenario=name, return_=float(ord(name)), seed=n) for name in "abcd" for n in range(25)]
     apart = [a_record(scenario=name, return_=float(n % 4), seed=n) for name in "abcd" for n in range(24)]
     (low, high), (least, most) = return_interval(together), return_interval(apart)
@@ -82,19 +82,19 @@ def test_pass_k_is_the_share_of_k_episodes_that_all_succeed() -> None:
     assert [summary.pass_hat(k) for k in (1, 2, 4, 8)] == [0.75, 0.5, 0.0, None]
 
 
-def test_the_picture_is_a_png(tmp_path: Path) -> None:
+def test_the_figure_is_a_png(tmp_path: Path) -> None:
     records = [a_record(chaos=level, policy=name, success=level < 2) for level in range(5) for name in ("one", "two")]
     draw_curves(curves_of(records), tmp_path / "curves.png", title="tiny")
     assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
 
 
-def test_without_matplotlib_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plotting_without_matplotlib_names_the_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(PlottingUnavailableError, match=r"plotting requires matplotlib: .*\[plots\]'"):
         draw_curves(curves_of([a_record()]), tmp_path / "curves.png", title="tiny")
 
 
-def test_eval_plays_several_policies_at_several_levels_and_draws(tiny_url: str, tmp_path: Path) -> None:
+def test_eval_plays_several_policies_at_several_levels_and_plots_them(tiny_url: str, tmp_path: Path) -> None:
     picture = tmp_path / "curves.png"
     options = ["--scenario", "tiny", "-n", "2", "--chaos", "4", "--chaos", "0", "--url", tiny_url]
     who = ["--policy", "noop", "--policy", "random"]

@@ -13,7 +13,7 @@ from companyos.client import MESSAGE_TIMEOUT_S, ApiError, CompanyOSEnv
 from companyos.contract import CallToolAction, CompanyOSObservation, CompanyOSResetObservation, CompanyOSState, Outcome
 
 
-async def test_reset_step_and_state_answer_typed(tiny_url: str) -> None:
+async def test_reset_step_and_state_return_typed_results(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         first = await env.reset(scenario="tiny", seed=3, chaos=1)
         assert isinstance(first.observation, CompanyOSResetObservation)
@@ -25,20 +25,20 @@ async def test_reset_step_and_state_answer_typed(tiny_url: str) -> None:
         assert (state.outcome, state.return_, state.step_count) == (Outcome.SUCCESS, 15.0, 1)
 
 
-async def test_a_tool_is_called_by_name_whatever_its_arguments_are_called(tiny_url: str) -> None:
+async def test_a_tool_may_have_arguments_named_tool_and_self(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         await env.reset(scenario="tiny", seed=3, chaos=1)
         result = await env.call_tool("add", amount=1, tool="x", self="y")
         assert result.observation.result == {"total": 1}
 
 
-async def test_tools_are_listed_before_the_first_reset_and_are_no_step(tiny_url: str) -> None:
+async def test_listing_tools_before_the_first_reset_is_not_a_step(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         assert [tool.name for tool in await env.list_tools()] == ["add", "finish"]
         assert (await env.state()).step_count == 0
 
 
-async def test_a_refused_message_raises_with_code_and_message_and_the_session_lives(tiny_url: str) -> None:
+async def test_a_rejected_message_raises_an_error_and_the_session_continues(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         with pytest.raises(ApiError, match="unknown-scenario") as refusal:
             await env.reset(scenario="none")
@@ -55,7 +55,7 @@ async def test_two_sessions_of_one_client_are_two_episodes(tiny_url: str) -> Non
         assert (await other.call_tool("add", amount=1)).observation.result == {"total": 1}
 
 
-async def test_calls_that_overlap_are_made_one_after_another_and_each_gets_its_own_answer(tiny_url: str) -> None:
+async def test_concurrent_calls_are_serialized_and_each_gets_its_own_response(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         await env.reset(scenario="tiny", seed=9, chaos=1)
         output = await asyncio.gather(*(env.call_tool("add", amount=1) for _ in range(5)))
@@ -63,7 +63,7 @@ async def test_calls_that_overlap_are_made_one_after_another_and_each_gets_its_o
         assert (await env.state()).step_count == 5
 
 
-async def test_after_a_call_that_was_given_up_the_next_one_says_that_the_connection_is_lost(tiny_url: str) -> None:
+async def test_a_call_after_a_cancelled_one_reports_a_lost_connection(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         await env.reset(scenario="tiny", seed=9, chaos=1)
         given_up = asyncio.ensure_future(env.call_tool("add", amount=1))
@@ -75,7 +75,7 @@ async def test_after_a_call_that_was_given_up_the_next_one_says_that_the_connect
         assert (await env.reset(scenario="tiny", seed=9, chaos=1)).done is False
 
 
-async def test_a_closed_client_says_that_it_is_not_connected(tiny_url: str) -> None:
+async def test_a_closed_client_reports_that_it_is_not_connected(tiny_url: str) -> None:
     env = CompanyOSEnv(base_url=tiny_url)
     await env.reset(scenario="tiny", seed=9, chaos=1)
     await env.close()
@@ -83,7 +83,7 @@ async def test_a_closed_client_says_that_it_is_not_connected(tiny_url: str) -> N
         await env.call_tool("add", amount=1)
 
 
-async def test_what_is_no_action_is_refused_before_it_is_sent(tiny_url: str) -> None:
+async def test_an_invalid_action_is_rejected_before_it_is_sent(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         await env.reset(scenario="tiny", seed=9, chaos=1)
         with pytest.raises(TypeError, match="got str"):
@@ -124,7 +124,7 @@ def test_a_timeout_without_text_is_explained_in_the_terminal(capsys: pytest.Capt
     assert "error: the server did not respond in time" in capsys.readouterr().err
 
 
-async def test_tasks_are_found_and_played(tiny_url: str) -> None:
+async def test_tasks_are_listed_and_played(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         assert [split.num_tasks for split in await env.list_splits()] == [0, 0, 3]
         assert await env.num_tasks("test") == len(await env.list_tasks("test")) == 3
@@ -134,7 +134,7 @@ async def test_tasks_are_found_and_played(tiny_url: str) -> None:
         assert (await env.state()).task_id == task.id
 
 
-def test_the_sync_client_finds_tasks(tiny_url: str) -> None:
+def test_the_sync_client_lists_tasks(tiny_url: str) -> None:
     with CompanyOSEnv(base_url=tiny_url).sync() as env:
         assert [split.name for split in env.list_splits()] == ["train", "validation", "test"]
         assert env.num_tasks("test") == len(env.list_tasks("test")) == 3

@@ -37,7 +37,7 @@ def failed(*checks: CheckVerdict) -> EpisodeVerdict:
 OPEN: dict[str, Any] = {"stored": evidence(changes=CHANGES[:2]), "outcome": "failed"}
 
 
-def test_a_success_needs_no_reasons(tmp_path: Path) -> None:
+def test_a_success_has_no_failure_reasons(tmp_path: Path) -> None:
     assert an_episode(tmp_path).why is None
 
 
@@ -48,14 +48,14 @@ def test_causes_are_listed_without_their_consequences(tmp_path: Path) -> None:
     assert why.consequences == ["late"]
 
 
-def test_rejected_calls_that_name_the_row_are_steps_about_it(tmp_path: Path) -> None:
+def test_rejected_calls_that_name_the_row_are_relevant_steps(tmp_path: Path) -> None:
     why = the_reasons(tmp_path, **OPEN, verdict=failed(a_failure("open", entity="desk.tickets[T-1]")))
     assert why.causes[0].steps == [3, 4]
     other = the_reasons(tmp_path / "other", **OPEN, verdict=failed(a_failure("open", entity="desk.tickets[T-2]")))
     assert other.causes[0].steps == []
 
 
-def test_steps_that_changed_the_column_in_question_come_before_all_others_of_the_row(tmp_path: Path) -> None:
+def test_steps_that_changed_the_column_come_before_other_steps_of_the_row(tmp_path: Path) -> None:
     rows = [{"key": "T-1", "status": "open", "title": title} for title in ("a", "b")]
     reopened = {**rows[1], "status": "new"}
     changes = [a_change(5, before=rows[0], after=rows[1]), a_change(6, before=rows[1], after=reopened, seq=2)]
@@ -64,14 +64,14 @@ def test_steps_that_changed_the_column_in_question_come_before_all_others_of_the
     assert why.causes[0].steps == [6]
 
 
-def test_a_check_on_a_table_is_about_the_rows_that_the_agent_changed(tmp_path: Path) -> None:
+def test_a_check_on_a_table_refers_to_the_rows_that_the_agent_changed(tmp_path: Path) -> None:
     verdict = failed(a_failure("lock", entity="desk.locks"), a_failure("comment", entity="desk.comments"))
     own = [a_change(2, before=None, after={"key": "L-2"}, table="locks", key="L-2"), *CHANGES[:2]]
     why = the_reasons(tmp_path, stored=evidence(changes=own), verdict=verdict)
     assert [cause.steps for cause in why.causes] == [[2, 3, 4], [3, 4]]
 
 
-def test_the_deciding_step_is_listed_and_only_the_last_steps_are(tmp_path: Path) -> None:
+def test_the_deciding_step_and_the_last_steps_are_listed(tmp_path: Path) -> None:
     lines = [a_line(step, result=a_problem(409, "ticket-locked")) for step in range(1, 11)]
     verdict = failed(a_failure("open", entity="desk.tickets[T-1]"), a_failure("declared", entity="finish", step=10))
     opened, declared = the_reasons(
@@ -105,7 +105,7 @@ def test_rescoring_explains_the_new_verdict(tmp_path: Path) -> None:
     assert [cause.check for cause in why.causes] == ["ticket_closed"]
 
 
-def test_a_policy_that_was_read_is_named(tmp_path: Path) -> None:
+def test_a_relevant_policy_that_was_read_is_named(tmp_path: Path) -> None:
     line = a_line(1, "desk_get_policy", arguments={"policy_id": "POL-1"})
     audit = {**evidence()["audits"]["desk"][1], "step": 1}
     assert the_reasons(

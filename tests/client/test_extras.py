@@ -10,7 +10,7 @@ import pytest
 from companyos.extras import install_command
 
 
-def test_where_the_package_was_installed_an_extra_comes_from_the_index(tmp_path: Path) -> None:
+def test_in_an_installed_package_the_command_installs_an_extra_from_the_index(tmp_path: Path) -> None:
     assert install_command("plots", tmp_path) == "pip install 'companyos[plots]'"
 
 
@@ -23,12 +23,12 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_in_a_clone_an_extra_comes_from_the_clone(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_clone_the_command_installs_an_extra_from_the_clone(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(clone / ".venv"))
     assert install_command("plots", clone) == ".venv-tools/bin/uv pip install --python .venv -e './client[plots]'"
 
 
-def test_an_environment_elsewhere_is_named_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_outside_of_the_clone_has_its_full_path(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/opt/my agents")
     assert (
         install_command("plots", clone)
@@ -37,17 +37,19 @@ def test_an_environment_elsewhere_is_named_whole(clone: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("extra", "command"), [("ray", "make ray-setup"), ("trl", "make train-setup")])
-def test_what_a_clone_has_an_environment_ready_for_is_made_by_make(clone: Path, extra: str, command: str) -> None:
+def test_an_extra_with_a_make_target_is_installed_with_make(clone: Path, extra: str, command: str) -> None:
     assert install_command(extra, clone) == command
 
 
 @pytest.mark.parametrize("extra", ["inspect", "unsloth"])
-def test_what_excludes_the_checks_gets_an_environment_of_its_own(clone: Path, extra: str) -> None:
+def test_an_incompatible_extra_gets_a_separate_environment(clone: Path, extra: str) -> None:
     command = install_command(extra, clone)
     assert command.startswith(f"python3 -m venv .venv-{extra} && ")
     assert command.endswith(f"--python .venv-{extra} './client[server,{extra}]'")
 
 
-def test_from_another_folder_the_command_goes_to_the_clone_first(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_another_folder_the_command_changes_to_the_clone_first(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir("/")
     assert install_command("ray", clone) == f"cd {clone} && make ray-setup"

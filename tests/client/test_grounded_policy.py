@@ -37,17 +37,17 @@ async def _played(steps: int) -> list[tuple[str, dict[str, Any]]]:
     return made
 
 
-async def test_it_names_what_it_has_seen_under_that_name_most_of_the_time() -> None:
+async def test_a_seen_value_is_usually_used_for_the_argument_of_that_name() -> None:
     made = await _played(80)
     named = [arguments["vendor_id"] for tool, arguments in made[10:] if tool == RENAME.name]
     assert sum(one in ("VEN-1", "VEN-2") for one in named) > 0.7 * len(named) > 5
 
 
-async def test_an_episode_can_be_repeated() -> None:
+async def test_an_episode_is_reproducible() -> None:
     assert await _played(30) == await _played(30)
 
 
-def test_what_was_seen_has_to_fit_the_schema() -> None:
+def test_a_seen_value_is_used_only_if_it_matches_the_schema() -> None:
     around = SamplingContext([], NOW, {"vendor_id": ["VEN-123456789", 7, "VEN-3"]})
     drawn = {sample_arguments(RENAME.input_schema, Stream("a", n), around)["vendor_id"] for n in range(40)}
     assert "VEN-3" in drawn

@@ -63,7 +63,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_viewer_in_the_terminal_obeys_nothing(run: Path) -> None:
+def test_the_terminal_viewer_prints_no_control_characters(run: Path) -> None:
     check_is_text(RUNNER.invoke(app, ["view", str(run), "--terminal"]).output)
     for number in range(len(SHARES)):
         named = ["view", str(run), "--terminal", "--episode", f"tiny-{number}-c1-oracle"]
@@ -76,7 +76,7 @@ def test_the_viewer_in_the_terminal_obeys_nothing(run: Path) -> None:
     check_is_text(both.output)
 
 
-def test_an_answer_and_the_line_of_a_step_obey_nothing() -> None:
+def test_a_response_and_a_step_line_print_no_control_characters() -> None:
     shapes: list[Any] = [EVERYTHING, {EVERYTHING: EVERYTHING}, [EVERYTHING], {"items": [{"id": EVERYTHING}]}]
     shapes += [
         {"status": 409, "title": EVERYTHING, "code": EVERYTHING, "detail": EVERYTHING, "errors": [{"m": EVERYTHING}]}
@@ -92,7 +92,7 @@ def test_an_answer_and_the_line_of_a_step_obey_nothing() -> None:
         assert not set(out.getvalue()) & (CONTROL_SIGNS | TURNING)
 
 
-def test_the_demo_and_a_failure_obey_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_and_an_error_print_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     demo._print_milestone(MilestoneEvent(Milestone.PRIORITY, True, EVERYTHING))
     with pytest.raises(typer.Exit):
         fail(f"{EVERYTHING}\n{EVERYTHING}")
@@ -101,7 +101,9 @@ def test_the_demo_and_a_failure_obey_nothing(capsys: pytest.CaptureFixture[str])
     check_is_text(reported.err)
 
 
-def test_a_task_in_the_terminal_obeys_nothing(tiny_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_task_in_the_terminal_prints_no_control_characters(
+    tiny_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from tests.client import conftest
 
     begin = conftest.TinyEnvironment.reset_async

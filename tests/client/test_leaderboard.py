@@ -67,7 +67,7 @@ def four_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"license": "MIT"}, "card.toml: Invalid value"),
     ],
 )
-def test_an_invalid_card_is_refused_with_its_field(tmp_path: Path, changed: dict[str, str], fault: str) -> None:
+def test_an_invalid_card_is_rejected_with_its_field(tmp_path: Path, changed: dict[str, str], fault: str) -> None:
     with pytest.raises(CardError) as refused:
         read_card(a_card(tmp_path / "card.toml", **changed))
     assert any(one.startswith(fault) for one in refused.value.faults), refused.value.faults
@@ -80,7 +80,7 @@ def test_every_missing_field_of_a_card_is_named(tmp_path: Path) -> None:
     assert {fault.split(": ")[1] for fault in refused.value.faults} == set(CARD) - {"link"}
 
 
-def test_the_same_run_gives_the_same_archive_and_comes_back(tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_archive_and_can_be_unpacked(tmp_path: Path) -> None:
     one, two = (a_submission(tmp_path / name, [a_record()]) for name in ("one", "two"))
     assert (one / ARCHIVE).read_bytes() == (two / ARCHIVE).read_bytes()
     (tmp_path / "back").mkdir()
@@ -88,14 +88,14 @@ def test_the_same_run_gives_the_same_archive_and_comes_back(tmp_path: Path) -> N
     assert (tmp_path / "back/episodes.jsonl").read_text() == (tmp_path / "one-run/episodes.jsonl").read_text()
 
 
-def test_a_submission_is_never_written_over(tmp_path: Path) -> None:
+def test_a_submission_is_never_overwritten(tmp_path: Path) -> None:
     folder = a_submission(tmp_path / "one", [a_record()])
     with pytest.raises(FileExistsError):
         pack(tmp_path / "one-run", tmp_path / "one.toml", folder)
 
 
 @pytest.mark.parametrize("name", ["../evil", "/evil", "evidence/../../evil", "notes.txt", "evidence/.x", "a/b", "link"])
-def test_an_archive_with_other_files_than_a_run_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_archive_with_other_files_than_a_run_is_rejected(tmp_path: Path, name: str) -> None:
     with tarfile.open(tmp_path / ARCHIVE, "w:xz") as archive:
         member = tarfile.TarInfo("episodes.jsonl" if name == "link" else name)
         if name == "link":
@@ -108,13 +108,13 @@ def test_an_archive_with_other_files_than_a_run_is_refused(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize("content", [b"", b"not packed", b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F"])
-def test_a_damaged_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_archive_is_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ARCHIVE).write_bytes(content)
     with pytest.raises(ArchiveError, match=ARCHIVE):
         unpack(tmp_path / ARCHIVE, tmp_path)
 
 
-def test_a_larger_archive_than_allowed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_over_the_size_limit_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = a_submission(tmp_path / "one", [a_record()])
     monkeypatch.setattr("companyos.leaderboard.archive.MAX_BYTES", 10)
     with pytest.raises(ArchiveError, match="at most 10,000 files and 10 bytes"):
@@ -144,7 +144,7 @@ def messages(file: Path, **changed: Any) -> Path:
     return file
 
 
-def test_usage_that_follows_from_messages_steps_and_prices_is_accepted(tmp_path: Path) -> None:
+def test_usage_that_matches_messages_steps_and_prices_is_accepted(tmp_path: Path) -> None:
     assert [*usage_faults(AgentUsage(**USAGE), messages(tmp_path / "m.jsonl"), STEPS, PRICES)] == []
 
 
@@ -206,7 +206,7 @@ def written(board: Path, page: str) -> str:
     return (board.parent / page).read_text()
 
 
-def test_rows_whose_intervals_overlap_share_a_rank_and_a_reference_has_none(board: Path) -> None:
+def test_rows_with_overlapping_intervals_share_a_rank_and_a_reference_has_none(board: Path) -> None:
     rows = [line.split(" | ")[:2] for line in written(board, "page.md").splitlines() if line.startswith("| ")][2:]
     assert [(rank.removeprefix("| "), agent.split("](")[0]) for rank, agent in rows] == [
         ("reference", "[Solver 1.2"),
@@ -226,7 +226,7 @@ def test_markdown_links_to_the_cards_and_has_trials_tokens_and_cost(board: Path)
     assert "| 35 | 0.0000 | 1.5 |" in good
 
 
-def test_the_page_is_one_file_without_scripts_and_escapes_what_authors_write(board: Path) -> None:
+def test_the_page_is_one_file_without_scripts_and_escapes_text_of_authors(board: Path) -> None:
     page = written(board, "page.html")
     assert "&lt;b&gt;Good|" in page
     assert "<b>" not in page
@@ -250,7 +250,7 @@ def test_a_page_that_cannot_be_written_is_a_usage_error(tmp_path: Path, argument
     assert fault in answer.output
 
 
-def test_a_submission_without_all_episodes_is_no_row(tmp_path: Path, four_tasks: None) -> None:
+def test_a_submission_without_all_episodes_is_rejected(tmp_path: Path, four_tasks: None) -> None:
     a_submission(tmp_path / "board" / "few", records(8)[:3])
     answer = RUNNER.invoke(app, ["leaderboard", str(tmp_path / "board" / "few"), "--out", str(tmp_path / "a.md")])
     assert answer.exit_code == 2
@@ -258,7 +258,7 @@ def test_a_submission_without_all_episodes_is_no_row(tmp_path: Path, four_tasks:
 
 
 @pytest.mark.parametrize("page", ["leaderboard.html", "leaderboard.md"])
-def test_the_pages_in_results_are_those_of_the_submissions(tmp_path: Path, page: str) -> None:
+def test_the_published_pages_match_the_submissions(tmp_path: Path, page: str) -> None:
     results = tmp_path / "results"
     results.mkdir()
     (results / "leaderboard").symlink_to(ROOT / "results" / "leaderboard")
@@ -275,7 +275,7 @@ def test_the_pages_in_results_are_those_of_the_submissions(tmp_path: Path, page:
         ["other", "--card", "x", "--out", "y"],
     ],
 )
-def test_options_that_do_not_belong_together_are_usage_errors(tmp_path: Path, arguments: list[str]) -> None:
+def test_incompatible_options_are_usage_errors(tmp_path: Path, arguments: list[str]) -> None:
     assert RUNNER.invoke(app, ["submit", str(tmp_path), *arguments]).exit_code == 2
 
 
@@ -296,7 +296,7 @@ def test_only_a_run_is_packed_and_only_into_a_new_folder(tmp_path: Path) -> None
     assert not (tmp_path / "new").exists()
 
 
-def test_a_line_that_cannot_be_read_is_no_row(tmp_path: Path) -> None:
+def test_a_submission_with_an_unreadable_line_is_rejected(tmp_path: Path) -> None:
     folder = a_submission(tmp_path / "board" / "one", [a_record()])
     (tmp_path / "board" / "one-run" / "episodes.jsonl").write_text("{torn")
     (folder / ARCHIVE).unlink()

@@ -89,7 +89,7 @@ def test_live_episodes_are_a_table_or_json(commands: CommandRunner) -> None:
     assert (state["episode_id"], state["step_count"], state["return"]) == (LABEL, 1, -0.1)
 
 
-def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(commands: CommandRunner) -> None:
+def test_snapshots_are_taken_listed_restored_and_deleted_by_a_prefix_of_the_id(commands: CommandRunner) -> None:
     commands.begin()
     taken = commands.run("snapshot").strip()
     assert re.fullmatch("[0-9a-f]{32}", taken)
@@ -106,7 +106,7 @@ def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(
     assert commands.run("restore", taken, code=1).startswith("error: unknown-snapshot: ")
 
 
-def test_forks_are_told_with_their_tokens_and_can_be_stepped(commands: CommandRunner) -> None:
+def test_forks_are_printed_with_their_tokens_and_can_be_stepped(commands: CommandRunner) -> None:
     key = commands.begin()
     taken = json.loads(commands.run("snapshot", LABEL, "--json"))
     opened = json.loads(commands.run("fork", taken["id"], "--count", "2", "--json"))
@@ -119,7 +119,7 @@ def test_forks_are_told_with_their_tokens_and_can_be_stepped(commands: CommandRu
     assert re.fullmatch("[A-Za-z0-9_-]{43}", token)
 
 
-def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(commands: CommandRunner) -> None:
+def test_a_diff_is_printed_row_by_row_without_control_characters(commands: CommandRunner) -> None:
     key = commands.begin()
     commands.step(LABEL, "ticketdesk_transition_ticket", {"key": key, "to": "open"})
     message = commands.run("diff")
@@ -137,7 +137,7 @@ def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(comman
     assert "invalid-step" in commands.run("diff", "--to", "9", code=1)
 
 
-def test_databases_are_asked_joined_and_kept(commands: CommandRunner, tmp_path: Path) -> None:
+def test_databases_are_queried_joined_and_stored(commands: CommandRunner, tmp_path: Path) -> None:
     key = commands.begin()
     query = f"select key, type from tickets where key = '{key}'"  # noqa: S608
     assert [line.split() for line in commands.run("db", "--sql", query).splitlines()] == [
@@ -158,7 +158,7 @@ def test_databases_are_asked_joined_and_kept(commands: CommandRunner, tmp_path: 
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
-def test_without_a_query_a_shell_is_opened_on_the_copies(
+def test_without_a_query_a_shell_opens_on_the_copies(
     commands: CommandRunner,
     guarded: SecuredEnterprise,
     monkeypatch: pytest.MonkeyPatch,
@@ -183,7 +183,7 @@ def test_without_a_query_a_shell_is_opened_on_the_copies(
     assert "Traceback" not in ended.stderr
 
 
-def test_where_several_episodes_are_live_one_has_to_be_named(commands: CommandRunner) -> None:
+def test_an_episode_must_be_named_if_several_are_live(commands: CommandRunner) -> None:
     commands.begin("monday")
     commands.begin("tuesday")
     for command in ("snapshot", "diff", "db"):
@@ -210,11 +210,11 @@ def test_where_several_episodes_are_live_one_has_to_be_named(commands: CommandRu
         (["db", "--json"], 2, "--json needs --sql"),
     ],
 )
-def test_a_misuse_is_one_clear_line(commands: CommandRunner, arguments: list[str], code: int, words: str) -> None:
+def test_a_usage_error_is_one_line(commands: CommandRunner, arguments: list[str], code: int, words: str) -> None:
     assert words in commands.run(*arguments, code=code)
 
 
-def test_other_commands_bring_the_token_too(commands: CommandRunner, tmp_path: Path) -> None:
+def test_other_commands_send_the_token_too(commands: CommandRunner, tmp_path: Path) -> None:
     assert "vendor_onboarding" in commands.run("tasks")
     assert "ticketdesk" in commands.run("tools")
     message = commands.run("eval", "--policy", "noop", "-n", "2", "--out", str(tmp_path / "run"))
@@ -222,7 +222,7 @@ def test_other_commands_bring_the_token_too(commands: CommandRunner, tmp_path: P
     assert len(list((tmp_path / "run" / "evidence").iterdir())) == 2
 
 
-def test_nobody_there_is_told_with_what_may_be_missing() -> None:
+def test_an_unreachable_server_is_reported_with_a_hint() -> None:
     answer = RUNNER.invoke(app, ["episodes", "--url", "127.0.0.1:9"])
     assert answer.exit_code == 1
     assert answer.stderr.startswith("error: Failed to connect to http://127.0.0.1:9: ")
@@ -232,7 +232,7 @@ def test_nobody_there_is_told_with_what_may_be_missing() -> None:
 @pytest.mark.parametrize(
     "command", [["play"], ["demo"], ["tools"], ["tasks"], ["tasks", "export", "--out", "tasks", "--format", "jsonl"]]
 )
-def test_nobody_there_is_told_alike_by_every_command_that_takes_an_address(command: list[str]) -> None:
+def test_every_command_with_a_url_reports_an_unreachable_server_with_a_hint(command: list[str]) -> None:
     answer = RUNNER.invoke(app, [*command, "--url", "127.0.0.1:9"])
     assert answer.exit_code == 1
     assert answer.stderr.count("is `companyos up` running there?") == 1
@@ -241,7 +241,7 @@ def test_nobody_there_is_told_alike_by_every_command_that_takes_an_address(comma
 @pytest.mark.parametrize(
     "command", [["tasks"], ["tasks", "export", "--out", "tasks"], ["eval", "--policy", "noop"]], ids=" ".join
 )
-def test_a_split_that_there_is_not_is_a_misuse_before_anything_starts(command: list[str]) -> None:
+def test_an_unknown_split_is_a_usage_error_before_anything_starts(command: list[str]) -> None:
     answer = RUNNER.invoke(app, [*command, "--split", "tset"])
     assert (answer.exit_code, answer.stderr) == (
         2,

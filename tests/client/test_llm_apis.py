@@ -52,7 +52,7 @@ def a_response(api: str, message: dict[str, Any]) -> dict[str, Any]:
     return FORMATS[APIS[api].PATH].answer(message, "m-1", (10, 2))
 
 
-def test_reasoning_is_sent_back_as_it_came_between_its_neighbours() -> None:
+def test_reasoning_is_sent_back_unchanged_and_in_order() -> None:
     encrypted = {**REASONING, "encrypted_content": "gAAA", "status": None}
     body, conversation = sent_back("responses", {"status": "completed", "output": [encrypted, TEXT, REASONING, CALL]})
     kept = {name: value for name, value in encrypted.items() if value is not None}
@@ -83,7 +83,7 @@ def test_thinking_is_sent_back_with_its_signature() -> None:
         ("anthropic", {"content": [{"type": "text", "text": "\n"}], "stop_reason": "end_turn"}),
     ],
 )
-def test_a_response_without_text_or_calls_leaves_nothing_that_the_api_would_reject(
+def test_a_response_without_text_or_calls_adds_nothing_that_the_api_would_reject(
     api: str, body: dict[str, Any]
 ) -> None:
     request, conversation = sent_back(api, body)
@@ -93,7 +93,7 @@ def test_a_response_without_text_or_calls_leaves_nothing_that_the_api_would_reje
     assert conversation.messages[-1]["role"] == "user"
 
 
-def test_all_results_of_a_message_are_in_the_one_after_it() -> None:
+def test_all_results_of_a_message_are_in_the_next_message() -> None:
     second = {**TOOL_USE, "id": "toolu_2"}
     body, conversation = sent_back("anthropic", {"content": [TOOL_USE, second], "stop_reason": "tool_use"})
     answered(conversation, "anthropic", {"content": [], "stop_reason": "end_turn"})
@@ -104,7 +104,7 @@ def test_all_results_of_a_message_are_in_the_one_after_it() -> None:
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded", "refusal"])
-def test_a_call_whose_input_may_be_incomplete_is_not_made(reason: str) -> None:
+def test_a_call_with_possibly_incomplete_input_is_not_made(reason: str) -> None:
     body = {"content": [TOOL_USE, {**TOOL_USE, "id": "toolu_2"}], "stop_reason": reason}
     first, cut_off = tool_calls(APIS["anthropic"].answer(body).message)
     assert (first.arguments, first.fault) == ({"at": 1}, None)
@@ -137,7 +137,7 @@ def test_a_failed_response_states_why() -> None:
         ("anthropic", {"stop_reason": "pause_turn"}, "pause_turn"),
     ],
 )
-def test_the_reason_of_the_end_is_the_api_s_own(api: str, body: dict[str, Any], reason: str | None) -> None:
+def test_the_finish_reason_is_that_of_the_api(api: str, body: dict[str, Any], reason: str | None) -> None:
     answer = APIS[api].answer({"output": [], "content": [], **body})
     assert answer.finish_reason == (reason or "max_output_tokens")
 
@@ -178,7 +178,7 @@ def test_usage_that_is_missing_or_unreadable_is_unknown(api: str, usage: Any) ->
     assert tokens == Tokens(prompt=None, completion=None)
 
 
-def test_cached_tokens_have_their_own_prices() -> None:
+def test_cached_tokens_have_separate_prices() -> None:
     prices = {"price_in": 3.0, "price_out": 15.0}
     full = a_model(URL, **prices)
     cached = a_model(URL, **prices, price_cached=0.3, price_cache_write=3.75)
@@ -259,6 +259,6 @@ def test_a_name_that_no_api_accepts_is_sent_back_in_accepted_characters() -> Non
         ({"base_url": URL, "extra_body": {"system": ""}}, "system cannot be set"),
     ],
 )
-def test_settings_of_an_api_are_checked(settings: dict[str, Any], message: str) -> None:
+def test_settings_of_an_api_are_validated(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidSettingsError, match=message):
         LlmSettings(model="m-1", **settings)

@@ -9,12 +9,12 @@ import pytest
 from companyos.policies.llm.calls import MALFORMED, read_arguments, sanitize_json, tool_calls
 
 
-def test_an_object_is_taken_as_it_is() -> None:
+def test_a_json_object_is_parsed_as_arguments() -> None:
     assert read_arguments('{"key": "OPS-1", "limit": 3}') == ({"key": "OPS-1", "limit": 3}, None)
 
 
 @pytest.mark.parametrize("raw", [None, "", "  ", "{}"])
-def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
+def test_missing_arguments_are_an_empty_object(raw: str | None) -> None:
     assert read_arguments(raw) == ({}, None)
 
 
@@ -40,7 +40,7 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
         ('{"text": "' + "é" * 11_000 + '"}', "at most 65536 bytes"),
     ],
 )
-def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, output: str) -> None:
+def test_arguments_that_are_not_an_object_are_reported_and_kept(raw: str, output: str) -> None:
     arguments, fault = read_arguments(raw)
     assert fault is not None
     assert output in fault
@@ -50,12 +50,12 @@ def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, output: str) ->
     assert len(arguments[MALFORMED]) <= 2_000
 
 
-def test_a_name_that_is_no_tool_s_is_cut() -> None:
+def test_a_long_unknown_tool_name_is_truncated() -> None:
     (found,) = tool_calls({"tool_calls": [{"function": {"name": "a" * 70_000}}]})
     assert found.tool == "a" * 200
 
 
-def test_calls_come_in_their_order_and_get_an_id_where_they_lack_one() -> None:
+def test_calls_keep_their_order_and_get_an_id_if_they_lack_one() -> None:
     message = {
         "tool_calls": [
             {"id": "x", "type": "function", "function": {"name": "look", "arguments": "{}"}},
@@ -83,5 +83,5 @@ def test_an_unreadable_call_is_sent_back_as_json_that_every_endpoint_parses() ->
     assert call.as_message_part()["function"] == {"name": "look", "arguments": '{"malformed_json": "{oops"}'}
 
 
-def test_texts_are_made_sendable() -> None:
+def test_texts_are_sanitized_for_json() -> None:
     assert sanitize_json({"a": ["x\ud800y", float("nan")]}) == {"a": ["x?y", None]}

@@ -47,12 +47,12 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         (["eval", "--policy", "noop", "--resume"], "--resume and --overwrite need --out DIR"),
     ],
 )
-def test_a_misuse_is_told_before_anything_starts(arguments: list[str], words: str) -> None:
+def test_a_usage_error_is_reported_before_anything_starts(arguments: list[str], words: str) -> None:
     answer = RUNNER.invoke(app, arguments)
     assert (answer.exit_code, words in answer.stderr) == (2, True), answer.stderr
 
 
-def test_the_key_is_no_option_and_the_help_says_where_it_is_read() -> None:
+def test_the_key_has_no_option_and_the_help_names_its_variable() -> None:
     message = RUNNER.invoke(app, ["eval", "--help"], terminal_width=200).stdout
     assert "--api-key" not in message
     assert "OPENAI_API_KEY" in message
@@ -84,7 +84,7 @@ def test_the_base_url_of_the_messages_api_may_end_in_its_version(tiny_url: str) 
 
 
 @EVERY_API
-def test_cached_and_reasoning_tokens_stand_below_the_table_and_cost_less(tiny_url: str, api: str) -> None:
+def test_cached_and_reasoning_tokens_are_shown_below_the_table_and_cost_less(tiny_url: str, api: str) -> None:
     class Cached:
         async def reply(self, received: StubRequest) -> Reply:
             reply = completion(DONE, received)
@@ -100,7 +100,7 @@ def test_cached_and_reasoning_tokens_stand_below_the_table_and_cost_less(tiny_ur
     assert float(sums[-1]) == pytest.approx(0.0005)
 
 
-def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:
+def test_totals_and_means_are_shown_below_the_table(tiny_url: str) -> None:
     with StubServer(ScriptedReplies(DONE)) as stub:
         options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--chaos", "0", "--chaos", "1", "--url", tiny_url]
         prices = ["--price-in", "2.5", "--price-out", "10"]
@@ -114,7 +114,7 @@ def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:
     assert float(sums[-1]) > 0
 
 
-def test_what_was_dropped_from_the_context_stands_below_the_table(tiny_url: str) -> None:
+def test_content_dropped_from_the_context_is_reported_below_the_table(tiny_url: str) -> None:
     quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(12)]
     with StubServer(ScriptedReplies(*quiet, DONE)) as stub:
         options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--context-limit", "1200", "--url", tiny_url]
@@ -122,7 +122,7 @@ def test_what_was_dropped_from_the_context_stands_below_the_table(tiny_url: str)
     assert re.search(r"dropped to save context: \d+ tool results? and \d+ turns?, from request \d+ on", answer.stdout)
 
 
-def test_a_model_that_gives_up_is_told(tiny_url: str) -> None:
+def test_a_model_that_gives_up_is_reported(tiny_url: str) -> None:
     with StubServer(ScriptedReplies(text_message("Hello."))) as stub:
         options = ["--scenario", "tiny", "-n", "1", "--url", tiny_url, "--base-url", stub.url]
         answer = RUNNER.invoke(app, [*ASKING, *options])
@@ -130,7 +130,9 @@ def test_a_model_that_gives_up_is_told(tiny_url: str) -> None:
     assert "note: m-1 gave up 1 of 1 episodes" in answer.stderr
 
 
-def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tmp_path: Path) -> None:
+def test_a_run_stopped_by_an_endpoint_error_is_reported_stored_and_can_be_resumed(
+    tiny_url: str, tmp_path: Path
+) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
     kept = ["--out", str(tmp_path / "run")]
     with StubServer(ScriptedReplies(DONE, error_reply(401, "Your key has expired."), DONE)) as stub:
@@ -156,7 +158,7 @@ def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tm
         (["--time-limit", "0"], "of at most 0 seconds"),
     ],
 )
-def test_a_run_stops_at_a_limit_and_goes_on_without_it(
+def test_a_run_stops_at_a_limit_and_can_be_resumed_without_it(
     tiny_url: str, tmp_path: Path, limit: list[str], message: str
 ) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
@@ -193,7 +195,7 @@ def test_an_episode_is_given_up_at_a_limit(tiny_url: str, tmp_path: Path, limit:
     assert message in record["usage"]["stopped"]
 
 
-def test_going_on_as_another_model_is_a_misuse(tiny_url: str, tmp_path: Path) -> None:
+def test_resuming_with_another_model_is_a_usage_error(tiny_url: str, tmp_path: Path) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
     with StubServer(ScriptedReplies(DONE)) as stub:
         received = [*ASKING, "--base-url", stub.url, *options]

@@ -40,14 +40,14 @@ def check_is_well_formed(messages: list[dict[str, Any]]) -> None:
             open_calls = [call["id"] for call in message.get("tool_calls", ())]
 
 
-def test_a_conversation_within_its_room_is_left_alone() -> None:
+def test_a_conversation_within_its_limit_is_not_changed() -> None:
     conversation = a_conversation(turns=3)
     before = [dict(message) for message in conversation.messages]
     assert conversation.fit(100_000, None) is None
     assert conversation.messages == before
 
 
-def test_the_oldest_answers_of_tools_leave_first_and_are_told_by_their_size() -> None:
+def test_the_oldest_tool_results_are_dropped_first_and_replaced_by_their_size() -> None:
     conversation = a_conversation(turns=6)
     dropped = conversation.fit(6_000, 500)
     assert dropped is not None
@@ -61,7 +61,7 @@ def test_the_oldest_answers_of_tools_leave_first_and_are_told_by_their_size() ->
     check_is_well_formed(conversation.messages)
 
 
-def test_then_whole_turns_leave_and_the_task_says_how_many() -> None:
+def test_whole_turns_are_dropped_next_and_the_task_states_how_many() -> None:
     conversation = a_conversation(turns=30, size=100)
     dropped = conversation.shrink(1_200)
     assert dropped is not None
@@ -74,7 +74,7 @@ def test_then_whole_turns_leave_and_the_task_says_how_many() -> None:
     check_is_well_formed(conversation.messages)
 
 
-def test_the_last_turn_stays_whatever_it_holds() -> None:
+def test_the_last_turn_is_never_dropped() -> None:
     conversation = Conversation(a_task(LOOK))
     message = tool_call_message(("look", {}))
     [call] = tool_calls(message)
@@ -84,7 +84,7 @@ def test_the_last_turn_stays_whatever_it_holds() -> None:
     assert "x" * 10_000 in conversation.messages[-1]["content"]
 
 
-def test_how_many_tokens_a_character_has_is_learnt_from_the_endpoint() -> None:
+def test_the_tokens_per_character_are_estimated_from_the_endpoint() -> None:
     conversation = a_conversation(turns=1)
     conversation.calibrate(4_321)
     assert conversation.estimated_tokens() == 4_321
@@ -92,7 +92,7 @@ def test_how_many_tokens_a_character_has_is_learnt_from_the_endpoint() -> None:
     assert conversation.estimated_tokens() == 4_321
 
 
-def test_a_message_is_sent_back_as_it_came_less_what_is_null() -> None:
+def test_a_message_is_sent_back_unchanged_without_null_members() -> None:
     conversation = Conversation(a_task(LOOK))
     message = tool_call_message(("look", {})) | {
         "role": "assistant",
@@ -108,7 +108,7 @@ def test_a_message_is_sent_back_as_it_came_less_what_is_null() -> None:
     }
 
 
-def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_back() -> None:
+def test_the_task_text_omits_reward_and_scenario_and_can_be_parsed() -> None:
     task = a_task(LOOK, brief="Do this.\n\nThen that.")
     read = parse_task_text(task_text(task), (LOOK,), "tiny")
     assert (read.brief, read.company, read.acting_as, read.now, read.steps_left) == (
@@ -122,7 +122,7 @@ def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_ba
     assert result_text(a_step(result=[1])) == '{"result":[1],"now":"2026-03-02T09:15:00Z","steps_left":50}'
 
 
-def test_a_refusal_is_told_with_its_reason_and_can_be_read_back() -> None:
+def test_a_rejected_call_is_described_with_its_reason_and_can_be_parsed() -> None:
     output = result_text(a_step(error="invalid_args"), "The arguments must be a JSON object.")
     read = parse_result_text(output)
     assert (read.error, read.message, read.result) == ("invalid_args", "The arguments must be a JSON object.", None)

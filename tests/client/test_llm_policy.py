@@ -57,7 +57,7 @@ FIELDS = {
 }
 
 
-async def test_calls_in_one_message_are_taken_in_order_and_each_is_a_step(played: Player, api: str) -> None:
+async def test_calls_in_one_message_are_made_in_order_and_each_is_a_step(played: Player, api: str) -> None:
     episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ("fly", {}), ADD_2)))
     assert (episode.record.success, episode.record.steps) == (True, 3)
     assert [line.tool for line in episode.steps] == ["add", "fly", "add"]
@@ -67,12 +67,12 @@ async def test_calls_in_one_message_are_taken_in_order_and_each_is_a_step(played
     assert "Add up to the number of T-1." in received.messages[1]["content"]
 
 
-async def test_what_follows_the_last_step_of_a_message_is_not_played(played: Player) -> None:
+async def test_calls_after_the_last_step_of_an_episode_are_not_made(played: Player) -> None:
     episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1, ADD_2, ADD_2)))
     assert (episode.record.success, episode.record.steps, episode.trouble) == (True, 2, None)
 
 
-async def test_the_next_request_holds_what_came_of_each_call(played: Player) -> None:
+async def test_the_next_request_contains_the_result_of_each_call(played: Player) -> None:
     _, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ("fly", {})), tool_call_message(ADD_2)))
     results = [message for message in stub.received[1].messages if message["role"] == "tool"]
     assert [message["tool_call_id"] for message in results] == ["call_0", "call_1"]
@@ -80,7 +80,7 @@ async def test_the_next_request_holds_what_came_of_each_call(played: Player) -> 
     assert "No tool is called 'fly'." in results[1]["content"]
 
 
-async def test_a_message_without_a_call_is_answered_by_a_reminder(played: Player) -> None:
+async def test_a_message_without_a_call_gets_a_reminder(played: Player) -> None:
     episode, stub = await played(
         ScriptedReplies(
             text_message("Shall I?"), tool_call_message(ADD_1), text_message("Now?"), tool_call_message(ADD_2)
@@ -91,7 +91,7 @@ async def test_a_message_without_a_call_is_answered_by_a_reminder(played: Player
     assert texts(stub.received[3].messages, "user")[1:] == [REMINDER] * 2
 
 
-async def test_a_model_that_calls_nothing_any_more_gives_up(played: Player) -> None:
+async def test_a_model_that_makes_no_more_calls_gives_up(played: Player) -> None:
     episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1), text_message("I am done.")))
     assert len(stub.received) == 1 + REMINDERS + 1
     assert (episode.record.outcome, episode.steps[-1].tool, episode.trouble) == (Outcome.FAILED, "finish", None)
@@ -100,7 +100,7 @@ async def test_a_model_that_calls_nothing_any_more_gives_up(played: Player) -> N
     assert episode.messages[-1] == {"kind": "stopped", "why": NO_CALLS}
 
 
-async def test_tokens_requests_and_cost_are_accounted(played: Player) -> None:
+async def test_tokens_requests_and_cost_are_recorded(played: Player) -> None:
     passing = error_reply(503, "Later.", headers=AT_ONCE)
     episode, stub = await played(
         ScriptedReplies(tool_call_message(ADD_1), passing, tool_call_message(ADD_2)), price_in=2.0, price_out=8.0
@@ -115,7 +115,7 @@ async def test_tokens_requests_and_cost_are_accounted(played: Player) -> None:
     assert len(stub.received) == 3
 
 
-async def test_an_answer_that_tells_no_tokens_is_counted_as_such(played: Player) -> None:
+async def test_a_response_without_token_counts_is_counted_as_unmetered(played: Player) -> None:
     script = ScriptedReplies(tool_call_message(ADD_1), tool_call_message(ADD_2))
 
     class Silent:
@@ -127,7 +127,7 @@ async def test_an_answer_that_tells_no_tokens_is_counted_as_such(played: Player)
     assert (usage.unmetered, usage.prompt_tokens, usage.cost) == (2, 0, None)
 
 
-async def test_the_transcript_holds_everything_that_was_said(played: Player, api: str) -> None:
+async def test_the_transcript_contains_all_messages(played: Player, api: str) -> None:
     episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), text_message("Hm."), tool_call_message(ADD_2)))
     assert kinds(episode) == [
         "settings",
@@ -143,7 +143,7 @@ async def test_the_transcript_holds_everything_that_was_said(played: Player, api
     assert episode.messages[0]["tools"][0]["function"]["name"] == "add"
 
 
-async def test_an_endpoint_that_fails_in_the_middle_is_an_infra_error_with_its_account(played: Player) -> None:
+async def test_an_endpoint_error_during_an_episode_is_an_infra_error_with_its_usage(played: Player) -> None:
     episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1), error_reply(500, "Down.", headers=AT_ONCE)))
     assert (episode.record.outcome, episode.record.success, episode.record.steps) == (Outcome.INFRA_ERROR, False, 1)
     assert episode.trouble is not None
@@ -155,19 +155,19 @@ async def test_an_endpoint_that_fails_in_the_middle_is_an_infra_error_with_its_a
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 529])
-async def test_an_endpoint_that_fails_for_a_while_breaks_its_episode_alone(played: Player, status: int) -> None:
+async def test_a_temporary_endpoint_error_fails_only_its_episode(played: Player, status: int) -> None:
     episode, _ = await played(ScriptedReplies(error_reply(status, "Later.", headers=AT_ONCE)), retries=1)
     assert (episode.record.outcome, episode.record.steps) == (Outcome.INFRA_ERROR, 0)
     assert f"returned {status}" in str(episode.trouble)
 
 
 @pytest.mark.parametrize(("status", "word"), [(400, "bad"), (401, "key"), (403, "no"), (404, "model")])
-async def test_an_endpoint_that_refuses_the_first_request_stops_the_run(played: Player, status: int, word: str) -> None:
+async def test_an_endpoint_that_rejects_the_first_request_stops_the_run(played: Player, status: int, word: str) -> None:
     with pytest.raises(PolicyUnavailableError, match=f"the endpoint returned {status}: .*{word}"):
         await played(ScriptedReplies(error_reply(status, word)))
 
 
-async def test_an_address_where_nothing_answers_stops_the_run(tiny_url: str) -> None:
+async def test_an_unreachable_endpoint_stops_the_run(tiny_url: str) -> None:
     model = a_model("http://127.0.0.1:9/v1", retries=0)
     with pytest.raises(PolicyUnavailableError, match=r"Failed to connect to http://127\.0\.0\.1:9/v1"):
         await play_all(tiny_url, [PLAN], make_policy=lambda _name: LlmPolicy(model))
@@ -198,12 +198,12 @@ INVALID = [
 
 
 @pytest.mark.parametrize("body", INVALID, ids=str)
-async def test_what_is_no_response_is_an_infra_error(played: Player, api: str, body: Any) -> None:
+async def test_an_invalid_response_is_an_infra_error(played: Player, api: str, body: Any) -> None:
     episode, _ = await played(ScriptedReplies(Reply(body=body)))
     assert f"the endpoint returned an invalid {APIS[api].NAME}: " in str(episode.trouble)
 
 
-async def test_arguments_that_are_cut_off_are_an_invalid_step_and_sent_back_as_json(played: Player) -> None:
+async def test_truncated_arguments_are_an_invalid_step_and_are_sent_back_as_json(played: Player) -> None:
     episode, stub = await played(
         ScriptedReplies(tool_call_message(ADD_1, ("fly", '{"amount": 2')), tool_call_message(ADD_2))
     )
@@ -215,7 +215,7 @@ async def test_arguments_that_are_cut_off_are_an_invalid_step_and_sent_back_as_j
     assert [result["tool_call_id"] for result in results] == ["call_0", "call_1"]
 
 
-async def test_an_empty_message_is_answered_by_a_reminder(played: Player) -> None:
+async def test_an_empty_message_gets_a_reminder(played: Player) -> None:
     episode, stub = await played(
         ScriptedReplies(tool_call_message(ADD_1), text_message(""), text_message(" \n"), tool_call_message(ADD_2))
     )
@@ -223,7 +223,7 @@ async def test_an_empty_message_is_answered_by_a_reminder(played: Player) -> Non
     assert "".join(texts(stub.received[3].messages, "user")).count(REMINDER) == 2
 
 
-async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, api: str, tmp_path: Path) -> None:
+async def test_the_key_is_sent_to_the_endpoint_only(tiny_url: str, api: str, tmp_path: Path) -> None:
     script = ScriptedReplies(tool_call_message(ADD_1), error_reply(400, "Incorrect API key provided: sk-secret-1."))
     with StubServer(script) as stub:
         model = a_model(stub.url, api=api, api_key="sk-secret-1")
@@ -244,9 +244,7 @@ async def test_without_a_key_no_key_is_sent(played: Player, monkeypatch: pytest.
     assert not {"authorization", "x-api-key"} & set(stub.received[0].headers)
 
 
-async def test_nothing_of_an_openai_account_is_sent_to_anthropic(
-    tiny_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_openai_account_headers_are_sent_to_anthropic(tiny_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
     with StubServer(ScriptedReplies(tool_call_message(ADD_1, ADD_2))) as stub:
@@ -260,7 +258,7 @@ async def test_nothing_of_an_openai_account_is_sent_to_anthropic(
 LIMIT_FIELDS = {"chat": "max_completion_tokens", "responses": "max_output_tokens", "anthropic": "max_tokens"}
 
 
-async def test_a_request_carries_what_it_is_told_to(played: Player, api: str) -> None:
+async def test_a_request_contains_the_configured_parameters(played: Player, api: str) -> None:
     _, stub = await played(
         ScriptedReplies(tool_call_message(ADD_1, ADD_2)),
         temperature=0.3,
@@ -272,7 +270,7 @@ async def test_a_request_carries_what_it_is_told_to(played: Player, api: str) ->
     assert stub.received[0].body["reasoning_effort"] == "low"
 
 
-async def test_a_conversation_that_outgrows_its_limit_drops_the_oldest_results(played: Player) -> None:
+async def test_a_conversation_over_its_limit_drops_the_oldest_results(played: Player) -> None:
     quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(12)]
     episode, stub = await played(ScriptedReplies(*quiet, tool_call_message(ADD_1, ADD_2)), context_limit=1_200)
     assert episode.record.success
@@ -285,7 +283,7 @@ async def test_a_conversation_that_outgrows_its_limit_drops_the_oldest_results(p
     assert stub.received[-1].messages[1]["content"].startswith("Add up to the number of T-1.")
 
 
-async def test_an_endpoint_that_finds_it_too_long_is_asked_again_with_less(played: Player) -> None:
+async def test_a_request_that_the_endpoint_finds_too_long_is_shortened_and_sent_again(played: Player) -> None:
     quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(6)]
     episode, stub = await played(ScriptedReplies(*quiet, TOO_LONG, tool_call_message(ADD_1, ADD_2)))
     assert (episode.record.success, len(stub.received)) == (True, 8)
@@ -293,13 +291,13 @@ async def test_an_endpoint_that_finds_it_too_long_is_asked_again_with_less(playe
     assert accepted < refused
 
 
-async def test_a_conversation_that_cannot_be_made_shorter_is_given_up(played: Player) -> None:
+async def test_an_episode_whose_conversation_cannot_be_shortened_is_given_up(played: Player) -> None:
     episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), TOO_LONG))
     assert (episode.record.outcome, episode.trouble) == (Outcome.FAILED, None)
     assert episode.record.usage.stopped == CONTEXT_FULL
 
 
-async def test_many_episodes_are_played_at_once_each_with_its_own_account(tiny_url: str) -> None:
+async def test_many_episodes_are_played_at_once_with_separate_usage(tiny_url: str) -> None:
     plans = [EpisodePlan(scenario="tiny", seed=3, chaos=level, policy="llm") for level in range(6)]
 
     class Slow(ScriptedReplies):

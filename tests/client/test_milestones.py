@@ -31,7 +31,7 @@ def describe_events(tracker: MilestoneTracker, tool: str, result: dict[str, Any]
     return [f"{'passed' if event.is_passed else 'met'} {event.milestone.number}: {event.fact}" for event in events]
 
 
-def test_the_whole_story_is_told_once_in_order() -> None:
+def test_all_milestones_are_described_once_in_order() -> None:
     tracker = MilestoneTracker("OPS-1042")
     lines = [
         *describe_events(tracker, "ticketdesk_get_ticket", TICKET),
@@ -71,19 +71,19 @@ def test_the_whole_story_is_told_once_in_order() -> None:
         ("ticketdesk_get_ticket", TICKET | {"key": "OPS-7"}),
     ],
 )
-def test_what_never_stood_in_the_way_is_neither_met_nor_passed(tool: str, result: dict[str, Any]) -> None:
+def test_irrelevant_results_meet_and_pass_no_milestone(tool: str, result: dict[str, Any]) -> None:
     tracker = MilestoneTracker("OPS-1042")
     assert describe_events(tracker, tool, result) == []
     assert not tracker.passed
 
 
-def test_a_refused_call_tells_nothing() -> None:
+def test_a_rejected_call_meets_no_milestone() -> None:
     tracker = MilestoneTracker("OPS-1042")
     assert tracker.observe("ticketdesk_get_ticket", a_step(error="invalid_args")) == []
     assert not tracker.met
 
 
-def test_a_request_to_somebody_else_does_not_pass_the_absent_approver() -> None:
+def test_a_request_to_another_approver_does_not_pass_the_absent_approver() -> None:
     tracker = MilestoneTracker("OPS-1042")
     describe_events(tracker, "datahub_get_approver", {"role": "cfo", "holders": [CFO]})
     describe_events(tracker, "approvalflow_submit_approval", APPROVAL | {"approver_id": "E-9"})
@@ -91,7 +91,7 @@ def test_a_request_to_somebody_else_does_not_pass_the_absent_approver() -> None:
 
 
 @pytest.mark.parametrize("holder", [CFO | {"deputy": None}, CFO | {"deputy_out_of_office": True}])
-def test_a_delegation_of_the_absent_one_makes_a_delegate_where_no_deputy_does(holder: dict[str, Any]) -> None:
+def test_a_delegation_by_the_absent_approver_names_a_delegate_if_there_is_no_deputy(holder: dict[str, Any]) -> None:
     tracker = MilestoneTracker("OPS-1042")
     describe_events(tracker, "datahub_get_approver", {"role": "cfo", "holders": [holder]})
     describe_events(tracker, "approvalflow_submit_approval", APPROVAL)
@@ -102,7 +102,7 @@ def test_a_delegation_of_the_absent_one_makes_a_delegate_where_no_deputy_does(ho
     )
 
 
-def test_a_delegation_of_somebody_else_makes_none() -> None:
+def test_a_delegation_by_another_person_names_no_delegate() -> None:
     tracker = MilestoneTracker("OPS-1042")
     describe_events(tracker, "datahub_get_approver", {"role": "cfo", "holders": [CFO | {"deputy": None}]})
     describe_events(tracker, "approvalflow_list_delegations", {"items": [{"from_id": "E-5", "to_id": "E-2"}]})

@@ -41,9 +41,7 @@ def test_the_folder_has_the_name_of_the_scenario_by_default(tmp_path: Path, monk
 @pytest.mark.parametrize(
     "name", ["Fleet", "fleet-card", "1fleet", "fleet__card", "_fleet", "class", "json", "../fleet"]
 )
-def test_a_name_that_no_package_can_have_is_rejected(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_package_name_is_rejected(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     answer = RUNNER.invoke(app, ["new", "scenario", name])
     assert answer.exit_code == 2
@@ -51,7 +49,7 @@ def test_a_name_that_no_package_can_have_is_rejected(
     assert not list(tmp_path.iterdir())
 
 
-def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
+def test_existing_files_are_kept(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     answer = RUNNER.invoke(app, ["new", "scenario", "fleet_card", "--dir", str(tmp_path)])
     assert answer.exit_code == 2

@@ -79,7 +79,7 @@ def test_a_report_and_the_viewer_import_as_little() -> None:
     assert output_of(HEAVY.format(imported="import companyos.report, companyos.viewer, companyos.trainer")) == ["[]"]
 
 
-def test_fastmcp_is_imported_when_a_server_is_asked_for_its_tools() -> None:
+def test_fastmcp_is_imported_when_a_server_lists_its_tools() -> None:
     assert output_of(FASTMCP) == ["['write'] ['write']", "MCPEnvironment False"]
 
 
@@ -87,9 +87,9 @@ def test_a_package_is_executed_when_one_of_its_names_is_used() -> None:
     assert output_of(PACKAGES) == ["False False", "True True", "True HTTPEnvServer", "False module"]
 
 
-def test_threads_that_use_a_package_at_once_find_it_complete() -> None:
+def test_threads_that_use_a_package_at_once_see_a_complete_module() -> None:
     assert output_of(THREADS) == ["True"]
 
 
-def test_a_package_whose_dependency_is_missing_says_so_each_time() -> None:
+def test_a_missing_dependency_of_a_package_is_reported_each_time() -> None:
     assert output_of(NOT_INSTALLED) == ["No module named 'fastapi'"] * 2

@@ -71,14 +71,14 @@ def test_the_run_opens_in_the_viewer(tiny_url: str, tmp_path: Path) -> None:
     assert '"amount": 3' in shown.output
 
 
-def test_what_a_tool_needs_is_asked_for_until_it_fits(tiny_url: str, tmp_path: Path) -> None:
+def test_the_prompt_for_an_argument_repeats_until_the_value_is_valid(tiny_url: str, tmp_path: Path) -> None:
     reported = played(tiny_url, tmp_path, "add", "", "many", "3")
     assert "this argument is required" in reported
     assert "must be a whole number; got 'many'" in reported
     assert "success after 1 step," in reported
 
 
-def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path) -> None:
+def test_the_end_of_the_input_gives_up_the_episode(tiny_url: str, tmp_path: Path) -> None:
     reported = played(
         tiny_url, tmp_path, "tools", "tools add", "help", "brief", "nothing", "add x", "add 1 2", "last", "pages"
     )
@@ -90,7 +90,7 @@ def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path
     assert "failed after 1 step," in reported
 
 
-def test_what_breaks_the_episode_is_told_and_the_run_is_kept(tiny_url: str, tmp_path: Path) -> None:
+def test_a_cancelled_episode_is_stored_and_a_rejected_reset_is_reported(tiny_url: str, tmp_path: Path) -> None:
     answered = RUNNER.invoke(
         app, ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)], input="add 1\nquit\n"
     )
@@ -101,7 +101,7 @@ def test_what_breaks_the_episode_is_told_and_the_run_is_kept(tiny_url: str, tmp_
     assert "unknown-scenario" in refused.output
 
 
-def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
+def test_a_task_determines_its_scenario(tiny_url: str, tmp_path: Path) -> None:
     request = ["play", "--task", "test.tiny.2.00", "--url", tiny_url, "--out", str(tmp_path)]
     assert RUNNER.invoke(app, request, input="add 3\n").exit_code == 0
     assert read_records(tmp_path)[0].task_id == "test.tiny.2.00"
@@ -110,13 +110,13 @@ def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["tiny", "test.tiny.\u0661.00", f"test.tiny.{'9' * 5000}.00"])
-def test_what_is_no_id_of_a_task_is_refused(task: str, tmp_path: Path) -> None:
+def test_an_invalid_task_id_is_rejected(task: str, tmp_path: Path) -> None:
     render_step_result = RUNNER.invoke(app, ["play", "--task", task, "--out", str(tmp_path / "run")])
     assert render_step_result.exit_code == 2
     assert "a task id has the form" in render_step_result.output
 
 
-def test_a_run_that_is_kept_is_left_alone_and_only_what_play_can_do_is_offered(tiny_url: str, tmp_path: Path) -> None:
+def test_a_stored_run_is_not_overwritten_and_the_error_names_a_supported_option(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "add 3")
     kept = (tmp_path / "episodes.jsonl").read_bytes()
     reported = played("http://127.0.0.1:9", tmp_path, "add 1", code=2)
@@ -169,7 +169,7 @@ def _has_words(reported: str) -> bool:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\^C|\s", "", reported) != ""
 
 
-def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, tmp_path: Path) -> None:
+def test_ctrl_c_at_a_terminal_gives_up_the_episode_and_stores_it(tiny_url: str, tmp_path: Path) -> None:
     request = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
     terminal = Terminal(sys.executable, "-m", "companyos", *request)
     try:
@@ -204,7 +204,7 @@ def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, t
         ("other=1", {"key": "other=1"}),
     ],
 )
-def test_words_become_arguments(typed: str, read: dict[str, Any]) -> None:
+def test_typed_text_is_parsed_as_arguments(typed: str, read: dict[str, Any]) -> None:
     assert parse_arguments(SCHEMA, typed) == read
 
 
@@ -223,7 +223,7 @@ def test_words_become_arguments(typed: str, read: dict[str, Any]) -> None:
         "tags=1 fields=x",
     ],
 )
-def test_what_does_not_fit_is_refused(typed: str) -> None:
+def test_invalid_input_is_rejected(typed: str) -> None:
     with pytest.raises(InvalidInputError):
         parse_arguments(SCHEMA, typed if typed != "[1]{" else "version=x")
 
@@ -241,7 +241,7 @@ def rendered(**step: Any) -> str:
     return out.getvalue()
 
 
-def test_a_list_is_a_table_with_what_is_inside_its_rows() -> None:
+def test_a_list_is_printed_as_a_table_with_nested_values() -> None:
     rows = [{"id": f"E-{n}", "person": {"name": "Ann"}, "nothing": None, "tags": ["a", "b"]} for n in range(2)]
     reported = rendered(result={"items": rows, "total": 9, "next_cursor": "abc"})
     assert "person.name" in reported
@@ -250,7 +250,7 @@ def test_a_list_is_a_table_with_what_is_inside_its_rows() -> None:
     assert "2 of 9, next page with cursor=abc" in reported
 
 
-def test_few_rows_that_are_too_wide_stand_below_one_another() -> None:
+def test_rows_too_wide_for_a_table_are_printed_vertically() -> None:
     reported = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}]})
     assert all(f"column_{n}" in reported for n in range(9))
     reported = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}] * 60, "total": 60})
@@ -258,7 +258,7 @@ def test_few_rows_that_are_too_wide_stand_below_one_another() -> None:
     assert "... 10 more" in reported
 
 
-def test_a_refusal_is_told_in_its_own_words_and_nothing_of_it_is_obeyed() -> None:
+def test_an_error_response_is_printed_in_full_without_control_characters() -> None:
     problem = {
         "title": "Locked",
         "status": 409,
@@ -274,6 +274,6 @@ def test_a_refusal_is_told_in_its_own_words_and_nothing_of_it_is_obeyed() -> Non
     assert "invalid_args" in rendered(result=None, error="invalid_args")
 
 
-def test_answers_of_every_shape_are_told() -> None:
+def test_responses_of_every_shape_are_printed() -> None:
     shapes: list[Any] = [None, [], {}, "text", 3, True, [1, 2], {"items": []}, {"a": {"b": {"c": {"d": {"e": [1]}}}}}]
     assert all(rendered(result=json.loads(json.dumps(shape))).strip() for shape in shapes)

@@ -15,21 +15,21 @@ def test_random_and_noop_are_installed() -> None:
     assert {"noop", "random"} <= set(policy_names())
 
 
-def test_a_policy_is_known_by_the_name_of_its_entry_point() -> None:
+def test_a_policy_has_the_name_of_its_entry_point() -> None:
     for name in policy_names():
         assert load_policy(name).name == name
 
 
-def test_each_load_gives_a_new_policy() -> None:
+def test_each_load_returns_a_new_policy() -> None:
     assert load_policy("random") is not load_policy("random")
 
 
-def test_an_unknown_policy_is_refused_with_the_installed_ones() -> None:
+def test_an_unknown_policy_is_rejected_with_the_installed_ones() -> None:
     with pytest.raises(UnknownPolicyError, match=r"'clever'.*noop.*random"):
         load_policy("clever")
 
 
-def test_a_problem_body_is_told_from_a_payload_with_a_status() -> None:
+def test_a_problem_body_is_distinguished_from_a_payload_with_a_status() -> None:
     problem = {"title": "The ticket is locked", "status": 409, "code": "ticket-locked", "type": "about:blank"}
     assert a_step(result=problem).problem == "ticket-locked"
     assert a_step(result=problem).is_refused
@@ -37,7 +37,7 @@ def test_a_problem_body_is_told_from_a_payload_with_a_status() -> None:
     assert not a_step(result=None).is_refused
 
 
-def test_a_refusal_of_the_environment_is_a_refusal_without_a_problem() -> None:
+def test_an_environment_error_is_a_rejection_without_a_problem() -> None:
     step: StepView = a_step(error="tool_not_found")
     assert step.is_refused
     assert step.problem is None

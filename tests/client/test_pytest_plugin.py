@@ -31,14 +31,14 @@ def test_each_test_starts_with_the_demo_data(companyos_services: StandaloneServi
     assert companyos_services.ticketdesk.advance(30).minute == 30
 
 
-def test_the_services_are_those_that_are_installed(companyos_services: StandaloneServices) -> None:
+def test_the_services_are_the_installed_ones(companyos_services: StandaloneServices) -> None:
     assert set(companyos_services) == {"ticketdesk", "datahub", "approvalflow"}
     assert companyos_services["datahub"] is companyos_services.datahub
     with pytest.raises(AttributeError, match="must be one of approvalflow, datahub, ticketdesk; got payroll"):
         _ = companyos_services.payroll
 
 
-def test_a_reset_takes_a_document_a_time_and_faults(companyos_services: StandaloneServices) -> None:
+def test_a_reset_accepts_a_document_a_time_and_faults(companyos_services: StandaloneServices) -> None:
     company = {"name": "Test Ltd", "domain": "test.example", "agent_id": "E-1"}
     document = {"company": company, "draw_seed": "test", "started_at": "2026-05-01T00:00:00Z"}
     ticketdesk = companyos_services.ticketdesk
@@ -88,7 +88,7 @@ def test_an_episode_of_a_published_task_has_the_seed_of_the_task(companyos_episo
     assert companyos_episode.env.state().step_count == 0
 
 
-def test_an_episode_is_dropped_also_after_an_error(companyos_url: str) -> None:
+def test_an_episode_is_dropped_after_an_error_too(companyos_url: str) -> None:
     ended: list[str | None] = []
 
     def fail() -> None:

@@ -22,7 +22,7 @@ def companyos(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
 
 
-def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_is_whole(tmp_path: Path) -> None:
+def test_a_damaged_kept_episode_is_reported_and_restored_after_a_repair(tmp_path: Path) -> None:
     with kept_up(tmp_path) as message:
         _take_step(message)
         seed = re.search(r"seed (\d+)", message)
@@ -51,7 +51,7 @@ def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_
         assert "in quarantine" not in message
 
 
-def test_of_the_logs_in_a_data_folder_the_newest_are_kept_and_nobody_else_reads_them(tmp_path: Path) -> None:
+def test_only_the_newest_logs_are_kept_and_they_are_private(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     for number in range(MAX_KEPT_LOGS + 3):
         (tmp_path / "logs" / f"gateway-20260101T0000{number:02}-1.log").touch()
@@ -64,7 +64,7 @@ def test_of_the_logs_in_a_data_folder_the_newest_are_kept_and_nobody_else_reads_
     assert oct(os.stat(log.path).st_mode & 0o777) == "0o600"
 
 
-def test_a_log_without_a_data_folder_stays_after_a_failure_alone() -> None:
+def test_a_log_without_a_data_folder_is_kept_only_after_a_failure() -> None:
     for is_wrong in (False, True):
         log = LogFile(None)
         if is_wrong:

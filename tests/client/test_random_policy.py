@@ -80,19 +80,19 @@ def test_an_optional_argument_is_sometimes_given_and_sometimes_left_out() -> Non
     assert 60 < given < 140
 
 
-def test_an_argument_that_takes_an_id_often_gets_one_that_the_brief_names() -> None:
+def test_an_argument_that_accepts_an_id_often_gets_one_from_the_brief() -> None:
     schema = {"properties": {"key": {"type": "string"}}, "required": ["key"]}
     drawn = [sample_arguments(schema, Stream("ids", n), AROUND)["key"] for n in range(200)]
     assert 60 < sum(key in AROUND.ids for key in drawn) < 140
 
 
-def test_a_text_that_takes_no_id_never_gets_one() -> None:
+def test_a_text_that_accepts_no_id_never_gets_one() -> None:
     schema = {"properties": {"body": {"type": "string"}}, "required": ["body"]}
     drawn = [sample_arguments(schema, Stream("texts", n), AROUND)["body"] for n in range(200)]
     assert not set(drawn) & set(AROUND.ids)
 
 
-def test_the_ids_of_a_brief_are_found_once_each_in_order() -> None:
+def test_each_id_of_a_brief_is_extracted_once_in_order() -> None:
     brief = "Take OPS-1042 for VEN-207 (see POL-007-v3, not a well-known one); then close OPS-1042 by 2026-03-09."
     assert ids_in(brief) == ["OPS-1042", "VEN-207", "POL-007-v3"]
 
@@ -114,7 +114,7 @@ def test_a_drawn_string_matches_its_pattern(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)b", r"\bword", "[", "(a", "a)", "*", r"\p{L}", "[^a-zA-Z0-9]"])
-def test_a_pattern_beyond_the_subset_is_refused(pattern: str) -> None:
+def test_an_unsupported_pattern_is_rejected(pattern: str) -> None:
     with pytest.raises(UnsupportedPatternError):
         sample_match(pattern, Stream("match"))
 
@@ -146,6 +146,6 @@ async def test_random_plays_until_the_episode_is_done() -> None:
     assert len(await play_random(seed=1, steps=40)) == 40
 
 
-async def test_random_plays_the_same_seed_the_same_way_and_another_seed_otherwise() -> None:
+async def test_random_plays_the_same_episode_for_the_same_seed_only() -> None:
     assert await play_random(seed=1, steps=30) == await play_random(seed=1, steps=30)
     assert await play_random(seed=1, steps=30) != await play_random(seed=2, steps=30)

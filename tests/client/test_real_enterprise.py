@@ -78,7 +78,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 
 
-def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str) -> None:
+def test_the_demo_passes_the_five_milestones_and_compares_three_policies(url: str) -> None:
     message = run("demo", "-n", "3", "--url", url)
     for number, milestone in enumerate(STATIONS, start=1):
         assert f"▶ {number} {milestone}:" in message
@@ -92,7 +92,7 @@ def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str)
     assert "34.4" in message
 
 
-def test_a_run_can_be_repeated_to_the_digest_however_many_play_at_once(url: str, tmp_path: Path) -> None:
+def test_a_run_is_reproducible_at_any_parallelism(url: str, tmp_path: Path) -> None:
     options = ["--policy", "oracle", "--policy", "random", "-n", "3", "--seed", "20", "--chaos", "2", "--url", url]
     run("eval", *options, "--parallel", "1", "--out", str(tmp_path / "alone"))
     run("eval", *options, "--parallel", "6", "--out", str(tmp_path / "together"))
@@ -102,7 +102,7 @@ def test_a_run_can_be_repeated_to_the_digest_however_many_play_at_once(url: str,
     assert len({line["digest"] for line in alone}) == 6
 
 
-def test_every_step_and_all_evidence_of_a_run_is_kept(url: str, tmp_path: Path) -> None:
+def test_every_step_and_all_evidence_of_a_run_are_stored(url: str, tmp_path: Path) -> None:
     run("eval", "--policy", "oracle", "-n", "1", "--seed", "5", "--url", url, "--out", str(tmp_path / "run"))
     [record] = lines(tmp_path / "run")
     name = "vendor_onboarding-5-c1-oracle"
@@ -123,7 +123,7 @@ def test_every_step_and_all_evidence_of_a_run_is_kept(url: str, tmp_path: Path) 
     assert called == sum(step["tool"] not in ("wait", "finish") for step in steps)
 
 
-def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: Path) -> None:
+def test_stored_evidence_is_rescored_without_a_service(url: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     policies = ("--policy", "oracle", "--policy", "random")
     run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
@@ -138,7 +138,7 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
         rescore_evidence(stored)
 
 
-def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(url: str, tmp_path: Path) -> None:
+def test_the_viewer_shows_the_kind_and_the_reward_of_every_step(url: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     policies = ("--policy", "oracle", "--policy", "random", "--chaos", "4")
     run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
@@ -158,7 +158,7 @@ def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(u
     run("view", str(folder), "--export", str(tmp_path / "run.html"))
 
 
-def test_a_trajectory_names_the_faults_that_struck_without_its_evidence(url: str, tmp_path: Path) -> None:
+def test_a_trajectory_names_the_injected_faults_without_its_evidence(url: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     message = run(
         "eval", "--policy", "oracle", "--chaos", "4", "-n", "2", "--seed", "5", "--url", url, "--out", str(folder)
@@ -173,7 +173,7 @@ def test_a_trajectory_names_the_faults_that_struck_without_its_evidence(url: str
 
 
 @EVERY_API
-async def test_an_episode_through_a_model_s_api_is_the_workers_own_to_the_digest(url: str, api: str) -> None:
+async def test_an_episode_played_through_a_model_api_has_the_same_digest(url: str, api: str) -> None:
     plans = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="llm") for seed in (1, 2)]
     own = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="oracle") for seed in (1, 2)]
     with StubServer(PolicyBackedStub(lambda: load_policy("oracle"))) as stub:
@@ -187,7 +187,7 @@ async def test_an_episode_through_a_model_s_api_is_the_workers_own_to_the_digest
     ]
 
 
-async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_told(url: str) -> None:
+async def test_arguments_that_are_not_json_are_an_invalid_step_and_the_model_gets_the_reason(url: str) -> None:
     script = ScriptedReplies(
         tool_call_message(("ticketdesk_get_ticket", '{"key": "OPS-'), ("wait", "[]")), tool_call_message(FINISH)
     )
@@ -206,7 +206,7 @@ async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_t
 
 
 @EVERY_API
-def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: Path, api: str) -> None:
+def test_a_dry_run_sends_no_request_and_shows_the_first_one(url: str, tmp_path: Path, api: str) -> None:
     options = ["--policy", "llm", "--model", "m-1", "--api", api, "--dry-run"]
     options += ["-n", "1", "--seed", "1", "--url", url]
     message = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
@@ -227,7 +227,7 @@ def test_the_tasks_are_listed_and_their_briefs_name_the_ticket(url: str) -> None
     assert "seed 42" in run("tasks", "vendor_onboarding", "--seed", "42", "-n", "1", "--url", url)
 
 
-async def test_a_call_that_nobody_can_read_is_the_policy_s_own_mistake(url: str) -> None:
+async def test_a_call_that_the_environment_cannot_parse_counts_against_the_policy(url: str) -> None:
     class Unreadable:
         name = "unreadable"
 
@@ -241,7 +241,7 @@ async def test_a_call_that_nobody_can_read_is_the_policy_s_own_mistake(url: str)
     assert "the policy raised ApiError" in episode.trouble
 
 
-async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:
+async def test_random_arguments_match_the_schema_of_every_tool(url: str) -> None:
     async with CompanyOSEnv(base_url=url) as env:
         tools = await env.list_tools()
     for tool in tools:
@@ -282,7 +282,7 @@ def test_the_example_of_best_of_n_names_the_fork_with_the_highest_return(url: st
     assert returns[int(named[1])] == max(returns)
 
 
-def test_a_task_of_a_split_is_found_browsed_and_played(url: str) -> None:
+def test_a_task_of_a_split_is_listed_read_and_played(url: str) -> None:
     with CompanyOSEnv(base_url=url).sync() as env:
         everything = len(env.list_tools())
         task = env.get_task("test", 12)
@@ -310,7 +310,7 @@ async def test_the_policy_in_the_docs_plays(url: str) -> None:
     assert [line.tool for line in played.steps] == tools
 
 
-def test_steps_at_the_desk_stand_in_the_trajectory_of_whoever_plays_in_the_terminal(url: str, tmp_path: Path) -> None:
+def test_steps_at_the_desk_are_in_the_trajectory_of_a_terminal_session(url: str, tmp_path: Path) -> None:
     def run_session(started: StartedEpisode, human: HumanPolicy) -> None:
         human.step("wait", {"minutes": 5})
         desk = EpisodePages(url, str(started.state.episode_id), started.state.token).address.partition("?")

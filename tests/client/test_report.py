@@ -92,12 +92,12 @@ def test_failures_are_ranked_by_the_check_that_caused_them() -> None:
     assert "expected a; found b" in first.examples[0].why
 
 
-def test_what_was_never_done_is_decided_by_the_last_step() -> None:
+def test_a_check_that_never_passed_is_decided_by_the_last_step() -> None:
     (failure,) = only(build_report({"run": [a_record(verdict=a_verdict("ticket_resolved", step=None))]})).failures
     assert failure.examples[0].step == 9
 
 
-def test_errors_are_reasons_of_their_own() -> None:
+def test_errors_are_separate_reasons() -> None:
     records = [
         a_record(seed=0, trouble="ValueError: no", verdict=None),
         a_record(seed=1, outcome="infra_error", trouble="gone"),
@@ -139,7 +139,7 @@ def test_the_size_of_an_episode_is_its_cases_and_its_company(scenario: str, size
     assert size_of(a_record(scenario=scenario)) == size
 
 
-def test_a_kind_that_only_had_a_rate_did_not_strike() -> None:
+def test_a_kind_of_fault_with_only_a_rate_is_not_counted_as_injected() -> None:
     rate = InjectionInfo(kind="unavailable", mark="friction", entity="calls", detail={"rate": 0.1})
     assert struck_kinds(a_record(injections=[rate])) == {"stale_read"}
 
@@ -153,7 +153,7 @@ def test_trials_give_pass_at_k_and_pass_hat_k() -> None:
     assert "pass^2" in {column for table in tables_of(build_report({"run": records})) for column in table.columns}
 
 
-def test_the_usage_of_models_is_added_up() -> None:
+def test_the_usage_of_models_is_summed() -> None:
     usage = AgentUsage(
         model="m-1",
         requests=2,
@@ -197,13 +197,13 @@ def test_a_task_is_compared_only_within_a_revision_of_the_task_set() -> None:
     assert compared(None, "2.21.dc0d3999") == 1, "an episode that could not be started is of the same task"
 
 
-def test_a_sign_test_of_no_difference_says_nothing() -> None:
+def test_a_sign_test_without_a_difference_gives_1() -> None:
     assert sign_test(0, 0) == 1.0
     assert sign_test(3, 3) == 1.0
     assert sign_test(0, 10) == pytest.approx(2 / 1024)
 
 
-def test_subjects_are_named_by_what_differs() -> None:
+def test_subjects_are_named_by_their_differences() -> None:
     def labels(**runs: list[EpisodeRecord]) -> list[str]:
         return [one.label for one in build_report(runs).subjects]
 
@@ -212,7 +212,7 @@ def test_subjects_are_named_by_what_differs() -> None:
     assert labels(a=[a_record(policy="p")], b=[a_record(policy="q")]) == ["a: p", "b: q"]
 
 
-def test_markdown_shows_the_text_of_a_run_as_it_is() -> None:
+def test_markdown_escapes_the_text_of_a_run() -> None:
     record = a_record(trouble="a | b\n<script> [x](y) `z`", verdict=None)
     text = markdown_of(build_report({"run": [record]}), {"run": "runs/run"})
     assert r"a \| b \<script> \[x](y) \`z\`" in text
@@ -249,14 +249,14 @@ def test_the_command_of_an_example_shows_its_step(run: Path) -> None:
     assert "step 2" in answer.output
 
 
-def test_json_can_be_read_back(run: Path, tmp_path: Path) -> None:
+def test_json_can_be_parsed_again(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     assert report(run, "--out", out)[0] == 0
     read = Report.model_validate(json.loads(out.read_text()))
     assert [one.total.successes for one in read.subjects] == [1, 0]
 
 
-def test_html_has_the_episodes_that_it_names_and_no_others(run: Path, tmp_path: Path) -> None:
+def test_html_contains_only_the_episodes_that_it_names(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert report(run, "--out", out)[0] == 0
     page = out.read_text()
@@ -264,7 +264,7 @@ def test_html_has_the_episodes_that_it_names_and_no_others(run: Path, tmp_path: 
     assert page.count('class="viewer-episode"') == 1
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path) -> None:
+def test_runs_of_the_same_name_are_distinguished_by_their_paths(run: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / "run"
     write_episode(other, policy="noop")
     out = tmp_path / "report.json"
@@ -277,7 +277,7 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Pat
     ]
 
 
-def test_a_record_that_cannot_be_read_is_named_and_the_rest_is_reported(run: Path) -> None:
+def test_an_unreadable_record_is_named_and_the_others_are_reported(run: Path) -> None:
     with (run / "episodes.jsonl").open("a") as lines:
         lines.write("{}\n")
     code, shown = report(run)
@@ -293,7 +293,7 @@ def test_a_record_that_cannot_be_read_is_named_and_the_rest_is_reported(run: Pat
         (["--out", "report.pdf"], "--out must end in .html, .md, .json; got 'report.pdf'"),
     ],
 )
-def test_what_cannot_be_reported_is_a_usage_error(run: Path, arguments: list[str], message: str) -> None:
+def test_invalid_input_for_a_report_is_a_usage_error(run: Path, arguments: list[str], message: str) -> None:
     code, shown = report(*([run] if arguments[0] == "--out" else []), *arguments)
     assert code == 2
     assert message in shown

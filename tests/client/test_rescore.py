@@ -95,17 +95,17 @@ def message(*arguments: Path | str) -> tuple[int, str]:
     return answer.exit_code, answer.output
 
 
-def test_a_verdict_that_is_another_now_differs(tmp_path: Path) -> None:
+def test_a_changed_verdict_differs(tmp_path: Path) -> None:
     assert [one.differs for one in lines_of(a_run(tmp_path / "run"))] == [False, True]
 
 
-def test_other_words_are_no_other_verdict() -> None:
+def test_verdicts_that_differ_only_in_wording_agree() -> None:
     other = verdict().model_copy(update={"checks": (CheckVerdict(id="ticket_resolved", passed=True, found="!"),)})
     assert verdict().agrees_with(other)
     assert not verdict().agrees_with(verdict(potential=8.5))
 
 
-def test_every_way_in_which_a_file_is_bad_is_told_with_its_line(tmp_path: Path) -> None:
+def test_every_fault_of_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run", seeds=5)
     kept = run / "evidence"
     (kept / "tiny-0-c1-oracle.json.gz").unlink()
@@ -123,15 +123,13 @@ def test_every_way_in_which_a_file_is_bad_is_told_with_its_line(tmp_path: Path) 
     assert "JSON" in str(faults["6"])
 
 
-def test_evidence_that_unpacks_to_more_than_allowed_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evidence_over_the_unpacked_size_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_reader, "MAX_EVIDENCE_BYTES", 10)
     [line] = lines_of(a_run(tmp_path / "run", seeds=1))
     assert line.fault == "evidence/tiny-0-c1-oracle.json.gz: has more than 10 bytes"
 
 
-def test_evidence_that_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_invalid_evidence_is_reported(tmp_path: Path) -> None:
     def unfit(_stored: Mapping[str, Any], /) -> EpisodeVerdict:
         raise InvalidEvidenceError("the task is another one now")
 
@@ -139,13 +137,13 @@ def test_evidence_that_does_not_fit_is_told(tmp_path: Path) -> None:
     assert [one.fault for one in found] == ["the task is another one now"]
 
 
-def test_what_the_house_broke_is_counted_and_not_judged(tmp_path: Path) -> None:
+def test_infra_errors_are_counted_and_not_rescored(tmp_path: Path) -> None:
     found = lines_of(a_run(tmp_path / "run", outcome="infra_error"))
     assert all(one.is_infra_error and one.new is None and one.fault is None for one in found)
 
 
 @pytest.mark.usefixtures("judged")
-def test_the_command_shows_old_beside_new_and_says_that_they_differ(tmp_path: Path) -> None:
+def test_the_command_shows_old_and_new_verdicts_and_reports_differences(tmp_path: Path) -> None:
     code, reported = message(a_run(tmp_path / "one"))
     assert code == 1
     assert "tiny, seed 1, chaos 1, oracle" in reported
@@ -155,7 +153,7 @@ def test_the_command_shows_old_beside_new_and_says_that_they_differ(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("judged")
-def test_the_command_fails_as_misused_where_a_line_cannot_be_judged(tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_rescored_is_a_usage_error(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run", seeds=1)
     (run / "evidence" / "tiny-0-c1-oracle.json.gz").unlink()
     code, reported = message(run)
@@ -171,7 +169,7 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("judged")
-def test_modified_evidence_is_not_judged_and_its_first_wrong_part_is_named(tmp_path: Path) -> None:
+def test_modified_evidence_is_not_rescored_and_its_first_invalid_part_is_named(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run")
     stored = evidence(1)
     stored["changes"]["desk"][1]["seq"] = 3
@@ -184,7 +182,7 @@ def test_modified_evidence_is_not_judged_and_its_first_wrong_part_is_named(tmp_p
 
 
 @pytest.mark.usefixtures("judged")
-def test_unsigned_evidence_is_judged_only_on_request(tmp_path: Path) -> None:
+def test_unsigned_evidence_is_rescored_only_on_request(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run", seeds=1)
     write_evidence(run, 0, {"seed": 0})
     code, reported = message(run)
@@ -197,7 +195,7 @@ def test_unsigned_evidence_is_judged_only_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_pinned_key_is_the_only_accepted_one(tmp_path: Path) -> None:
+def test_only_a_pinned_key_is_accepted(tmp_path: Path) -> None:
     run, other = a_run(tmp_path / "run", seeds=1), EvidenceSigner(bytes(32)).public_key
     code, reported = message(run)
     assert code == 0
@@ -211,7 +209,7 @@ def test_a_pinned_key_is_the_only_accepted_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [["--public-key", "AB"], ["--unsigned", "--public-key", "0" * 64]])
-def test_options_that_cannot_be_used_are_usage_errors(tmp_path: Path, options: list[str]) -> None:
+def test_unusable_options_are_usage_errors(tmp_path: Path, options: list[str]) -> None:
     code, reported = message(tmp_path, *options)
     assert code == 2
     assert "--public-key" in reported

@@ -41,7 +41,7 @@ def seeds_of(folder: Path) -> list[int | None]:
     return [record.seed for record in read_records(folder)]
 
 
-async def test_a_stopped_run_goes_on_and_is_as_if_it_had_never_stopped(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_resumed_run_equals_an_uninterrupted_one(tiny_url: str, tmp_path: Path) -> None:
     whole, halved = tmp_path / "whole", tmp_path / "halved"
     await play_all(tiny_url, plans_of(*range(6)), out=whole, parallel=1)
     with pytest.raises(StoppedError):
@@ -56,14 +56,14 @@ async def test_a_stopped_run_goes_on_and_is_as_if_it_had_never_stopped(tiny_url:
         assert (halved / name).read_bytes() == (whole / name).read_bytes()
 
 
-async def test_a_run_that_is_whole_is_left_alone(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_complete_run_is_not_changed(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*")}
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run", resume=True)
     assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*")} == before
 
 
-async def test_a_run_may_become_larger_and_its_lines_stand_in_order(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_can_be_extended_and_its_lines_stay_in_order(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(4, 2), out=tmp_path / "run")
     await play_all(tiny_url, plans_of(1, 2, 3, 4), out=tmp_path / "run", resume=True)
     assert seeds_of(tmp_path / "run") == [1, 2, 3, 4]
@@ -82,7 +82,7 @@ async def test_an_episode_has_its_line_as_soon_as_it_is_over(tiny_url: str, tmp_
     assert lines == [1, 2, 3]
 
 
-async def test_a_line_that_was_cut_off_is_played_again(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_truncated_line_is_played_again(tiny_url: str, tmp_path: Path) -> None:
     file = tmp_path / "run" / "episodes.jsonl"
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
     whole = file.read_text()
@@ -91,19 +91,19 @@ async def test_a_line_that_was_cut_off_is_played_again(tiny_url: str, tmp_path: 
     assert file.read_text() == whole
 
 
-async def test_a_folder_that_holds_nothing_yet_may_be_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_can_be_resumed_in_an_empty_folder(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1), out=tmp_path / "run", resume=True)
     assert seeds_of(tmp_path / "run") == [1]
 
 
-async def test_another_run_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+async def test_another_run_is_not_resumed(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
     with pytest.raises(RunMismatchError, match="2 episodes of another run"):
         await play_all(tiny_url, plans_of(3), out=tmp_path / "run", resume=True)
     assert seeds_of(tmp_path / "run") == [1, 2]
 
 
-async def test_a_run_of_another_model_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_of_another_model_is_not_resumed(tiny_url: str, tmp_path: Path) -> None:
     [plan] = plans_of(3, policy="llm")
     with StubServer(ScriptedReplies(tool_call_message(("finish", {})))) as stub:
         first, second = a_model(stub.url), a_model(stub.url, model="m-2")
@@ -114,7 +114,7 @@ async def test_a_run_of_another_model_is_not_gone_on_with(tiny_url: str, tmp_pat
     assert described["policies"]["llm"]["model"] == "m-1"
 
 
-async def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_of_another_version_is_not_resumed(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1), out=tmp_path)
     described = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps(described | {"companyos": "0.0.0"}))
@@ -123,7 +123,7 @@ async def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_p
     assert seeds_of(tmp_path) == [1]
 
 
-async def test_what_an_endpoint_broke_stays_in_the_run_and_is_not_played_again(tiny_url: str, tmp_path: Path) -> None:
+async def test_an_episode_with_an_endpoint_error_is_kept_and_not_played_again(tiny_url: str, tmp_path: Path) -> None:
     plans = plans_of(5, 3, policy="llm")
     with StubServer(
         ScriptedReplies(
@@ -142,7 +142,7 @@ async def test_what_an_endpoint_broke_stays_in_the_run_and_is_not_played_again(t
     assert "the endpoint returned 400" in str(episodes[0].trouble)
 
 
-async def test_messages_of_a_model_lie_beside_the_trajectory(tiny_url: str, tmp_path: Path) -> None:
+async def test_messages_of_a_model_are_stored_in_the_run_folder(tiny_url: str, tmp_path: Path) -> None:
     [plan] = plans_of(3, policy="llm")
     with StubServer(ScriptedReplies(tool_call_message(("add", {"amount": 3})))) as stub:
         model = a_model(stub.url)
@@ -165,7 +165,7 @@ class Unused:
         raise AssertionError("this was played before")
 
 
-async def test_no_policy_is_asked_for_what_was_played_before(tiny_url: str, tmp_path: Path) -> None:
+async def test_no_policy_is_created_for_episodes_that_were_played_before(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path)
     before = read_records(tmp_path)
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path, resume=True, make_policy=lambda _name: Unused())

@@ -42,7 +42,7 @@ class Scripted:
 ADD_1, ADD_2 = ("add", {"amount": 1}), ("add", {"amount": 2})
 
 
-async def test_what_a_policy_does_to_an_answer_or_to_its_arguments_is_not_recorded(tiny_url: str) -> None:
+async def test_changes_of_a_policy_to_responses_or_arguments_are_not_recorded(tiny_url: str) -> None:
     class Scribbling:
         name = "scribbling"
 
@@ -57,7 +57,7 @@ async def test_what_a_policy_does_to_an_answer_or_to_its_arguments_is_not_record
     assert (played.steps[0].arguments, played.steps[0].result) == ({"amount": 1}, {"total": 1})
 
 
-async def test_an_episode_is_recorded_from_the_state_and_from_what_was_observed(tiny_url: str) -> None:
+async def test_an_episode_is_recorded_from_the_state_and_the_observations(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, ("fly", {}), ADD_2))
     record = played.record
@@ -109,7 +109,7 @@ async def test_a_call_after_the_end_raises_and_takes_no_step(tiny_url: str) -> N
 
 
 @pytest.mark.parametrize("error", [KeyError("lost"), FileNotFoundError("lost"), TimeoutError("lost")])
-async def test_what_a_policy_raises_is_told_and_its_episode_counts(tiny_url: str, error: Exception) -> None:
+async def test_an_exception_of_a_policy_is_reported_and_its_episode_counts(tiny_url: str, error: Exception) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, error=error))
     assert played.record.outcome is Outcome.FAILED
@@ -117,7 +117,7 @@ async def test_what_a_policy_raises_is_told_and_its_episode_counts(tiny_url: str
     assert played.trouble.startswith(f"the policy raised {type(error).__name__}")
 
 
-async def test_a_policy_whose_time_is_up_gives_up_after_the_step_that_it_was_in(tiny_url: str) -> None:
+async def test_a_policy_that_exceeds_its_time_gives_up_after_the_current_step(tiny_url: str) -> None:
     class SlowEnv(CompanyOSEnv):
         async def call_tool(self, name: str, /, **arguments: Any) -> Any:
             result = await super().call_tool(name, **arguments)
@@ -131,9 +131,7 @@ async def test_a_policy_whose_time_is_up_gives_up_after_the_step_that_it_was_in(
     assert [(step.step, step.tool) for step in late.steps] == [(1, "add"), (2, "add"), (3, "finish")]
 
 
-async def test_a_run_that_is_stopped_has_a_line_for_every_episode_that_was_played(
-    tiny_url: str, tmp_path: Path
-) -> None:
+async def test_a_stopped_run_has_a_line_for_every_played_episode(tiny_url: str, tmp_path: Path) -> None:
     plans = [a_plan(seed=seed) for seed in range(3)]
     folder = RunFolder(tmp_path / "run", plans)
     async with CompanyOSEnv(base_url=tiny_url) as env:
@@ -143,7 +141,7 @@ async def test_a_run_that_is_stopped_has_a_line_for_every_episode_that_was_playe
     assert [record.seed for record in read_records(tmp_path / "run")] == [1, 2]
 
 
-async def test_what_the_house_breaks_is_an_infra_error(tiny_url: str) -> None:
+async def test_an_internal_server_error_is_an_infra_error(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, ("break", {})))
     assert (played.record.outcome, played.record.steps, played.record.success) == (Outcome.INFRA_ERROR, 1, False)
@@ -153,12 +151,12 @@ async def test_what_the_house_breaks_is_an_infra_error(tiny_url: str) -> None:
     assert played.episode_id == "tiny-3-1"
 
 
-async def test_an_episode_that_cannot_begin_is_refused(tiny_url: str) -> None:
+async def test_an_episode_that_cannot_begin_is_rejected(tiny_url: str) -> None:
     with pytest.raises(ResetRejectedError, match="unknown-scenario"):
         await play_all(tiny_url, [a_plan(scenario="none")])
 
 
-async def test_an_unknown_policy_is_refused_before_anything_is_played(tiny_url: str, tmp_path: Path) -> None:
+async def test_an_unknown_policy_is_rejected_before_anything_is_played(tiny_url: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownPolicyError):
         await play_all(tiny_url, [a_plan(), a_plan(policy="clever")], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -180,7 +178,7 @@ async def test_a_run_writes_episodes_in_the_order_of_the_seeds_with_trajectory_a
         assert evidence == {"episode": episode.episode_id}
 
 
-async def test_the_same_seeds_give_the_same_digests_however_many_play_at_once(tiny_url: str) -> None:
+async def test_the_same_seeds_give_the_same_digests_at_any_parallelism(tiny_url: str) -> None:
     plans = [a_plan(seed) for seed in range(30, 38)]
     alone = await play_all(tiny_url, plans, parallel=1)
     together = await play_all(tiny_url, plans, parallel=8)
@@ -188,16 +186,14 @@ async def test_the_same_seeds_give_the_same_digests_however_many_play_at_once(ti
     assert len({episode.record.digest for episode in alone}) > 1
 
 
-async def test_each_episode_is_told_as_soon_as_it_is_over(tiny_url: str) -> None:
+async def test_each_episode_is_reported_as_soon_as_it_is_over(tiny_url: str) -> None:
     output: list[int] = []
     plans = [a_plan(seed, "noop") for seed in range(5)]
     await play_all(tiny_url, plans, parallel=2, on_played=lambda episode: output.append(episode.plan.seed or 0))
     assert sorted(output) == [0, 1, 2, 3, 4]
 
 
-async def test_a_run_replaces_the_run_before_it_where_it_is_told_to_and_nothing_else(
-    tiny_url: str, tmp_path: Path
-) -> None:
+async def test_a_run_replaces_only_a_previous_run_and_only_with_overwrite(tiny_url: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     await play_all(tiny_url, [a_plan(1), a_plan(2)], out=run)
     with pytest.raises(RunExistsError, match="already contains a run of 2 episodes: use --resume"):
@@ -212,7 +208,9 @@ async def test_a_run_replaces_the_run_before_it_where_it_is_told_to_and_nothing_
     assert [record.seed for record in read_records(run)] == [2]
 
 
-async def test_the_trials_of_a_task_are_drawn_anew_and_kept_apart(tiny_url: str, tmp_path: Path) -> None:
+async def test_the_trials_of_a_task_are_drawn_independently_and_stored_separately(
+    tiny_url: str, tmp_path: Path
+) -> None:
     plans = [replace(a_plan(7), trial=trial) for trial in (1, 2, 3)]
     played = await play_all(tiny_url, plans, out=tmp_path)
     assert played[0].record == (await play_all(tiny_url, [a_plan(7)]))[0].record
@@ -225,7 +223,7 @@ async def test_the_trials_of_a_task_are_drawn_anew_and_kept_apart(tiny_url: str,
     assert [bool(one.steps) for one in again] == [False, False, False, True]
 
 
-async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_is_not_resumed_with_tasks_of_another_task_set(tiny_url: str, tmp_path: Path) -> None:
     plans = [a_plan(1), a_plan(2)]
     of_sets = {
         one.plan: replace(one, record=one.record.model_copy(update={"task_set": f"1.{one.plan.seed}"}))
@@ -242,21 +240,21 @@ async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str,
 
 
 @pytest.mark.parametrize("name", ["../../beside", "/absolute", "a/b"])
-def test_a_plan_whose_files_would_lie_outside_of_the_folder_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_plan_whose_files_would_be_outside_of_the_folder_is_rejected(tmp_path: Path, name: str) -> None:
     for plan in (replace(a_plan(), task_id=name), a_plan(policy=name), a_plan(scenario=name)):
         with pytest.raises(NotADirectoryError, match="not a valid file name"):
             RunFolder(tmp_path / "run", [plan])
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_run_that_cannot_begin_leaves_the_run_before_it(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_that_cannot_begin_does_not_change_the_previous_run(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, [a_plan(1)], out=tmp_path / "run")
     with pytest.raises(ResetRejectedError):
         await play_all(tiny_url, [a_plan(scenario="none")], out=tmp_path / "run", overwrite=True)
     assert [record.seed for record in read_records(tmp_path / "run")] == [1]
 
 
-async def test_episode_over_is_what_a_late_call_raises(tiny_url: str) -> None:
+async def test_a_late_call_raises_episode_over(tiny_url: str) -> None:
     seen: list[type[Exception]] = []
 
     class Late(Scripted):

@@ -72,20 +72,20 @@ def single_byte_edits(raw: bytes) -> Iterator[bytes]:
                 yield raw[:at] + bytes([inserted]) + raw[at + 1 :]
 
 
-def test_what_was_signed_is_verified_with_the_key_that_signed_it() -> None:
+def test_signed_evidence_is_verified_with_its_public_key() -> None:
     verify_file(FILE)
     assert verify_evidence(json.loads(FILE)) == SIGNER.public_key
     assert verify_evidence(SIGNED, [OTHER.public_key, SIGNER.public_key]) == SIGNER.public_key
 
 
-def test_every_edit_of_one_byte_is_found() -> None:
+def test_every_edit_of_one_byte_is_detected() -> None:
     missed = [edited for edited in single_byte_edits(FILE) if not is_found(edited)]
     assert missed == []
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_deleted_copied_and_moved_spans_are_found(data: st.DataObject) -> None:
+def test_deleted_copied_and_moved_spans_are_detected(data: st.DataObject) -> None:
     start, end, target = sorted(data.draw(st.tuples(*[st.integers(0, len(FILE))] * 3)))
     edited = data.draw(
         st.sampled_from(
@@ -130,7 +130,7 @@ def test_the_first_part_that_does_not_match_is_named(edit: Edit, part: str) -> N
     assert str(caught.value) == f"{part} does not match the signed chain"
 
 
-def test_modified_evidence_that_is_chained_again_needs_the_private_key() -> None:
+def test_forging_modified_evidence_requires_the_private_key() -> None:
     forged = OTHER.sign({**DOCUMENT, "brief": "Do nothing."})
     assert verify_evidence(forged) == OTHER.public_key
     with pytest.raises(BrokenEvidenceError, match=f"signed with {OTHER.public_key}; accepted is {SIGNER.public_key}"):
@@ -164,13 +164,13 @@ def test_a_damaged_signature_is_named() -> None:
         verify_evidence({**DOCUMENT, "signature": None})
 
 
-def test_unsigned_evidence_is_told_apart_from_broken_evidence() -> None:
+def test_unsigned_evidence_is_distinguished_from_broken_evidence() -> None:
     with pytest.raises(UnsignedEvidenceError, match="has no signature"):
         verify_evidence(DOCUMENT)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800"])
-def test_values_that_json_cannot_carry_are_broken_and_cannot_be_signed(value: Any) -> None:
+def test_values_outside_of_json_are_broken_and_cannot_be_signed(value: Any) -> None:
     with pytest.raises(ValueError, match=r".+"):
         SIGNER.sign({"brief": value})
     with pytest.raises(BrokenEvidenceError):
@@ -197,7 +197,7 @@ def test_containers_of_another_shape_have_another_chain() -> None:
     assert len({SIGNER.sign(shape)["signature"]["head"] for shape in shapes}) == len(shapes)
 
 
-def test_the_key_follows_from_the_secret_and_does_not_reveal_it() -> None:
+def test_the_key_is_derived_from_the_secret_and_does_not_reveal_it() -> None:
     assert EvidenceSigner(bytes(range(32))).public_key == SIGNER.public_key
     assert OTHER.public_key != SIGNER.public_key
     assert bytes(range(32)).hex() not in canonical_json(SIGNED).decode() + repr(SIGNER)
@@ -208,7 +208,7 @@ def record() -> EpisodeRecord:
     return EpisodeRecord.model_validate({**facts, "steps": 1, "outcome": "success", "digest": "d"})
 
 
-def test_a_packed_file_with_an_edited_byte_is_rejected_or_holds_the_same_document(tmp_path: Path) -> None:
+def test_a_packed_file_with_an_edited_byte_is_rejected_or_contains_the_same_document(tmp_path: Path) -> None:
     """Gzip ignores the time, the system and the level in its header, and the padding bits of the last byte."""
     file = tmp_path / "evidence" / "tiny-3-c1-oracle.json.gz"
     file.parent.mkdir()

@@ -39,7 +39,7 @@ async def play_on(env: CompanyOSEnv, key: str) -> list[Any]:
     return [(step.observation.model_dump(), step.reward, step.done) for step in steps]
 
 
-async def test_a_restored_episode_goes_on_exactly_as_it_did(guarded: SecuredEnterprise) -> None:
+async def test_a_restored_episode_continues_identically(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         key = await begin(env)
         kept = await env.snapshot()
@@ -51,7 +51,7 @@ async def test_a_restored_episode_goes_on_exactly_as_it_did(guarded: SecuredEnte
         assert await play_on(env, key) == first
 
 
-async def test_forks_go_on_as_the_original_would_and_know_nothing_of_each_other(guarded: SecuredEnterprise) -> None:
+async def test_forks_continue_like_the_original_and_are_independent(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         key = await begin(env)
         kept = await env.snapshot()
@@ -66,7 +66,7 @@ async def test_forks_go_on_as_the_original_would_and_know_nothing_of_each_other(
         assert seen.observation.result["version"] == output[0][3][0]["result"]["version"]
 
 
-async def test_where_one_fork_finds_no_connection_all_are_closed_and_dropped(guarded: SecuredEnterprise) -> None:
+async def test_if_one_fork_cannot_connect_all_forks_are_dropped(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env, Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
         await begin(env)
         kept = await env.snapshot()
@@ -78,7 +78,7 @@ async def test_where_one_fork_finds_no_connection_all_are_closed_and_dropped(gua
             assert (await fork.state()).step_count == kept.step
 
 
-async def test_a_snapshot_is_where_another_episode_can_begin(guarded: SecuredEnterprise) -> None:
+async def test_another_episode_can_start_from_a_snapshot(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         key = await begin(env)
         kept = await env.snapshot()
@@ -90,7 +90,7 @@ async def test_a_snapshot_is_where_another_episode_can_begin(guarded: SecuredEnt
         assert (await other.state()).episode_id == "from-the-middle"
 
 
-async def test_the_difference_between_two_steps_is_told_row_by_row(guarded: SecuredEnterprise) -> None:
+async def test_the_difference_between_two_steps_is_listed_row_by_row(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         key = await begin(env)
         await env.call_tool("ticketdesk_update_ticket", key=key, priority="critical")
@@ -104,7 +104,7 @@ async def test_the_difference_between_two_steps_is_told_row_by_row(guarded: Secu
         assert [each.before for each in whole.services["ticketdesk"]["comments"].values()] == [None]
 
 
-async def test_a_forgotten_snapshot_is_unknown_and_its_forks_live_on(guarded: SecuredEnterprise) -> None:
+async def test_a_deleted_snapshot_is_unknown_and_its_forks_continue(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         key = await begin(env)
         kept = await env.snapshot()
@@ -117,7 +117,7 @@ async def test_a_forgotten_snapshot_is_unknown_and_its_forks_live_on(guarded: Se
         assert len(await play_on(fork, key)) == 4
 
 
-async def test_a_snapshot_of_another_episode_is_refused_and_nothing_changes(guarded: SecuredEnterprise) -> None:
+async def test_a_snapshot_of_another_episode_is_rejected_without_changes(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         await begin(env)
         kept = await env.snapshot()
@@ -129,7 +129,7 @@ async def test_a_snapshot_of_another_episode_is_refused_and_nothing_changes(guar
         assert await other.state() == before
 
 
-async def test_after_a_lost_connection_the_episode_goes_on_from_its_last_observation(
+async def test_an_episode_resumes_from_its_last_observation_after_a_lost_connection(
     guarded: SecuredEnterprise,
 ) -> None:
     async with an_env(guarded) as env:
@@ -143,7 +143,7 @@ async def test_after_a_lost_connection_the_episode_goes_on_from_its_last_observa
         assert len(await play_on(env, key)) == 4
 
 
-async def test_a_connection_that_is_still_there_can_be_replaced_too(guarded: SecuredEnterprise) -> None:
+async def test_an_open_connection_can_be_replaced(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         await begin(env)
         last = await env.call_tool("wait", minutes=5)
@@ -159,7 +159,7 @@ async def test_before_the_first_step_the_last_observation_is_the_first(guarded: 
         assert again == first
 
 
-async def test_an_episode_that_was_dropped_meanwhile_cannot_be_resumed(guarded: SecuredEnterprise) -> None:
+async def test_a_dropped_episode_cannot_be_resumed(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env, Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
         await begin(env)
         await trainer.drop(str((await env.state()).episode_id))
@@ -168,7 +168,7 @@ async def test_an_episode_that_was_dropped_meanwhile_cannot_be_resumed(guarded: 
         assert refusal.value.problem == "unknown-episode"
 
 
-async def test_without_an_episode_there_is_nothing_to_keep_or_to_resume(guarded: SecuredEnterprise) -> None:
+async def test_without_an_episode_snapshots_and_resuming_are_rejected(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         for refused in (env.resume(), env.snapshot(), env.diff(), env.restore(UNKNOWN)):
             with pytest.raises(ApiError) as refusal:
@@ -196,7 +196,7 @@ def test_the_sync_client_does_the_same_without_await(guarded: SecuredEnterprise)
 
 
 @pytest.mark.parametrize(("token", "problem"), [(None, "token-required"), ("guessed", "unknown-token")])
-async def test_who_brings_no_token_or_a_wrong_one_is_told_so_on_every_way(
+async def test_a_missing_or_wrong_token_is_rejected_by_every_transport(
     guarded: SecuredEnterprise, token: str | None, problem: str
 ) -> None:
     with pytest.raises(ApiError) as over_socket:
@@ -209,7 +209,7 @@ async def test_who_brings_no_token_or_a_wrong_one_is_told_so_on_every_way(
         assert (refusal.problem, refusal.status) == (problem, 401)
 
 
-async def test_the_token_of_an_episode_opens_no_door_of_the_trainer(guarded: SecuredEnterprise) -> None:
+async def test_an_episode_token_cannot_call_trainer_routes(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         await begin(env)
         state = await env.state()
@@ -220,7 +220,7 @@ async def test_the_token_of_an_episode_opens_no_door_of_the_trainer(guarded: Sec
 
 
 @pytest.mark.parametrize("episode_id", ["..", ".", "ä", "a?from=1", "a#b"])
-async def test_an_odd_id_is_an_id_like_another(guarded: SecuredEnterprise, episode_id: str) -> None:
+async def test_an_id_with_special_characters_is_accepted(guarded: SecuredEnterprise, episode_id: str) -> None:
     async with Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
         with pytest.raises(ApiError) as refusal:
             await trainer.diff(episode_id)
@@ -228,7 +228,7 @@ async def test_an_odd_id_is_an_id_like_another(guarded: SecuredEnterprise, episo
 
 
 @pytest.mark.parametrize("episode_id", ["../snapshots", "", "a/../../snapshots"])
-async def test_no_id_leads_to_another_door(guarded: SecuredEnterprise, episode_id: str) -> None:
+async def test_an_id_cannot_reach_another_route(guarded: SecuredEnterprise, episode_id: str) -> None:
     async with Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
         for refused in (trainer.diff(episode_id), trainer.episode(episode_id), trainer.snapshot(episode_id)):
             with pytest.raises(ApiError) as refusal:
@@ -236,7 +236,7 @@ async def test_no_id_leads_to_another_door(guarded: SecuredEnterprise, episode_i
             assert refusal.value.problem == "not-found"
 
 
-async def test_what_is_no_companyos_is_told_as_such(tiny_url: str) -> None:
+async def test_a_server_that_is_not_companyos_is_an_api_error(tiny_url: str) -> None:
     async with Trainer(tiny_url) as trainer:
         with pytest.raises(ApiError) as refusal:
             await trainer.episodes()
@@ -246,7 +246,7 @@ async def test_what_is_no_companyos_is_told_as_such(tiny_url: str) -> None:
             await trainer.episode("x")
 
 
-async def test_nobody_there_and_nobody_answering_are_connection_errors() -> None:
+async def test_an_unreachable_server_is_a_connection_error() -> None:
     for url in ("http://127.0.0.1:9", "http://[", "nowhere"):
         async with Trainer(url) as trainer:
             with pytest.raises(ConnectionError):

@@ -41,34 +41,34 @@ def copies(tmp_path: Path) -> Iterator[DatabaseCopies]:
     attached.close()
 
 
-def test_one_query_joins_what_the_services_keep_apart(copies: DatabaseCopies) -> None:
+def test_one_query_can_join_the_databases_of_several_services(copies: DatabaseCopies) -> None:
     joined = "select t.key, v.name from desk.tickets t left join vendors v on v.id = t.vendor order by t.key"
     assert copies.query_result(joined) == QueryResult(["key", "name"], [("OPS-1", "A"), ("OPS-2", None)])
 
 
-def test_tables_are_listed_without_the_bookkeeping_which_can_still_be_asked(copies: DatabaseCopies) -> None:
+def test_bookkeeping_tables_are_not_listed_but_can_be_queried(copies: DatabaseCopies) -> None:
     assert copies.query_result(".tables").rows == [("desk", "tickets", 2), ('odd "name"', "vendors", 1)]
     assert copies.query_result("select count(*) from _audit").rows == [(0,)]
 
 
-def test_the_schema_of_a_table_is_told(copies: DatabaseCopies) -> None:
+def test_the_schema_of_a_table_is_printed(copies: DatabaseCopies) -> None:
     assert copies.query_result(".schema desk.tickets;").rows == [
         ("CREATE TABLE tickets (key text, vendor text, blob blob)",)
     ]
 
 
-def test_bytes_are_told_as_sql_writes_them(copies: DatabaseCopies) -> None:
+def test_bytes_are_printed_as_sql_literals(copies: DatabaseCopies) -> None:
     assert copies.query_result("select blob from tickets where key = 'OPS-1'").rows == [("x'00ff'",)]
 
 
 @pytest.mark.parametrize("query", ["selct 1", ".dump", "select 1; select 2", "select * from payroll"])
-def test_what_cannot_be_answered_ends_the_command_as_a_misuse(copies: DatabaseCopies, query: str) -> None:
+def test_an_invalid_query_is_a_usage_error(copies: DatabaseCopies, query: str) -> None:
     with pytest.raises(Exit) as ended:
         copies.run_query(query)
     assert ended.value.exit_code == 2
 
 
-def test_rows_too_wide_for_a_table_are_told_a_line_for_each_column(
+def test_rows_too_wide_for_a_table_are_printed_vertically(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(OUT, "width", 80)
@@ -80,7 +80,7 @@ def test_rows_too_wide_for_a_table_are_told_a_line_for_each_column(
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [columns[:3], ["a", "1", "null"]]
 
 
-def test_the_small_shell_answers_goes_on_after_an_error_and_leaves(
+def test_the_built_in_shell_continues_after_an_error_and_quits(
     copies: DatabaseCopies, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -140,7 +140,7 @@ def test_a_query_can_only_read(copies: DatabaseCopies, tmp_path: Path, query: st
         "values (5)",
     ],
 )
-def test_what_only_reads_is_answered(copies: DatabaseCopies, query: str) -> None:
+def test_a_read_only_query_is_executed(copies: DatabaseCopies, query: str) -> None:
     assert copies.query_result(query).rows
 
 
@@ -152,14 +152,14 @@ def test_a_query_ends_at_its_deadline(copies: DatabaseCopies, monkeypatch: pytes
     assert copies.query_result("select 1").rows == [(1,)]
 
 
-def test_a_query_with_too_many_rows_is_refused(copies: DatabaseCopies) -> None:
+def test_a_query_with_too_many_rows_is_rejected(copies: DatabaseCopies) -> None:
     rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit {}) select i from n"
     assert len(copies.query_result(rows.format(read_only.MAX_ROWS)).rows) == read_only.MAX_ROWS
     with pytest.raises(sqlite3.Error, match=f"more than {read_only.MAX_ROWS} rows"):
         copies.query_result(rows.format(read_only.MAX_ROWS + 1))
 
 
-def test_a_value_of_any_size_is_refused_before_it_takes_memory(copies: DatabaseCopies) -> None:
+def test_a_value_over_the_size_limit_is_rejected_before_it_takes_memory(copies: DatabaseCopies) -> None:
     with pytest.raises(sqlite3.Error, match="too big"):
         copies.query_result("select length(zeroblob(900000000))")
 
@@ -173,7 +173,7 @@ def test_a_view_of_a_copy_calls_no_unsafe_function(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
-def test_the_sqlite3_shell_gets_the_copies_read_only(copies: DatabaseCopies) -> None:
+def test_the_sqlite3_shell_opens_the_copies_read_only(copies: DatabaseCopies) -> None:
     attach_statements = [part for line in copies.attach_statements() for part in ("-cmd", line)]
     shell = ["sqlite3", *attach_statements, ":memory:", "delete from desk.tickets"]
     ended = subprocess.run(shell, capture_output=True, text=True, check=False)

@@ -28,14 +28,14 @@ def a_record(
     )
 
 
-def test_steps_are_compared_on_tasks_that_both_have_solved() -> None:
+def test_steps_are_compared_on_tasks_that_both_policies_solved() -> None:
     oracle = [a_record(success=True, steps=20), a_record(success=True, steps=10).model_copy(update={"seed": 1})]
     slow = [a_record(success=True, steps=30), a_record(steps=99).model_copy(update={"seed": 1})]
     assert steps_ratio(slow, oracle) == 1.5
     assert steps_ratio([a_record(steps=99)], oracle) is None
 
 
-def test_the_tickets_that_ask_for_a_feature_of_shifts_are_added_up_by_policy() -> None:
+def test_the_tickets_with_a_feature_of_shifts_are_summed_by_policy() -> None:
     def shift(**features: tuple[int, int]) -> EpisodeRecord:
         counts = {name: FeatureCount(tickets=tickets, solved=solved) for name, (tickets, solved) in features.items()}
         verdict = EpisodeVerdict(potential=0.0, success=False, damage=(), rejections=0, checks=(), features=counts)
@@ -68,19 +68,19 @@ def test_the_scorecard_compares_steps_if_the_oracle_played(*, with_oracle: bool)
         (29, 29, 0.8830, 1.0),
     ],
 )
-def test_the_interval_is_that_of_the_literature(successes: int, trials: int, low: float, high: float) -> None:
+def test_the_interval_matches_published_values(successes: int, trials: int, low: float, high: float) -> None:
     assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=5e-5)
 
 
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_the_interval_holds_the_share_and_stays_within_0_and_1(drawn: tuple[int, int]) -> None:
+def test_the_interval_contains_the_share_and_stays_within_0_and_1(drawn: tuple[int, int]) -> None:
     successes, trials = drawn
     low, high = wilson_interval(successes, trials)
     assert 0 <= low <= successes / trials <= high <= 1
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 2)])
-def test_what_is_no_share_has_no_interval(successes: int, trials: int) -> None:
+def test_an_impossible_share_has_no_interval(successes: int, trials: int) -> None:
     with pytest.raises(ValueError, match="between 0 and trials"):
         wilson_interval(successes, trials)
 
@@ -98,7 +98,7 @@ def test_an_infra_error_is_listed_and_stays_in_the_denominator() -> None:
     assert (summary.infra_errors, summary.episodes, summary.success_rate) == (1, 2, 0.5)
 
 
-def test_an_episode_that_ended_with_an_exception_of_the_policy_is_counted_apart_from_infra_errors() -> None:
+def test_an_episode_that_ended_with_a_policy_error_is_not_counted_as_an_infra_error() -> None:
     raised = a_record().model_copy(update={"trouble": "the policy raised KeyError: 'key'"})
     broken = a_record(outcome=Outcome.INFRA_ERROR).model_copy(update={"trouble": "ConnectionError"})
     summary = summarise([a_record(success=True), raised, broken])
@@ -131,7 +131,7 @@ def test_pass_k_is_the_mean_over_tasks_of_the_chance_that_k_trials_succeed() -> 
     assert summary.pass_hat(5) is None
 
 
-def test_episodes_of_different_tasks_are_no_trials_of_one() -> None:
+def test_episodes_of_different_tasks_are_not_trials_of_one() -> None:
     summary = summarise(the_trials((1, 1), (1, 1), (0, 1), (1, 1)))
     assert (summary.pass_hat(1), summary.pass_hat(2), summary.fewest_trials) == (0.75, None, 1)
 
@@ -144,11 +144,11 @@ def test_pass_k_falls_with_k_and_never_exceeds_the_share_of_successes(counts: li
     assert output[0] == pytest.approx(summary.success_rate)
 
 
-def test_trials_that_agree_widen_the_interval_as_their_tasks_do() -> None:
+def test_correlated_trials_of_a_task_widen_the_interval() -> None:
     together = summarise(the_trials(*[(8, 8)] * 5, *[(0, 8)] * 5))
     apart = wilson_interval(40, 80)
     assert together.success_high - together.success_low > 2 * (apart[1] - apart[0])
 
 
-def test_more_trials_show_more_of_pass_k() -> None:
+def test_more_trials_give_more_values_of_pass_k() -> None:
     assert [pass_ks(trials) for trials in (0, 1, 2, 3, 5, 8)] == [[], [], [2], [2, 3], [2, 4, 5], [2, 4, 8]]

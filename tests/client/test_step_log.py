@@ -52,21 +52,21 @@ def rendered(tool: str, *, width: int = 100, total: float = 1.9, **step: Any) ->
         ("datahub_get_policy", None, "nothing"),
     ],
 )
-def test_the_answer_is_told_in_a_few_words(tool: str, result: Any, output: str) -> None:
+def test_the_response_is_summarized_in_a_few_words(tool: str, result: Any, output: str) -> None:
     line = rendered(tool, result=result)
     assert output in line
     assert line.split()[:5] == ["7", "Mon", "02", "09:15", tool]
 
 
-def test_reward_and_return_stand_at_the_end_of_the_line() -> None:
+def test_reward_and_return_are_at_the_end_of_the_line() -> None:
     assert rendered("finish", reward=14.9, result={}).split()[-2:] == ["+14.9", "+1.9"]
 
 
-def test_a_misfit_is_told_by_its_kind() -> None:
+def test_an_invalid_call_is_shown_by_its_kind() -> None:
     assert "invalid_args" in rendered("wait", error="invalid_args")
 
 
-def test_a_narrow_terminal_gets_one_line_too() -> None:
+def test_a_step_fits_on_one_line_of_a_narrow_terminal() -> None:
     assert "409" in rendered("ticketdesk_get_ticket", width=80, result={"code": "x" * 60, "title": "", "status": 409})
 
 
@@ -79,7 +79,7 @@ def test_a_reward_has_its_sign_and_colour(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_station_fits_its_line_or_its_fact_stands_below(
+def test_a_long_milestone_is_wrapped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
     monkeypatch.setattr(OUT, "width", width)

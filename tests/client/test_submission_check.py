@@ -152,7 +152,7 @@ def forge_success(run: Path) -> None:
     edit_evidence(SECOND, edit, signer=FORGER)(run)
 
 
-def test_an_honest_submission_is_judged_again_and_replayed_equal(honest: Path, tmp_path: Path) -> None:
+def test_a_valid_submission_is_rescored_and_replayed(honest: Path, tmp_path: Path) -> None:
     run = shutil.copytree(honest, tmp_path / "run")
     code, message = check(run)
     assert code == 0, message
@@ -255,7 +255,7 @@ ALTERED: dict[str, tuple[Alter, str]] = {
 
 
 @pytest.mark.parametrize("what", ALTERED)
-def test_an_altered_submission_is_refused_and_the_line_named(honest: Path, tmp_path: Path, what: str) -> None:
+def test_an_altered_submission_is_rejected_and_the_line_named(honest: Path, tmp_path: Path, what: str) -> None:
     alter, fault = ALTERED[what]
     run = shutil.copytree(honest, tmp_path / "run")
     alter(run)
@@ -264,7 +264,7 @@ def test_an_altered_submission_is_refused_and_the_line_named(honest: Path, tmp_p
     assert f"  {fault}" in message or f": {fault}" in message, message
 
 
-def test_a_forged_episode_without_evidence_is_refused_by_the_replay(honest: Path, tmp_path: Path) -> None:
+def test_a_forged_episode_without_evidence_is_rejected_by_the_replay(honest: Path, tmp_path: Path) -> None:
     run = shutil.copytree(honest, tmp_path / "run")
     forge_success(run)
     code, message = check(run, with_evidence=False)
@@ -273,7 +273,7 @@ def test_a_forged_episode_without_evidence_is_refused_by_the_replay(honest: Path
     assert "episodes.jsonl:2: success is true; the replay gives false" in message
 
 
-def test_a_pinned_key_is_the_only_accepted_one(honest: Path, tmp_path: Path) -> None:
+def test_only_a_pinned_key_is_accepted(honest: Path, tmp_path: Path) -> None:
     run = shutil.copytree(honest, tmp_path / "run")
     code, message = check(run, "--public-key", FORGER.public_key)
     assert code == 1

@@ -75,7 +75,7 @@ def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Pope
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
-def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind_until_it_is_ended(tmp_path: Path) -> None:
+def test_up_ignores_the_hangup_of_its_terminal_under_nohup(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "companyos", "up", "--port", "0", "--data-dir", str(tmp_path / "data")]
     process = subprocess.Popen(["nohup", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
@@ -95,7 +95,7 @@ def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind_until_it_
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
-def test_no_process_outlives_one_that_was_killed(up: subprocess.Popen[str]) -> None:
+def test_no_process_outlives_a_killed_parent(up: subprocess.Popen[str]) -> None:
     address(up)
     below = child_processes(up.pid)
     assert len(below) == 5  # the gateway, the host of the services, three services
@@ -103,9 +103,7 @@ def test_no_process_outlives_one_that_was_killed(up: subprocess.Popen[str]) -> N
     assert gone(below)
 
 
-def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_gateway_that_exits_is_reported_with_its_last_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "companyos_gateway.py").write_text("raise SystemExit('the roof is on fire')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(EnterpriseError, match=r"(?s)exited with status 1.*the roof is on fire"), Enterprise():

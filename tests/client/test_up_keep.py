@@ -67,7 +67,7 @@ def _take_step(message: str) -> dict[str, Any]:
         return stepped
 
 
-def test_the_kept_episode_is_found_again_where_it_was_left_and_a_second_one_on_its_folder_is_told_so(
+def test_a_kept_episode_continues_after_a_restart_and_its_folder_is_locked(
     tmp_path: Path,
 ) -> None:
     with kept_up(tmp_path) as message:
@@ -95,7 +95,7 @@ def _check_folder_in_use(folder: Path) -> None:
     assert "Traceback" not in second.stderr
 
 
-async def test_a_client_goes_on_with_its_episode_after_a_restart_of_the_gateway(tmp_path: Path) -> None:
+async def test_a_client_resumes_its_episode_after_a_restart_of_the_gateway(tmp_path: Path) -> None:
     first = Enterprise(data_dir=tmp_path, alone=True)
     with first:
         port = int(first.url.rpartition(":")[2])
@@ -114,7 +114,7 @@ async def test_a_client_goes_on_with_its_episode_after_a_restart_of_the_gateway(
         await asyncio.to_thread(second.stop)
 
 
-def test_the_own_folder_is_where_the_desktop_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_default_folder_is_in_the_data_folder_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_data_dir() == tmp_path / "companyos"
     for missing in ("", "relative/path"):

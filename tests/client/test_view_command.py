@@ -56,17 +56,17 @@ def test_the_terminal_shows_an_episode_step_by_step(run: Path) -> None:
     assert "rescored" not in message(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
 
 
-def test_the_list_of_steps_names_what_each_call_was_about(run: Path) -> None:
+def test_the_list_of_steps_names_the_subject_of_each_call(run: Path) -> None:
     assert "desk_close_ticket T-1 " in message(run, "--terminal", "--episode", "oracle")[1]
 
 
-def test_an_episode_says_how_the_agent_declared_its_end(tmp_path: Path) -> None:
+def test_an_episode_shows_how_the_agent_declared_its_end(tmp_path: Path) -> None:
     finish = {"outcome": "impossible", "summary": "The ticket is locked."}
     write_episode(tmp_path / "solved", stored=evidence(finish=finish))
     assert "declared: impossible: The ticket is locked." in message(tmp_path / "solved", "--terminal")[1]
 
 
-def test_a_failed_episode_says_why_before_its_steps(tmp_path: Path) -> None:
+def test_a_failed_episode_shows_the_reason_before_its_steps(tmp_path: Path) -> None:
     write_episode(tmp_path, stored=evidence(changes=CHANGES[:2]))
     shown, _, steps = message(tmp_path, "--terminal")[1].partition("simulated")
     assert "Step 6, desk_close_ticket, closed the task." in shown
@@ -77,7 +77,7 @@ def test_a_failed_episode_says_why_before_its_steps(tmp_path: Path) -> None:
     assert "tool_not_found" in steps
 
 
-def test_a_long_response_is_cut_unless_it_is_asked_for_in_full(tmp_path: Path) -> None:
+def test_a_long_response_is_truncated_unless_the_full_one_is_requested(tmp_path: Path) -> None:
     rows = [{"row": number} for number in range(100)]
     write_episode(tmp_path, lines=[a_line(1, result={"rows": rows, "text": "one\ntwo", "path": "C:\\new"})])
     cut, full = (
@@ -98,13 +98,13 @@ def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:
     assert "- L-1" in message(run, "--terminal", "--episode", "oracle", "--step", 5)[1]
 
 
-def test_the_terminal_shows_two_side_by_side(run: Path) -> None:
+def test_the_terminal_compares_two_episodes(run: Path) -> None:
     code, reported = message(run, "--terminal", "--compare", "oracle", "noop")
     assert code == 0
     assert "First difference in row 3: only in the first." in reported
 
 
-def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
+def test_control_characters_are_not_printed(tmp_path: Path) -> None:
     write_episode(tmp_path, stored=evidence(brief="\x1b[31mred [bold]not[/]", changes=CHANGES))
     reported = message(tmp_path, "--terminal", "--episode", "oracle")[1]
     assert "\x1b" not in reported
@@ -120,7 +120,7 @@ def test_an_export_is_written(run: Path, tmp_path: Path) -> None:
     assert (tmp_path / "one.html").read_text().count('class="viewer-episode"') == 1
 
 
-def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_path: Path) -> None:
+def test_an_unreadable_line_is_named_and_the_rest_is_shown(run: Path, tmp_path: Path) -> None:
     with (run / "trajectories" / "tiny-0-c1-noop.jsonl").open("a") as lines:
         lines.write("{torn\n")
     code, reported = message(run, "--export", tmp_path / "run.html")
@@ -141,19 +141,19 @@ def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_pa
         (["--export", "/nowhere/x.html"], "/nowhere/x.html"),
     ],
 )
-def test_a_misuse_is_told_in_one_line(run: Path, arguments: list[str], reported: str) -> None:
+def test_a_usage_error_is_reported_in_one_line(run: Path, arguments: list[str], reported: str) -> None:
     code, output = message(run, *arguments)
     assert code == 2
     assert reported in output
     assert "Traceback" not in output
 
 
-def test_what_is_no_run_is_told(tmp_path: Path) -> None:
+def test_a_missing_run_is_reported(tmp_path: Path) -> None:
     code, reported = message(tmp_path / "nowhere", "--terminal")
     assert (code, "no such file or folder" in reported) == (2, True)
 
 
-def test_a_port_that_is_taken_is_told(run: Path) -> None:
+def test_a_port_in_use_is_reported(run: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, reported = message(run, "--no-browser", "--port", taken.getsockname()[1])
     assert (code, "cannot listen on" in reported) == (1, True)

@@ -24,7 +24,7 @@ def the_episode(folder: Path, **options: Any) -> EpisodeDocument:
     return StoredRun(folder).episode(name)
 
 
-def test_a_step_says_what_came_of_it(tmp_path: Path) -> None:
+def test_a_step_shows_its_result(tmp_path: Path) -> None:
     steps = the_episode(tmp_path).steps
     assert [(step.kind, step.status, step.problem, step.fault) for step in steps] == [
         (StepKind.PLANNED_FAULT, 503, "unavailable", "unavailable"),
@@ -37,7 +37,7 @@ def test_a_step_says_what_came_of_it(tmp_path: Path) -> None:
     assert [step.service for step in steps] == ["desk", "desk", "desk", "desk", None, "desk"]
 
 
-def test_rows_are_told_column_by_column(tmp_path: Path) -> None:
+def test_changed_rows_are_shown_by_column(tmp_path: Path) -> None:
     steps = the_episode(tmp_path).steps
     comment, lock = steps[4].changes
     (ticket,) = steps[5].changes
@@ -47,7 +47,7 @@ def test_rows_are_told_column_by_column(tmp_path: Path) -> None:
     assert [(one.column, one.before, one.after) for one in ticket.columns] == [("status", "open", "closed")]
 
 
-def test_facts_and_task_stand_beside_the_steps(tmp_path: Path) -> None:
+def test_facts_and_task_are_shown_with_the_steps(tmp_path: Path) -> None:
     found = the_episode(tmp_path)
     assert (found.brief, found.company, found.acting_as, found.max_steps) == ("Close T-1.", "Tiny", "E-1", 20)
     assert (found.facts.name, found.facts.outcome, found.facts.return_) == (NAME, "success", 15.1)
@@ -57,7 +57,7 @@ def test_facts_and_task_stand_beside_the_steps(tmp_path: Path) -> None:
     assert found.model_dump(mode="json")["facts"]["return"] == 15.1
 
 
-def test_facts_have_tokens_and_cost_of_a_model(tmp_path: Path) -> None:
+def test_facts_contain_tokens_and_cost_of_a_model(tmp_path: Path) -> None:
     used = {"model": "m", "requests": 3, "retries": 0, "unmetered": 0, "latency_s": 1.5, "cost": 0.5}
     tokens = {"prompt_tokens": 12000, "completion_tokens": 345}
     unreported = {"prompt_tokens": 0, "completion_tokens": 0, "unmetered": 3, "cost": None}
@@ -67,13 +67,13 @@ def test_facts_have_tokens_and_cost_of_a_model(tmp_path: Path) -> None:
     assert [(one.tokens, one.cost) for one in facts] == [(12345, 0.5), (None, None), (None, None)]
 
 
-def test_a_run_of_before_without_a_brief_is_shown(tmp_path: Path) -> None:
+def test_an_older_run_without_a_brief_is_shown(tmp_path: Path) -> None:
     stored = {name: value for name, value in evidence().items() if name not in ("brief", "company", "started_at")}
     found = the_episode(tmp_path, stored=stored)
     assert (found.brief, found.started_at) == (None, None)
 
 
-def test_judging_again_tells_which_step_turned_which_check_and_what_was_paid(tmp_path: Path) -> None:
+def test_rescoring_shows_which_step_changed_which_check_and_the_reward_parts(tmp_path: Path) -> None:
     write_episode(tmp_path)
     found = StoredRun(tmp_path).judged_episode(NAME, judge)
     assert found.judged is not None
@@ -88,7 +88,7 @@ def test_judging_again_tells_which_step_turned_which_check_and_what_was_paid(tmp
         assert sum(part.paid for part in step.parts or ()) == pytest.approx(step.reward)
 
 
-def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path) -> None:
+def test_the_message_of_a_model_is_shown_with_the_steps_that_it_called(tmp_path: Path) -> None:
     write_episode(tmp_path)
     (tmp_path / "messages").mkdir()
     calls = [{"id": str(number)} for number in range(2)]
@@ -128,7 +128,7 @@ def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path)
     ]
 
 
-def test_another_verdict_now_stands_beside_the_stored_one_and_no_reward_is_split(tmp_path: Path) -> None:
+def test_a_changed_verdict_is_shown_with_the_stored_one_without_reward_parts(tmp_path: Path) -> None:
     def stricter(_stored: Mapping[str, Any], /) -> Any:
         return verdict(closed=False)
 
@@ -141,13 +141,13 @@ def test_another_verdict_now_stands_beside_the_stored_one_and_no_reward_is_split
     assert all(step.parts is None for step in found.steps)
 
 
-def test_a_reward_of_other_rules_is_not_split(tmp_path: Path) -> None:
+def test_a_reward_of_other_rules_has_no_parts(tmp_path: Path) -> None:
     lines = [*LINES[:-1], a_line(6, "desk_close_ticket", reward=3.0), a_line(7, reward=1.0, done=True)]
     write_episode(tmp_path, lines=lines)
     assert all(step.parts is None for step in StoredRun(tmp_path).judged_episode(NAME, judge).steps)
 
 
-def test_evidence_that_cannot_be_judged_is_told(tmp_path: Path) -> None:
+def test_invalid_evidence_is_reported(tmp_path: Path) -> None:
     def unfit(_stored: Mapping[str, Any], /) -> Any:
         raise InvalidEvidenceError("the task is another one now")
 
@@ -182,7 +182,7 @@ def test_a_malformed_line_is_named_with_the_reason_and_the_rest_is_shown(tmp_pat
     ]
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_reported(tmp_path: Path) -> None:
     write_episode(tmp_path)
     (tmp_path / "trajectories" / f"{NAME}.jsonl").write_bytes(b'{"step": 1}\n\xff\xfe\n' + b"[" * 100_000)
     first, second, third = StoredRun(tmp_path).episode(NAME).faults
@@ -191,7 +191,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     assert third.endswith("line 3: nested too deeply")
 
 
-def test_signed_evidence_is_shown_and_judged_only_as_it_was_signed(tmp_path: Path) -> None:
+def test_modified_signed_evidence_is_not_shown_or_rescored(tmp_path: Path) -> None:
     signed = copy.deepcopy(EvidenceSigner(bytes(32)).sign(evidence()))
     write_episode(tmp_path, stored=signed)
     found = StoredRun(tmp_path).judged_episode(NAME, judge)
@@ -206,7 +206,7 @@ def test_signed_evidence_is_shown_and_judged_only_as_it_was_signed(tmp_path: Pat
     assert run.judged(name, judge).verdict is None
 
 
-def test_a_missing_trajectory_and_damaged_evidence_are_told(tmp_path: Path) -> None:
+def test_a_missing_trajectory_and_damaged_evidence_are_reported(tmp_path: Path) -> None:
     write_episode(tmp_path)
     (tmp_path / "trajectories" / f"{NAME}.jsonl").unlink()
     (tmp_path / "evidence" / f"{NAME}.json.gz").write_bytes(b"not packed")
@@ -216,7 +216,7 @@ def test_a_missing_trajectory_and_damaged_evidence_are_told(tmp_path: Path) -> N
     assert found.faults[1] == f"trajectories/{NAME}.jsonl: No such file or directory"
 
 
-def test_evidence_of_another_shape_is_told_with_the_place(tmp_path: Path) -> None:
+def test_evidence_with_an_invalid_value_is_reported_with_the_location(tmp_path: Path) -> None:
     change = a_change(1, before=None, after={}) | {"at": "noon"}
     found = the_episode(tmp_path, stored=evidence(changes=[change]))
     (fault,) = found.faults
@@ -224,7 +224,7 @@ def test_evidence_of_another_shape_is_told_with_the_place(tmp_path: Path) -> Non
     assert len(found.steps) == len(LINES)
 
 
-def test_a_bad_record_is_told_and_the_others_are_listed(tmp_path: Path) -> None:
+def test_an_invalid_record_is_reported_and_the_others_are_listed(tmp_path: Path) -> None:
     write_episode(tmp_path)
     with (tmp_path / "episodes.jsonl").open("a") as records:
         records.write('{"scenario": "tiny"}\n')
@@ -251,14 +251,14 @@ def test_a_trajectory_opens_alone_and_with_its_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "output"), [("", "episodes.jsonl is missing"), ("x.txt", "neither the folder"), ("?", "no such file")]
 )
-def test_what_is_no_run_is_refused_with_the_reason(tmp_path: Path, made: str, output: str) -> None:
+def test_a_path_without_a_run_is_rejected_with_the_reason(tmp_path: Path, made: str, output: str) -> None:
     if made == "x.txt":
         (tmp_path / made).write_text("x")
     with pytest.raises(NotARunError, match=output):
         StoredRun(tmp_path / made)
 
 
-def test_an_unknown_episode_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_episode_is_rejected(tmp_path: Path) -> None:
     write_episode(tmp_path)
     with pytest.raises(UnknownEpisodeError, match="nobody"):
         StoredRun(tmp_path).episode("nobody")

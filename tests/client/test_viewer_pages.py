@@ -58,7 +58,7 @@ def an_export(run: Path) -> str:
     return export_page(stored.document(), [stored.judged_episode(name, judge) for name in stored.names])
 
 
-def test_an_export_is_one_file_that_asks_nobody(tmp_path: Path) -> None:
+def test_an_export_is_one_file_without_external_resources(tmp_path: Path) -> None:
     write_episode(tmp_path)
     page = an_export(tmp_path)
     parts = Parts(page)
@@ -69,7 +69,7 @@ def test_an_export_is_one_file_that_asks_nobody(tmp_path: Path) -> None:
     assert "url(" not in page
 
 
-def test_only_the_exports_own_scripts_and_style_may_run(tmp_path: Path) -> None:
+def test_only_the_scripts_and_styles_of_the_export_may_run(tmp_path: Path) -> None:
     write_episode(tmp_path)
     parts = Parts(an_export(tmp_path))
     (policy,) = [about["content"] for tag, about in parts.tags if about.get("http-equiv") == "Content-Security-Policy"]
@@ -83,7 +83,7 @@ def test_only_the_exports_own_scripts_and_style_may_run(tmp_path: Path) -> None:
     assert "unsafe" not in policy
 
 
-def test_hostile_text_ends_no_script_and_comes_back_unharmed(tmp_path: Path) -> None:
+def test_hostile_text_closes_no_script_and_is_decoded_unchanged(tmp_path: Path) -> None:
     lines = [a_line(number, arguments={"text": text}, result=text) for number, text in enumerate(HOSTILE, start=1)]
     name = write_episode(tmp_path, lines=lines, stored=evidence(changes=[], audits=[], brief="".join(HOSTILE[:4])))
     parts = Parts(an_export(tmp_path))
@@ -120,7 +120,7 @@ def test_a_hostile_name_stays_in_its_attribute(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_no_script_takes_data_for_markup(name: str) -> None:
+def test_no_script_inserts_data_as_markup(name: str) -> None:
     text = static_file(name)
     for forbidden in (
         "innerHTML",
@@ -136,7 +136,7 @@ def test_no_script_takes_data_for_markup(name: str) -> None:
     assert "<!--" not in text
 
 
-def test_the_page_of_a_server_names_its_files_and_where_the_episode_is(tmp_path: Path) -> None:
+def test_the_page_of_a_server_names_its_files_and_the_url_of_the_episode(tmp_path: Path) -> None:
     page = server_page(
         "An <episode>", static="/viewer", source={"episode": "/e?a=1&b=</script>", "events": "/e/events"}
     )
@@ -147,7 +147,7 @@ def test_the_page_of_a_server_names_its_files_and_where_the_episode_is(tmp_path:
     assert parts.executed() == []
 
 
-def test_no_other_file_is_given() -> None:
+def test_a_file_outside_of_the_static_folder_is_not_served() -> None:
     with pytest.raises(KeyError):
         static_file("../page.py")
 
@@ -169,7 +169,7 @@ def served(run: Path) -> Iterator[httpx.Client]:
         thread.join()
 
 
-def test_a_server_gives_page_files_and_documents(served: httpx.Client) -> None:
+def test_a_server_serves_page_files_and_documents(served: httpx.Client) -> None:
     page = served.get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "script-src 'self'" in page.headers["content-security-policy"]
@@ -184,7 +184,7 @@ def test_a_server_gives_page_files_and_documents(served: httpx.Client) -> None:
     assert judged["steps"][-1]["turned"] == [{"id": "ticket_closed", "passed": True}]
 
 
-def test_a_run_that_grows_is_read_anew(served: httpx.Client, run: Path) -> None:
+def test_a_growing_run_is_read_again(served: httpx.Client, run: Path) -> None:
     write_episode(run, seed=7)
     assert [facts["seed"] for facts in served.get("/run.json").json()["episodes"]] == [0, 7]
 
@@ -193,18 +193,18 @@ def test_a_run_that_grows_is_read_anew(served: httpx.Client, run: Path) -> None:
     "path",
     ["/static/page.py", "/static/..%2fpage.py", "/episodes/..%2f..%2fetc", "/episodes/", "/nothing", "//etc/passwd"],
 )
-def test_nothing_else_is_given(served: httpx.Client, path: str) -> None:
+def test_other_paths_are_not_found(served: httpx.Client, path: str) -> None:
     answer = served.get(path)
     assert answer.status_code == 404
     assert set(answer.json()) == {"title"}
 
 
-def test_a_page_elsewhere_that_names_this_machine_is_not_answered(served: httpx.Client) -> None:
+def test_a_request_with_another_host_is_rejected(served: httpx.Client) -> None:
     assert served.get("/run.json", headers={"Host": "evil.example"}).status_code == 403
     assert served.post("/run.json").status_code == 501
 
 
-def test_a_run_that_is_gone_is_told(served: httpx.Client, run: Path) -> None:
+def test_a_deleted_run_is_reported(served: httpx.Client, run: Path) -> None:
     (run / "episodes.jsonl").unlink()
     answer = served.get("/run.json")
     assert (answer.status_code, "episodes.jsonl is missing" in answer.json()["title"]) == (404, True)
