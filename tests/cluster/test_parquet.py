@@ -44,7 +44,7 @@ def _write_run(run: Path, node: str, *plans: EpisodePlan, tabled: bool = True) -
         table.close()
 
 
-def test_a_run_that_goes_on_keeps_the_rows_of_what_was_played_before(tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_the_rows_of_previously_played_episodes(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     _write_run(tmp_path, "first", PLANS[0], PLANS[1])
@@ -56,7 +56,7 @@ def test_a_run_that_goes_on_keeps_the_rows_of_what_was_played_before(tmp_path: P
     assert [[step["tool"] for step in row["trajectory"]] for row in rows] == [["finish"]] * len(PLANS)
 
 
-def test_a_table_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
+def test_a_truncated_table_is_written_again(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     _write_run(tmp_path, "first", PLANS[0])

@@ -76,13 +76,13 @@ def test_without_a_cluster_auto_starts_one_for_the_run_and_stops_it(tmp_path: Pa
     assert (again.exit_code, "started" in again.stderr) == (0, False), again.output
 
 
-def test_auto_does_not_start_one_in_place_of_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_does_not_replace_a_named_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "not an address")
     with pytest.raises(ClusterUnavailableError, match="cannot connect to a Ray cluster at 'auto'"):
         play_on_cluster("auto", _plans(1), workers=1)
 
 
-def test_a_node_that_is_killed_in_the_middle_loses_no_row_and_doubles_none(cluster: Any) -> None:
+def test_a_node_killed_during_a_run_loses_and_duplicates_no_row(cluster: Any) -> None:
     first, second = (cluster.add_node(num_cpus=1) for _ in range(2))
     cluster.wait_for_nodes()
     began, seen, lost = time.monotonic(), [], []
