@@ -56,25 +56,29 @@ def _check(growth: Growth, name: str, figures: Measurements) -> None:
 
 
 @pytest.mark.timeout(FULL_S)
-async def test_requests_to_the_gateway(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
+async def test_requests_to_the_gateway_take_linear_time(
+    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+) -> None:
     _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_requests_to_a_service(name: str, tmp_path: Path, figures: Measurements) -> None:
+async def test_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, figures: Measurements) -> None:
     _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, figures)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
-async def test_every_request_to_the_gateway(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
+async def test_all_requests_to_the_gateway_take_linear_time(
+    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+) -> None:
     _check(await _measure_gateway(*gateway, full=True), "gateway", figures)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_every_request_to_a_service(name: str, tmp_path: Path, figures: Measurements) -> None:
+async def test_all_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, figures: Measurements) -> None:
     _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, figures)
 
 

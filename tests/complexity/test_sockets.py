@@ -35,7 +35,9 @@ def _sockets(app: FastAPI) -> list[str]:
     return [route.path for route in found if isinstance(route, WebSocketRoute)]
 
 
-async def test_messages_on_every_socket(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
+async def test_messages_on_every_socket_take_linear_time(
+    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+) -> None:
     app, growth = gateway[0], Growth()
     paths = _sockets(app)
     assert paths

@@ -24,7 +24,9 @@ _UNITS = {
 }
 
 
-async def test_arguments_of_every_tool(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
+async def test_arguments_of_every_tool_take_linear_time(
+    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+) -> None:
     growth = Growth()
     for tool in gateway[1].engine().toolbox:
         for name in tool.input_schema["properties"]:

@@ -108,7 +108,7 @@ async def _discard(reader: asyncio.StreamReader) -> None:
 
 
 @pytest.mark.parametrize("name", [*REQUESTS, *FRAMES])
-async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name: str, figures: Measurements) -> None:
+async def test_a_large_message_does_not_block_the_event_loop(tmp_path: Path, name: str, figures: Measurements) -> None:
     sent = (REQUESTS.get(name) or FRAMES[name])()
     with in_process_service_clients(tmp_path) as service_clients:
         async with _served(create_app(GatewayRuntime(Settings(), service_clients=service_clients))) as port:
