@@ -45,7 +45,7 @@ def _fold(evidence: EvidenceReply) -> Rows:
     return rows
 
 
-async def test_an_episode_needs_its_base(harness: ServiceHarness) -> None:
+async def test_an_episode_requires_its_base(harness: ServiceHarness) -> None:
     document = {name: harness.document[name] for name in EMPTY} | {"base": "0" * 64}
     answer = await harness.load_document(document)
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-base")
@@ -60,7 +60,7 @@ async def test_an_id_of_the_base_cannot_be_used_again(harness: ServiceHarness) -
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed")
 
 
-async def test_evidence_has_the_rows_of_the_base_that_changed(
+async def test_evidence_contains_the_changed_rows_of_the_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     every_row = await _rows(harness)
@@ -75,7 +75,7 @@ async def test_evidence_has_the_rows_of_the_base_that_changed(
     assert content_digest(_fold(evidence)) == (await based.digest()).digest
 
 
-async def test_an_episode_with_a_base_acts_like_one_with_these_rows_of_its_own(
+async def test_an_episode_with_a_base_behaves_like_one_with_the_same_rows(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     ids = ids_of(await _rows(harness))
@@ -88,7 +88,7 @@ async def test_an_episode_with_a_base_acts_like_one_with_these_rows_of_its_own(
     assert changes[0] == changes[1]
 
 
-async def test_a_snapshot_and_a_restart_keep_the_base(
+async def test_a_snapshot_and_a_restart_preserve_the_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     ids = ids_of(await _rows(harness))
@@ -102,7 +102,7 @@ async def test_a_snapshot_and_a_restart_keep_the_base(
     assert await based.digest() == stayed
 
 
-async def test_a_search_of_a_base_finds_what_a_search_of_these_rows_finds(
+async def test_a_search_returns_the_same_rows_with_and_without_a_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
     rows = (await _rows(harness)).values()

@@ -12,7 +12,7 @@ def _choices(argument: Argument) -> list[str]:
     return [one for one in argument.public_schema.get("enum", ()) if isinstance(one, str)]
 
 
-async def test_a_choice_is_taken_in_any_letter_case(harness: ServiceHarness, operations: list[Operation]) -> None:
+async def test_a_choice_is_accepted_in_any_letter_case(harness: ServiceHarness, operations: list[Operation]) -> None:
     count = 0
     for operation in operations:
         for argument in operation.arguments.values():

@@ -41,7 +41,7 @@ def writes(tools: list[Tool]) -> list[Tool]:
     return [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
 
 
-async def test_what_tools_take_is_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
+async def test_arguments_of_tools_are_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
     injected = await inject_payloads(harness, writes, calls=CALLS, hostile=True)
     assert len(injected.texts) >= LEAST_TAKEN, missing_places(injected)
     crawl = await crawl_pages(harness, per_kind=PAGES_PER_KIND)
@@ -56,7 +56,7 @@ async def test_what_tools_take_is_shown_as_text(harness: ServiceHarness, writes:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-async def test_every_payload_in_every_place_is_shown_as_text(
+async def test_every_payload_in_every_argument_is_shown_as_text(
     service: Service[Any], harness: ServiceHarness, writes: list[Tool]
 ) -> None:
     injected = await inject_payloads(harness, writes, calls=FULL_CALLS, hostile=True)

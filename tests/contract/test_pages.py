@@ -73,7 +73,7 @@ def _hostile(service: Service[Any]) -> tuple[Document, dict[Column, str]]:
     return _mutated(document, fitting), fitting
 
 
-async def test_every_page_is_reached_by_links_and_writes_nothing(harness: ServiceHarness, tools: list[Tool]) -> None:
+async def test_every_page_is_reachable_by_links_and_writes_nothing(harness: ServiceHarness, tools: list[Tool]) -> None:
     writes = [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
     await random_calls(harness, writes, CALLS, "pages")
     before = await harness.evidence()

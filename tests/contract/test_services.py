@@ -44,7 +44,7 @@ def test_some_services_are_found() -> None:
     assert len(SERVICES) >= 3
 
 
-async def test_no_random_call_breaks_it_and_its_changes_fold_to_its_digest(
+async def test_random_calls_cause_no_server_error_and_their_changes_fold_to_the_digest(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
     statuses = await random_calls(harness, tools, CALLS, "fold")
@@ -55,7 +55,7 @@ async def test_no_random_call_breaks_it_and_its_changes_fold_to_its_digest(
     assert {change.actor.value for change in evidence.changes} <= {"agent", "clock"}
 
 
-async def test_the_same_calls_give_the_same_world(service: Service[Any], tools: list[Tool]) -> None:
+async def test_the_same_calls_give_the_same_rows(service: Service[Any], tools: list[Tool]) -> None:
     seen = []
     for _ in range(2):
         async with ServiceHarness(service) as fresh:
@@ -83,7 +83,7 @@ async def _random_reads(harness: ServiceHarness, reads: list[Tool]) -> None:
     assert 200 in answered
 
 
-async def test_polling_settle_twice_changes_nothing_more(harness: ServiceHarness, tools: list[Tool]) -> None:
+async def test_a_second_settle_at_the_same_time_changes_nothing(harness: ServiceHarness, tools: list[Tool]) -> None:
     await random_calls(harness, tools, 80, "settle")
     await harness.advance(minutes=60 * 24 * 20)
     before = await harness.digest()
@@ -120,7 +120,7 @@ async def test_it_publishes_the_schemas_of_its_seed_and_its_facts(harness: Servi
             jsonschema.validate(row, schemas["facts"][table])
 
 
-def test_no_operation_lies_where_nobody_asks_for_a_signature(manifest: dict[str, Any]) -> None:
+def test_no_operation_has_a_path_that_is_open_without_a_signature(manifest: dict[str, Any]) -> None:
     assert OPEN_PATHS.isdisjoint(manifest["paths"])
 
 
@@ -138,7 +138,7 @@ def test_operations_have_stable_names_and_short_descriptions(tools: list[Tool]) 
         assert "\n" not in tool.description
 
 
-def test_every_refusal_in_the_manifest_is_a_problem_with_codes(manifest: dict[str, Any]) -> None:
+def test_every_error_in_the_manifest_is_a_problem_with_codes(manifest: dict[str, Any]) -> None:
     for path, item in manifest["paths"].items():
         for method, operation in item.items():
             assert operation["operationId"]
@@ -148,13 +148,13 @@ def test_every_refusal_in_the_manifest_is_a_problem_with_codes(manifest: dict[st
                     assert response["content"][PROBLEM_MEDIA_TYPE]["examples"], (method, path, status)
 
 
-def test_the_manifest_resolves(manifest: dict[str, Any]) -> None:
+def test_all_references_in_the_manifest_resolve(manifest: dict[str, Any]) -> None:
     known = manifest["components"]["schemas"]
     for name in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(manifest)):
         assert name in known
 
 
-async def test_operations_with_an_idempotency_key_answer_a_repeat_and_do_nothing_twice(
+async def test_a_repeated_call_with_the_same_idempotency_key_has_no_second_effect(
     harness: ServiceHarness, operations: list[Operation], tools: list[Tool]
 ) -> None:
     keyed = [operation for operation in operations if "idempotency_key" in operation.arguments]
@@ -183,9 +183,7 @@ async def _repeat_once(harness: ServiceHarness, operation: Operation, schema: di
     return True
 
 
-async def test_rows_come_back_in_the_same_order_when_sqlite_reverses_what_is_unordered(
-    service: Service[Any], tools: list[Tool]
-) -> None:
+async def test_the_order_of_rows_does_not_depend_on_unordered_selects(service: Service[Any], tools: list[Tool]) -> None:
     seen = []
     for reverse in ("OFF", "ON"):
         async with ServiceHarness(service) as fresh:

@@ -138,7 +138,7 @@ FORGERIES: dict[str, Forge] = {
 }
 
 
-async def test_every_door_but_those_that_are_open_asks_for_a_signature(harness: ServiceHarness) -> None:
+async def test_every_path_except_the_open_ones_requires_a_signature(harness: ServiceHarness) -> None:
     before = await harness.evidence()
     paths = {re.sub(r"\{[^}]*\}", "x", route.path) for route in _routes(harness.app.routes)} | {"/no/such/path"}
     assert {path for path in paths if path.startswith("/control/")}
@@ -149,9 +149,7 @@ async def test_every_door_but_those_that_are_open_asks_for_a_signature(harness: 
     assert await harness.evidence() == before
 
 
-async def test_a_call_that_was_altered_on_the_way_is_refused_and_has_no_effect(
-    harness: ServiceHarness, tools: list[Tool]
-) -> None:
+async def test_an_altered_call_is_rejected_and_has_no_effect(harness: ServiceHarness, tools: list[Tool]) -> None:
     await _sent_write(harness, tools)
     read = next(tool.operation for tool in tools if tool.operation is not None and tool.operation.is_read)
     for call in (_request(harness, read, {}), _unsent_write(harness, tools)):
@@ -163,7 +161,7 @@ async def test_a_call_that_was_altered_on_the_way_is_refused_and_has_no_effect(
         assert (await harness.client.send(call)).headers[REPORT_HEADER], "the original call must be accepted"
 
 
-async def test_a_call_of_the_control_plane_that_was_altered_is_refused_and_has_no_effect(
+async def test_an_altered_control_call_is_rejected_and_has_no_effect(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
     await _sent_write(harness, tools)
@@ -182,7 +180,7 @@ async def test_a_call_of_the_control_plane_that_was_altered_is_refused_and_has_n
     assert await harness.evidence() == before
 
 
-async def test_a_write_that_is_heard_again_has_no_second_effect(harness: ServiceHarness, tools: list[Tool]) -> None:
+async def test_a_write_that_is_received_again_has_no_second_effect(harness: ServiceHarness, tools: list[Tool]) -> None:
     request, first = await _sent_write(harness, tools)
     after = await harness.evidence()
     for _ in range(3):
@@ -192,7 +190,9 @@ async def test_a_write_that_is_heard_again_has_no_second_effect(harness: Service
         assert await harness.evidence() == after
 
 
-async def test_a_write_that_is_heard_after_the_next_step_is_refused(harness: ServiceHarness, tools: list[Tool]) -> None:
+async def test_a_write_that_is_received_after_the_next_step_is_rejected(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
     old, _ = await _sent_write(harness, tools)
     await harness.client.send(_unsent_write(harness, tools))
     after = await harness.evidence()
@@ -201,7 +201,9 @@ async def test_a_write_that_is_heard_after_the_next_step_is_refused(harness: Ser
     assert await harness.evidence() == after
 
 
-async def test_a_write_that_is_heard_in_the_next_epoch_is_refused(harness: ServiceHarness, tools: list[Tool]) -> None:
+async def test_a_write_that_is_received_in_the_next_epoch_is_rejected(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
     old, _ = await _sent_write(harness, tools)
     harness.epoch, harness.step = harness.epoch + 1, 0
     fresh = await harness.evidence()
@@ -211,7 +213,7 @@ async def test_a_write_that_is_heard_in_the_next_epoch_is_refused(harness: Servi
     assert await harness.evidence() == fresh
 
 
-async def test_a_write_that_is_heard_after_the_episode_was_dropped_is_refused(
+async def test_a_write_that_is_received_after_the_episode_was_dropped_is_rejected(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
     old, _ = await _sent_write(harness, tools)

@@ -43,9 +43,7 @@ def _without_epochs(evidence: EvidenceReply, episodes: set[str]) -> str:
     return text
 
 
-async def test_an_episode_goes_on_from_a_snapshot_as_it_would_have_gone_on(
-    harness: ServiceHarness, tools: list[Tool]
-) -> None:
+async def test_an_episode_continues_identically_from_a_snapshot(harness: ServiceHarness, tools: list[Tool]) -> None:
     planted = (await harness.load()).rows
     await random_calls(harness, tools, CALLS, "before")
     source, step, now = await harness.snapshot(), harness.step, harness.now
@@ -57,7 +55,7 @@ async def test_an_episode_goes_on_from_a_snapshot_as_it_would_have_gone_on(
     assert _without_epochs(restored, {"test:1", "test:2"}) == _without_epochs(stayed, {"test:1", "test:2"})
 
 
-async def test_a_restart_changes_nothing_of_an_episode_and_nothing_of_its_snapshots(
+async def test_a_restart_changes_neither_an_episode_nor_its_snapshots(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
     await random_calls(harness, tools, CALLS, "restart")
@@ -70,7 +68,7 @@ async def test_a_restart_changes_nothing_of_an_episode_and_nothing_of_its_snapsh
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
-async def test_nothing_starts_from_a_damaged_snapshot(harness: ServiceHarness, damage: str) -> None:
+async def test_a_damaged_snapshot_cannot_be_used(harness: ServiceHarness, damage: str) -> None:
     before, source = await harness.digest(), await harness.snapshot()
     file = _snapshots(harness) / f"{source}.db"
     data = bytearray(file.read_bytes())
@@ -84,7 +82,7 @@ async def test_nothing_starts_from_a_damaged_snapshot(harness: ServiceHarness, d
     assert not list(harness.folder.rglob("*.tmp*"))
 
 
-async def test_the_snapshot_of_another_service_is_refused_as_another_version(
+async def test_the_snapshot_of_another_service_is_rejected_as_another_version(
     harness: ServiceHarness, service: Service[Any]
 ) -> None:
     from tests.contract.conftest import SERVICES
@@ -97,7 +95,7 @@ async def test_the_snapshot_of_another_service_is_refused_as_another_version(
     assert _code(await harness.control("check", {"source": source})) == (410, "source-outdated")
 
 
-async def test_every_refusal_of_a_source_names_its_status_and_its_code(harness: ServiceHarness) -> None:
+async def test_every_error_of_a_source_has_its_status_and_code(harness: ServiceHarness) -> None:
     unknown = "0" * 64
     assert _code(await harness.control("check", {"source": unknown})) == (404, "unknown-source")
     assert _code(await harness.control("check", {"source": "../../etc"})) == (422, "invalid-arguments")
@@ -110,7 +108,7 @@ async def test_every_refusal_of_a_source_names_its_status_and_its_code(harness: 
     assert _code(await harness.control("check", {"source": words})) == (404, "unknown-source")
 
 
-async def test_an_export_holds_the_rows_of_the_episode(
+async def test_an_export_contains_the_rows_of_the_episode(
     harness: ServiceHarness, tools: list[Tool], tmp_path: Path
 ) -> None:
     await random_calls(harness, tools, CALLS, "export")

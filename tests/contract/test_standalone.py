@@ -25,7 +25,7 @@ async def alone(service: Service[Any], tmp_path: Path) -> AsyncIterator[httpx.As
     app.state.episodes.close()
 
 
-async def test_a_document_of_a_company_alone_is_enough(alone: httpx.AsyncClient) -> None:
+async def test_a_document_with_only_a_company_is_accepted(alone: httpx.AsyncClient) -> None:
     answer = await alone.post("/control/reset", json={"document": EMPTY})
     assert (answer.status_code, answer.json()) == (200, {"now": "2026-06-01T08:00:00+00:00", "changes": 0})
 
@@ -35,7 +35,7 @@ async def test_the_demo_data_is_accepted_as_a_document(service: Service[Any], al
     assert (await alone.post("/control/reset", json={"document": document})).status_code == 200
 
 
-async def test_a_reset_at_a_later_time_has_what_happened_by_then(alone: httpx.AsyncClient) -> None:
+async def test_a_reset_at_a_later_time_includes_the_events_up_to_it(alone: httpx.AsyncClient) -> None:
     later = "2026-04-02T09:00:00Z"
     at_once = (await alone.post("/control/reset", json={"now": later})).json()
     await alone.post("/control/reset")
@@ -53,7 +53,7 @@ async def test_a_time_that_cannot_be_stored_is_an_invalid_seed(service: Service[
             assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed"), (table, name)
 
 
-async def test_an_error_of_the_whole_document_does_not_quote_it(
+async def test_an_error_about_the_whole_document_does_not_quote_it(
     service: Service[Any], alone: httpx.AsyncClient
 ) -> None:
     document = service.demo_seed().model_dump(mode="json")
