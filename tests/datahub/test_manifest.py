@@ -36,7 +36,7 @@ def operations() -> dict[str, dict[str, Any]]:
     return {operation["operationId"]: operation for operation in found}
 
 
-def test_every_tool_says_in_a_short_sentence_what_it_does() -> None:
+def test_every_tool_description_begins_with_a_short_sentence() -> None:
     for name, operation in operations().items():
         sentence = operation["description"].split("\n\n")[0]
         assert sentence.endswith("."), name
@@ -50,21 +50,21 @@ def test_every_argument_of_a_tool_is_described() -> None:
             assert [name for name, member in members if not member.get("description")] == [], tool.name
 
 
-def test_the_directory_says_that_a_deputy_has_no_authority() -> None:
+def test_the_schema_states_that_a_deputy_has_no_authority() -> None:
     schemas = app.openapi()["components"]["schemas"]
     assert "being a deputy gives no authority to decide" in operations()["get_approver"]["description"]
     assert "no authority" in schemas["RoleHeldAnswer"]["properties"]["deputy_id"]["description"]
     assert "no authority" in schemas["Holder"]["properties"]["deputy"]["description"]
 
 
-def test_every_answer_of_a_tool_has_an_example() -> None:
+def test_every_response_of_a_tool_has_an_example() -> None:
     document = app.openapi()
     for name, schema in document["components"]["schemas"].items():
         if name.endswith(("Detail", "Row", "Update", "Report")) and name not in {"AbsenceRow", "HolidayRow"}:
             assert schema.get("examples"), name
 
 
-async def test_no_read_writes_and_every_answer_is_short(hub: ServiceHarness) -> None:
+async def test_reads_write_nothing_and_their_responses_are_short(hub: ServiceHarness) -> None:
     before = await hub.digest()
     for url in READS:
         answer = await hub.get(url)
@@ -74,6 +74,6 @@ async def test_no_read_writes_and_every_answer_is_short(hub: ServiceHarness) -> 
     assert await hub.digest() == before
 
 
-async def test_the_planned_refreshes_can_be_read_nowhere(hub: ServiceHarness) -> None:
+async def test_no_response_reveals_the_planned_refreshes(hub: ServiceHarness) -> None:
     texts = [(await hub.get(url)).text for url in READS]
     assert not any("RP-1" in text or "supplier portal" in text for text in texts)

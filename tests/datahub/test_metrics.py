@@ -9,7 +9,7 @@ from tests.datahub.builders import a_seed, ids, problem
 SCORE = {"key": "compliance_score", "subject": "VEN-201"}
 
 
-async def test_each_source_gives_its_own_reading(hub: ServiceHarness) -> None:
+async def test_each_source_has_a_separate_reading(hub: ServiceHarness) -> None:
     answer = (await hub.get("/readings", params=SCORE)).json()
     assert [(r["source_id"], r["value"], r["is_stale"]) for r in answer["readings"]] == [
         ("SRC-ERP", 79.0, False),
@@ -17,12 +17,12 @@ async def test_each_source_gives_its_own_reading(hub: ServiceHarness) -> None:
     ]
 
 
-async def test_a_reading_can_be_asked_of_one_source(hub: ServiceHarness) -> None:
+async def test_readings_can_be_filtered_by_source(hub: ServiceHarness) -> None:
     answer = (await hub.get("/readings", params=SCORE | {"source_id": "SRC-RISK"})).json()
     assert [reading["metric_id"] for reading in answer["readings"]] == ["MET-1"]
 
 
-async def test_a_reading_grows_stale_with_time_alone(hub: ServiceHarness) -> None:
+async def test_a_reading_becomes_stale_as_time_passes(hub: ServiceHarness) -> None:
     error_rate = {"key": "error_rate", "subject": "checkout-api"}
     early = await hub.get("/readings", params=error_rate | {"source_id": "SRC-OBS"})
     assert early.json()["readings"][0]["is_stale"] is True
@@ -32,7 +32,7 @@ async def test_a_reading_grows_stale_with_time_alone(hub: ServiceHarness) -> Non
     assert (await hub.get("/readings", params=score)).json()["readings"][0]["is_stale"] is True
 
 
-async def test_what_no_source_measures_is_not_there(hub: ServiceHarness) -> None:
+async def test_a_metric_without_a_source_is_not_found(hub: ServiceHarness) -> None:
     answer = await hub.get("/readings", params={"key": "mood", "subject": "VEN-201"})
     assert problem(answer) == (404, "metric-not-found")
 
@@ -51,24 +51,24 @@ async def test_metrics_are_listed_without_values_by_every_filter(hub: ServiceHar
     assert ids(await hub.get("/metrics", params={"key": "error_rate"})) == ["MET-4"]
 
 
-async def test_a_list_goes_on_at_its_cursor(hub: ServiceHarness) -> None:
+async def test_a_list_continues_at_its_cursor(hub: ServiceHarness) -> None:
     first = (await hub.get("/metrics", params={"limit": 3})).json()
     rest = await hub.get("/metrics", params={"cursor": first["next_cursor"]})
     assert [item["id"] for item in first["items"]] + ids(rest) == ["MET-1", "MET-2", "MET-3", "MET-4", "MET-5"]
     assert (first["total"], rest.json()["next_cursor"]) == (5, None)
 
 
-async def test_the_history_is_the_earlier_values_newest_first(hub: ServiceHarness) -> None:
+async def test_the_history_contains_earlier_values_newest_first(hub: ServiceHarness) -> None:
     history = (await hub.get("/metrics/MET-1/history")).json()
     assert [value["value"] for value in history["items"]] == [85.0, 88.0]
     assert (await hub.get("/metrics/MET-3/history")).json()["items"] == []
 
 
-async def test_the_history_of_nothing_is_not_there(hub: ServiceHarness) -> None:
+async def test_the_history_of_an_unknown_metric_is_not_found(hub: ServiceHarness) -> None:
     assert problem(await hub.get("/metrics/MET-99/history")) == (404, "metric-not-found")
 
 
-async def test_a_source_says_what_it_promises(hub: ServiceHarness) -> None:
+async def test_a_source_shows_its_freshness_sla_and_maintenance_window(hub: ServiceHarness) -> None:
     source = (await hub.get("/sources/SRC-ERP")).json()
     assert source["freshness_sla_minutes"] == 2880
     assert source["authoritative_for"] == ["days_to_expiry"]
@@ -93,11 +93,11 @@ async def test_sources_are_listed_with_their_pipelines(hub: ServiceHarness) -> N
     ]
 
 
-async def test_an_unknown_source_is_not_there(hub: ServiceHarness) -> None:
+async def test_an_unknown_source_is_not_found(hub: ServiceHarness) -> None:
     assert problem(await hub.get("/sources/SRC-X")) == (404, "source-not-found")
 
 
-async def test_time_brings_readings_and_ailing_pipelines() -> None:
+async def test_scheduled_events_update_readings_and_pipeline_states() -> None:
     coming = [
         {"due_at": "2026-03-02T10:00:00Z", "kind": "reading", "data": {"metric_id": "MET-3", "value": 55}},
         {

@@ -21,7 +21,7 @@ def _values(*values: float) -> list[EarlierValue]:
     return [EarlierValue(value=value, as_of=NOON + timedelta(days=number)) for number, value in enumerate(values)]
 
 
-def test_a_chart_goes_from_the_oldest_to_the_newest_and_up_with_the_value() -> None:
+def test_a_chart_runs_from_the_oldest_to_the_newest_value() -> None:
     chart = chart_of(list(reversed(_values(3, 9, 5))))
     assert chart is not None
     assert [point.value for point in chart.points] == [3, 9, 5]
@@ -29,20 +29,20 @@ def test_a_chart_goes_from_the_oldest_to_the_newest_and_up_with_the_value() -> N
     assert chart.highest.y < chart.last.y < chart.lowest.y
 
 
-def test_one_value_is_no_chart_and_equal_values_are_a_level_line() -> None:
+def test_one_value_has_no_chart_and_equal_values_are_a_horizontal_line() -> None:
     assert chart_of(_values(4)) is None
     level = chart_of(_values(4, 4))
     assert level is not None
     assert level.first.y == level.last.y
 
 
-def test_everybody_employed_stands_once_in_the_reporting_lines() -> None:
+def test_every_employee_appears_once_in_the_reporting_lines() -> None:
     company = demo_company()
     placed = _ids(reporting_lines(company, TODAY))
     assert sorted(placed) == sorted(person.id for person in company.people if person.is_employed(TODAY))
 
 
-def test_the_chart_of_a_large_company_has_the_tree_of_the_caller() -> None:
+def test_the_chart_of_a_large_company_shows_the_subtree_of_the_caller() -> None:
     company = demo_company()
     others = [
         company.people[0].model_copy(update={"id": f"E-{number}", "manager_id": None})
@@ -53,7 +53,7 @@ def test_the_chart_of_a_large_company_has_the_tree_of_the_caller() -> None:
     assert company.agent_id in placed <= whole
 
 
-def test_people_who_report_to_each_other_are_placed_all_the_same() -> None:
+def test_people_who_report_to_each_other_are_included() -> None:
     company = demo_company()
     circle = {"E-1001": "E-1002"}
     people = [

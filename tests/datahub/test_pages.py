@@ -81,7 +81,7 @@ async def _submit(browser: httpx.AsyncClient, operation: str, page: str, **field
     return await browser.post(f"/pages/-/{operation}", data={"_form": operation, "_page": page, **fields})
 
 
-async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.AsyncClient) -> None:
+async def test_every_page_renders_without_external_resources(browser: httpx.AsyncClient) -> None:
     for page in PAGES:
         shown = await browser.get(f"/pages/{page}")
         assert shown.status_code == 200, page
@@ -106,7 +106,7 @@ async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> 
     assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
 
 
-async def test_a_link_within_the_app_leads_to_a_page(browser: httpx.AsyncClient) -> None:
+async def test_every_link_within_the_app_returns_a_page(browser: httpx.AsyncClient) -> None:
     texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
     links = {link.replace("&amp;", "&") for text in texts for link in re.findall(r'href="(/pages[^"]*)"', text)}
     assert len(links) > 80
@@ -131,7 +131,7 @@ async def test_values_show_their_age_and_limit_and_objects_their_names_before_th
         assert re.search(rf"{vendor['name']} <a [^>]*>{vendor['id']}</a>", text), page
 
 
-async def test_a_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
+async def test_the_list_is_filtered_and_continues_at_its_cursor(browser: httpx.AsyncClient) -> None:
     first = await browser.get("/pages/records", params={"kind": "invoice", "q": "lenses"})
     assert len(_rows(first.text)) == 20
     onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
@@ -140,20 +140,20 @@ async def test_a_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.Async
     assert not set(_rows(first.text)) & set(_rows(second.text))
 
 
-async def test_a_catalogue_tells_stale_from_fresh(browser: httpx.AsyncClient) -> None:
+async def test_the_catalogue_marks_stale_and_fresh_values(browser: httpx.AsyncClient) -> None:
     shown = await browser.get("/pages/", params={"key": "compliance_score", "q": "Nordwind"})
     assert _rows(shown.text) == ["MET-1", "MET-2"]
     assert [word.strip() for word in re.findall(r'data-testid="freshness">([^<]*)', shown.text)] == ["Stale", "Fresh"]
 
 
-async def test_a_history_is_a_drawing_a_table_and_words(browser: httpx.AsyncClient) -> None:
+async def test_a_history_has_a_chart_a_table_and_a_summary(browser: httpx.AsyncClient) -> None:
     text = (await browser.get("/pages/metrics/MET-1")).text
     assert text.count("<circle") == 3
     assert "3 values in points, from 88 on 22 Jan 2026, 06:00 to 82 on 22 Feb 2026, 06:00." in text
     assert "2 of 2 earlier values shown" in text
 
 
-async def test_a_refresh_leads_to_its_job(browser: httpx.AsyncClient) -> None:
+async def test_starting_a_refresh_redirects_to_its_job(browser: httpx.AsyncClient) -> None:
     made = await _submit(browser, "refresh_metric", "metrics/MET-1", _next="refreshes/{id}", metric_id="MET-1")
     assert made.url.path == "/pages/refreshes/RJ-1"
     assert "Queued" in made.text
@@ -163,7 +163,7 @@ async def test_a_refresh_leads_to_its_job(browser: httpx.AsyncClient) -> None:
     assert _rows((await browser.get("/pages/refreshes")).text) == ["RJ-1"]
 
 
-async def test_the_form_of_a_record_types_its_fields(browser: httpx.AsyncClient) -> None:
+async def test_the_form_of_a_record_has_typed_fields(browser: httpx.AsyncClient) -> None:
     text = (await browser.get("/pages/records/INV-6620")).text
     names = set(re.findall(r'name="(fields\.[^"]+)"', text))
     assert {"fields.quantity:number", "fields.unit_price_cents:cents", "fields.hold_reason"} < names
@@ -187,7 +187,7 @@ async def test_the_form_of_a_record_types_its_fields(browser: httpx.AsyncClient)
     }
 
 
-async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:
+async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: httpx.AsyncClient) -> None:
     refused = await _submit(
         browser,
         "update_record",
@@ -203,7 +203,7 @@ async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(brows
     assert (await browser.get("/records/INV-6620")).json()["version"] == 1
 
 
-async def test_a_vendor_is_changed_and_shows_a_certificate(browser: httpx.AsyncClient) -> None:
+async def test_a_vendor_can_be_changed_and_shows_a_certificate(browser: httpx.AsyncClient) -> None:
     filed = await _submit(
         browser,
         "update_vendor",
@@ -238,20 +238,20 @@ async def test_a_data_issue_is_reported_and_listed(browser: httpx.AsyncClient) -
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in done.text
 
 
-async def test_a_version_that_is_superseded_is_shown_as_such(browser: httpx.AsyncClient) -> None:
+async def test_a_superseded_version_is_marked(browser: httpx.AsyncClient) -> None:
     listed = (await browser.get("/pages/policies", params={"q": "onboarding"})).text
     assert re.findall(r'data-testid="status">([^<]*)', listed) == ["Superseded", "In force"]
     assert "This version is superseded." in (await browser.get("/pages/policies/POL-007?version=1")).text
 
 
-async def test_a_month_shows_who_is_away_and_when_nobody_works(browser: httpx.AsyncClient) -> None:
+async def test_a_month_shows_absences_and_holidays(browser: httpx.AsyncClient) -> None:
     march = (await browser.get("/pages/calendar?month=2026-03")).text
     tuesday = march.partition('data-testid="day-2026-03-10"')[2].partition("</td>")[0]
     assert "Samuel Boateng" in tuesday
     assert "Good Friday" in (await browser.get("/pages/calendar?month=2026-04")).text
 
 
-async def test_what_cannot_be_shown_has_a_page_that_says_why(browser: httpx.AsyncClient) -> None:
+async def test_an_unavailable_page_shows_an_error_page(browser: httpx.AsyncClient) -> None:
     for page, status, code in (
         ("metrics/MET-99", 404, "metric-not-found"),
         ("vendors/VEN-99", 404, "vendor-not-found"),

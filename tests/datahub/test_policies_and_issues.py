@@ -34,25 +34,25 @@ async def test_the_version_in_force_is_shown_by_default(hub: ServiceHarness) -> 
     assert (policy["version"], policy["parameters"]) == (2, {"min_compliance_score": 80})
 
 
-async def test_a_superseded_version_can_be_asked_for(hub: ServiceHarness) -> None:
+async def test_a_superseded_version_can_be_requested(hub: ServiceHarness) -> None:
     policy = (await hub.get("/policies/POL-007", params={"version": 1})).json()
     assert (policy["effective_to"], policy["parameters"]) == ("2025-12-31", {"min_compliance_score": 75})
 
 
-async def test_what_is_in_force_follows_the_simulated_day(hub: ServiceHarness) -> None:
+async def test_the_version_in_force_depends_on_the_simulated_day(hub: ServiceHarness) -> None:
     hub.now = hub.now.replace(year=2025)
     assert (await hub.get("/policies/POL-007")).json()["version"] == 1
     hub.now = hub.now.replace(year=2022)
     assert problem(await hub.get("/policies/POL-007")) == (404, "policy-not-in-force")
 
 
-async def test_an_unknown_policy_or_version_is_not_there(hub: ServiceHarness) -> None:
+async def test_an_unknown_policy_or_version_is_not_found(hub: ServiceHarness) -> None:
     assert problem(await hub.get("/policies/POL-1")) == (404, "policy-not-found")
     assert problem(await hub.get("/policies/POL-007", params={"version": 9})) == (404, "policy-not-found")
     assert problem(await hub.get("/policies/POL-007", params={"version": 0})) == (422, "invalid-arguments")
 
 
-async def test_an_issue_is_written_down_with_its_reason(hub: ServiceHarness) -> None:
+async def test_an_issue_is_stored_with_its_reason(hub: ServiceHarness) -> None:
     answer = await hub.post("/data-issues", json=REPORT | REASON)
     assert answer.status_code == 201
     assert answer.json() == REPORT | REASON | {
@@ -64,7 +64,7 @@ async def test_an_issue_is_written_down_with_its_reason(hub: ServiceHarness) -> 
 
 
 @pytest.mark.parametrize("subject", ["MET-1", "SRC-ERP", "VEN-201", "PO-3311", "E-1009", "POL-007", "POL-007-v1"])
-async def test_an_issue_is_about_anything_datahub_holds(hub: ServiceHarness, subject: str) -> None:
+async def test_an_issue_can_refer_to_any_datahub_object(hub: ServiceHarness, subject: str) -> None:
     answer = await hub.post("/data-issues", json=REPORT | {"subject": subject})
     assert (answer.status_code, answer.json()["reason_code"]) == (201, None)
 
@@ -80,12 +80,12 @@ async def test_an_issue_is_about_anything_datahub_holds(hub: ServiceHarness, sub
         ({"reason_code": "because", "reason_ref": "x"}, "invalid-arguments"),
     ],
 )
-async def test_a_report_that_does_not_fit_is_refused(hub: ServiceHarness, change: dict[str, str], code: str) -> None:
+async def test_an_invalid_report_is_rejected(hub: ServiceHarness, change: dict[str, str], code: str) -> None:
     assert problem(await hub.post("/data-issues", json=REPORT | change)) == (422, code)
     assert await hub.rows("data_issues") == {}
 
 
-async def test_the_same_key_reports_once(hub: ServiceHarness) -> None:
+async def test_the_same_idempotency_key_reports_once(hub: ServiceHarness) -> None:
     key = {"Idempotency-Key": "once"}
     first = await hub.post("/data-issues", json=REPORT, headers=key)
     again = await hub.post("/data-issues", json=REPORT, headers=key)

@@ -11,7 +11,7 @@ from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import a_seed, ids, problem
 
 
-async def test_the_best_match_comes_first(hub: ServiceHarness) -> None:
+async def test_the_best_match_is_listed_first(hub: ServiceHarness) -> None:
     assert ids(await hub.get("/records", params={"query": "Bluepeak Optics"})) == ["VEN-202", "VEN-203"]
     assert ids(await hub.get("/records", params={"query": "bluepeak office"})) == ["VEN-203", "VEN-202"]
 
@@ -20,7 +20,7 @@ async def test_vendors_are_found_by_tax_id(hub: ServiceHarness) -> None:
     assert ids(await hub.get("/records", params={"query": "DE299876543"})) == ["VEN-202"]
 
 
-async def test_records_are_found_by_what_their_fields_say(hub: ServiceHarness) -> None:
+async def test_records_are_found_by_the_values_of_their_fields(hub: ServiceHarness) -> None:
     assert ids(await hub.get("/records", params={"query": "PO-3311"})) == ["PO-3311", "GR-908", "INV-6620"]
 
 
@@ -41,11 +41,11 @@ async def test_records_are_found_by_what_their_fields_say(hub: ServiceHarness) -
         ({"query": "bluepeak off"}, ["VEN-203", "VEN-202"]),
     ],
 )
-async def test_a_search_keeps_to_its_filters(hub: ServiceHarness, filters: dict[str, str], expected: list[str]) -> None:
+async def test_a_search_respects_its_filters(hub: ServiceHarness, filters: dict[str, str], expected: list[str]) -> None:
     assert ids(await hub.get("/records", params=filters)) == expected
 
 
-async def test_an_empty_query_is_none(hub: ServiceHarness) -> None:
+async def test_an_empty_query_is_ignored(hub: ServiceHarness) -> None:
     assert (await hub.get("/records", params={"query": ""})).json()["total"] == 12
 
 
@@ -60,7 +60,7 @@ async def test_a_record_is_listed_with_amount_and_period(hub: ServiceHarness) ->
     }
 
 
-async def test_a_ranked_search_goes_on_at_its_cursor(hub: ServiceHarness) -> None:
+async def test_a_ranked_search_continues_at_its_cursor(hub: ServiceHarness) -> None:
     whole = ids(await hub.get("/records", params={"query": "lenses VEN-202"}))
     found, cursor = [], None
     while True:
@@ -80,7 +80,7 @@ async def test_a_record_is_shown_with_its_fields(hub: ServiceHarness) -> None:
     assert (record["amount_cents"], record["currency"], record["fields"]) == (5_200_000, "EUR", {"quantity": 40})
 
 
-async def test_an_update_changes_what_it_names_and_nothing_else(hub: ServiceHarness) -> None:
+async def test_an_update_changes_only_the_named_fields(hub: ServiceHarness) -> None:
     before = (await hub.get("/records/LIC-77")).json()
     await hub.advance(minutes=5)
     change: dict[str, Any] = {"state": "renewed", "ends_on": "2027-03-29", "fields": {"term_months": 12}}
@@ -112,7 +112,7 @@ async def test_an_update_changes_what_it_names_and_nothing_else(hub: ServiceHarn
         ({"id": "LIC-78"}, (422, "invalid-arguments")),
     ],
 )
-async def test_an_update_that_does_not_fit_is_refused(
+async def test_an_invalid_update_is_rejected(
     hub: ServiceHarness, change: dict[str, Any], refusal: tuple[int, str]
 ) -> None:
     before = await hub.digest()
@@ -120,7 +120,7 @@ async def test_an_update_that_does_not_fit_is_refused(
     assert await hub.digest() == before
 
 
-async def test_an_update_of_a_stale_version_is_refused(hub: ServiceHarness) -> None:
+async def test_an_update_with_a_stale_version_is_rejected(hub: ServiceHarness) -> None:
     assert (
         await hub.patch("/records/LIC-77", json={"state": "expiring"}, headers={"If-Match": "1"})
     ).status_code == 200
@@ -128,12 +128,12 @@ async def test_an_update_of_a_stale_version_is_refused(hub: ServiceHarness) -> N
     assert problem(stale) == (412, "stale-version")
 
 
-async def test_an_unknown_record_is_not_there(hub: ServiceHarness) -> None:
+async def test_an_unknown_record_is_not_found(hub: ServiceHarness) -> None:
     assert problem(await hub.get("/records/LIC-99")) == (404, "record-not-found")
     assert problem(await hub.patch("/records/LIC-99", json={"state": "active"})) == (404, "record-not-found")
 
 
-async def test_a_colleague_changes_a_record_in_time() -> None:
+async def test_a_colleague_changes_a_record_at_the_scheduled_time() -> None:
     data = {"record_id": "INV-6620", "state": "on_hold", "fields": {"hold_reason": "two lenses short"}}
     coming = [{"due_at": "2026-03-02T10:00:00Z", "kind": "record", "data": data}]
     async with ServiceHarness(SERVICE, seed=a_seed(scheduled_events=coming)) as hub:

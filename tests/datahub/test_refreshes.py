@@ -44,7 +44,7 @@ async def test_a_refresh_is_queued_runs_and_succeeds(hub: ServiceHarness) -> Non
     assert await value_of(hub, "MET-3") == (91.0, "2026-03-02T09:20:00Z")
 
 
-async def test_a_refresh_that_fails_changes_nothing_but_the_job(hub: ServiceHarness) -> None:
+async def test_a_failed_refresh_changes_only_the_job(hub: ServiceHarness) -> None:
     before = await value_of(hub, "MET-1")
     job_id = (await hub.post("/metrics/MET-1/refreshes")).json()["id"]
     report = await hub.advance(minutes=20)
@@ -54,7 +54,7 @@ async def test_a_refresh_that_fails_changes_nothing_but_the_job(hub: ServiceHarn
     assert await value_of(hub, "MET-1") == before
 
 
-async def test_the_second_refresh_follows_the_second_plan(hub: ServiceHarness) -> None:
+async def test_the_second_refresh_uses_the_second_plan(hub: ServiceHarness) -> None:
     await hub.post("/metrics/MET-1/refreshes")
     await hub.advance(minutes=20)
     await hub.post("/metrics/MET-1/refreshes")
@@ -106,19 +106,19 @@ async def test_an_unplanned_refresh_of_a_failed_pipeline_fails() -> None:
 
 
 @pytest.mark.parametrize("late", [0, 600])
-async def test_a_plan_comes_true_at_its_own_time_however_late_anybody_looks(hub: ServiceHarness, late: int) -> None:
+async def test_a_refresh_takes_effect_at_its_time_even_if_it_is_read_late(hub: ServiceHarness, late: int) -> None:
     await hub.post("/metrics/MET-4/refreshes")
     await hub.advance(minutes=5 + late)
     assert (await value_of(hub, "MET-4"))[1] == "2026-03-02T09:05:00Z"
 
 
-async def test_what_a_refresh_brings_is_the_clocks_doing_in_the_agents_cause(hub: ServiceHarness) -> None:
+async def test_the_changes_of_a_refresh_have_the_clock_as_actor_and_the_call_as_cause(hub: ServiceHarness) -> None:
     await hub.post("/metrics/MET-4/refreshes")
     report = await hub.advance(minutes=5)
     assert {(change.actor, change.cause) for change in report.changes} == {(Actor.CLOCK, "test:1:1")}
 
 
-async def test_an_open_job_refuses_the_next(hub: ServiceHarness) -> None:
+async def test_an_open_job_blocks_another_refresh(hub: ServiceHarness) -> None:
     await hub.post("/metrics/MET-1/refreshes")
     assert problem(await hub.post("/metrics/MET-1/refreshes")) == (409, "refresh-running")
     await hub.advance(minutes=1)
@@ -126,7 +126,7 @@ async def test_an_open_job_refuses_the_next(hub: ServiceHarness) -> None:
     assert (await hub.post("/metrics/MET-2/refreshes")).status_code == 201
 
 
-async def test_a_maintenance_window_refuses_refreshes(hub: ServiceHarness) -> None:
+async def test_a_refresh_during_a_maintenance_window_is_rejected(hub: ServiceHarness) -> None:
     hub.now = datetime(2026, 3, 3, 20, 0, tzinfo=UTC)
     assert problem(await hub.post("/metrics/MET-5/refreshes")) == (409, "maintenance-window")
     assert len(await hub.rows("refresh_jobs")) == 0
@@ -134,7 +134,7 @@ async def test_a_maintenance_window_refuses_refreshes(hub: ServiceHarness) -> No
     assert (await hub.post("/metrics/MET-5/refreshes")).status_code == 201
 
 
-async def test_the_same_key_starts_one_job(hub: ServiceHarness) -> None:
+async def test_the_same_idempotency_key_starts_one_job(hub: ServiceHarness) -> None:
     key = {"Idempotency-Key": "refresh-1"}
     first = await hub.post("/metrics/MET-1/refreshes", headers=key)
     again = await hub.post("/metrics/MET-1/refreshes", headers=key)
@@ -154,12 +154,12 @@ async def test_the_jobs_of_a_metric_are_listed_newest_first(hub: ServiceHarness)
     assert problem(await hub.get("/refresh-jobs", params={"metric_id": "MET-99"})) == (404, "metric-not-found")
 
 
-async def test_unknown_metrics_and_jobs_are_not_there(hub: ServiceHarness) -> None:
+async def test_unknown_metrics_and_jobs_are_not_found(hub: ServiceHarness) -> None:
     assert problem(await hub.post("/metrics/MET-99/refreshes")) == (404, "metric-not-found")
     assert problem(await hub.get("/refresh-jobs/RJ-99")) == (404, "refresh-job-not-found")
 
 
-async def test_looking_at_a_job_never_moves_it(hub: ServiceHarness) -> None:
+async def test_reading_a_job_does_not_change_it(hub: ServiceHarness) -> None:
     await hub.post("/metrics/MET-4/refreshes")
     hub.now = datetime(2026, 3, 2, 18, 0, tzinfo=UTC)
     before = await hub.digest()
@@ -186,7 +186,7 @@ async def test_a_job_of_the_seed_ends_too(status: str, requested: str, ends: str
         assert (await hub.post("/metrics/MET-3/refreshes")).json()["id"] == "RJ-8"
 
 
-async def test_a_refresh_of_one_minute_is_never_seen_running() -> None:
+async def test_a_refresh_of_one_minute_never_shows_the_status_running() -> None:
     plans = [{"id": "RP-1", "metric_id": "MET-4", "n": 1, "outcome": "succeeded", "value": 0.9}]
     sources = [source | {"refresh_minutes": 1} for source in a_document()["sources"]]
     async with ServiceHarness(SERVICE, seed=a_seed(refresh_plans=plans, sources=sources)) as hub:

@@ -68,7 +68,7 @@ def test_a_value_is_stale_only_when_older_than_the_sla(age: timedelta, stale: bo
 
 
 @pytest.mark.parametrize(("offset", "inside"), [(-1, False), (0, True), (59, True), (60, False)])
-def test_a_maintenance_window_begins_inside_and_ends_outside(offset: int, inside: bool) -> None:
+def test_a_maintenance_window_includes_its_start_and_excludes_its_end(offset: int, inside: bool) -> None:
     source = a_source(maintenance_from=NOON, maintenance_to=NOON + HOUR)
     assert is_in_maintenance(source, NOON + timedelta(minutes=offset)) is inside
 
@@ -88,36 +88,36 @@ def test_a_metric_whose_last_job_ended_may_be_refreshed(status: RefreshStatus) -
     check_may_refresh(a_source(), a_job(status=status), now=NOON)
 
 
-def test_a_source_in_maintenance_takes_no_job() -> None:
+def test_a_source_in_maintenance_accepts_no_job() -> None:
     source = a_source(maintenance_from=NOON, maintenance_to=NOON + HOUR)
     with pytest.raises(MaintenanceWindowError, match="2026-03-02T13:00Z"):
         check_may_refresh(source, None, now=NOON)
 
 
-def test_a_failed_pipeline_takes_jobs() -> None:
+def test_a_failed_pipeline_accepts_jobs() -> None:
     check_may_refresh(a_source(pipeline_state=PipelineState.FAILED), None, now=NOON)
 
 
-def test_a_refresh_without_a_plan_brings_the_present_value() -> None:
+def test_a_refresh_without_a_plan_returns_the_current_value() -> None:
     plan = unplanned(a_source())
     assert (value_of(plan, 3.5), error_of(plan)) == (3.5, None)
 
 
-def test_a_planned_value_of_zero_is_a_value() -> None:
+def test_a_planned_value_of_zero_is_used() -> None:
     assert value_of(RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, value=0.0), 3.5) == 0.0
 
 
 @pytest.mark.parametrize(("error", "message"), [(None, DEFAULT_ERROR), ("No answer.", "No answer.")])
-def test_a_refresh_that_fails_says_why(error: str | None, message: str) -> None:
+def test_a_failed_refresh_states_its_error(error: str | None, message: str) -> None:
     assert error_of(RefreshPlan(outcome=RefreshOutcome.FAILED, error=error)) == message
 
 
-def test_every_kind_has_states_and_fields_and_can_be_found() -> None:
+def test_every_kind_of_record_has_states_and_fields_and_is_searchable() -> None:
     assert set(STATES) == set(FIELDS) == set(RecordKind)
     assert [kind.value for kind in FoundKind] == [*(kind.value for kind in RecordKind), "vendor"]
 
 
-def test_a_state_of_another_kind_is_refused() -> None:
+def test_a_state_of_another_kind_is_rejected() -> None:
     check_state(RecordKind.INVOICE, "paid")
     with pytest.raises(UnknownStateError):
         check_state(RecordKind.LICENSE, "paid")
@@ -142,7 +142,7 @@ def test_a_state_of_another_kind_is_refused() -> None:
         ([], FieldType.TEXT, False),
     ],
 )
-def test_a_value_fits_its_type_and_no_other(value: Any, kind: FieldType, right: bool) -> None:
+def test_a_value_matches_only_its_own_type(value: Any, kind: FieldType, right: bool) -> None:
     assert fits(value, kind) is right
 
 
@@ -157,27 +157,29 @@ def test_a_value_fits_its_type_and_no_other(value: Any, kind: FieldType, right: 
         ("colour", {}, None),
     ],
 )
-def test_a_field_has_the_kinds_type_or_that_of_its_value(name: str, present: Any, expected: FieldType | None) -> None:
+def test_a_field_has_the_declared_type_or_that_of_its_value(
+    name: str, present: Any, expected: FieldType | None
+) -> None:
     assert field_type(RecordKind.LICENSE, name, present) is expected
 
 
-def test_a_field_nobody_knows_is_refused() -> None:
+def test_an_unknown_field_is_rejected() -> None:
     with pytest.raises(UnknownFieldError, match="colour"):
         check_fields(a_license(seats=40), {"colour": "red"})
 
 
-def test_a_value_of_another_type_is_refused() -> None:
+def test_a_value_of_another_type_is_rejected() -> None:
     with pytest.raises(WrongFieldTypeError, match="integer"):
         check_fields(a_license(seats=40), {"seats": "41"})
 
 
-def test_a_text_has_a_greatest_length() -> None:
+def test_a_text_has_a_maximum_length() -> None:
     check_fields(a_license(), {"product": "x" * LONGEST_TEXT})
     with pytest.raises(WrongFieldTypeError):
         check_fields(a_license(), {"product": "x" * (LONGEST_TEXT + 1)})
 
 
-def test_a_present_field_that_the_kind_declares_has_its_type() -> None:
+def test_an_existing_declared_field_keeps_its_declared_type() -> None:
     check_present_fields(RecordKind.LICENSE, {"seats": 40, "colour": ["red"]})
     with pytest.raises(WrongFieldTypeError):
         check_present_fields(RecordKind.LICENSE, {"seats": "40"})
@@ -191,14 +193,14 @@ def test_a_record_may_end_on_the_day_it_starts_but_not_before() -> None:
         check_period(MONDAY, MONDAY - timedelta(days=1))
 
 
-def test_an_owner_works_for_the_company() -> None:
+def test_an_owner_must_work_for_the_company() -> None:
     check_owner(None, is_active=False)
     check_owner("E-1", is_active=True)
     with pytest.raises(UnknownOwnerError):
         check_owner("E-1", is_active=False)
 
 
-def test_an_update_of_nothing_is_refused() -> None:
+def test_an_update_without_changes_is_rejected() -> None:
     check_changes({"state": "active"})
     with pytest.raises(NothingToUpdateError):
         check_changes({})
@@ -206,7 +208,7 @@ def test_an_update_of_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("current", list(VendorStatus))
 @pytest.mark.parametrize("target", list(VendorStatus))
-def test_a_vendor_moves_only_by_the_table(current: VendorStatus, target: VendorStatus) -> None:
+def test_a_vendor_changes_its_state_only_by_allowed_transitions(current: VendorStatus, target: VendorStatus) -> None:
     if target is current or target in MOVES[current]:
         check_may_become("VEN-1", current, target)
         return
@@ -215,12 +217,12 @@ def test_a_vendor_moves_only_by_the_table(current: VendorStatus, target: VendorS
         check_may_become("VEN-1", current, target)
 
 
-def test_a_certificate_holds_on_its_last_day() -> None:
+def test_a_certificate_is_valid_on_its_last_day() -> None:
     assert not is_expired(MONDAY, MONDAY)
     assert is_expired(MONDAY, MONDAY + timedelta(days=1))
 
 
-def test_an_absent_holder_is_back_on_the_first_working_day_after() -> None:
+def test_an_absent_holder_returns_on_the_next_working_day() -> None:
     company = demo_company()
     cfo = company.person("E-1002")
     assert cfo is not None
@@ -230,7 +232,7 @@ def test_an_absent_holder_is_back_on_the_first_working_day_after() -> None:
     assert (held.deputy.id, held.deputy_out_of_office) == ("E-1003", False)
 
 
-def test_a_holder_who_is_there_is_back_on_no_day() -> None:
+def test_a_present_holder_has_no_return_date() -> None:
     company = demo_company()
     ceo = company.person("E-1001")
     assert ceo is not None
@@ -238,7 +240,7 @@ def test_a_holder_who_is_there_is_back_on_no_day() -> None:
     assert (held.out_of_office, held.back_on, held.deputy, held.deputy_out_of_office) == (False, None, None, None)
 
 
-def test_a_deputy_who_has_left_is_none() -> None:
+def test_a_former_employee_is_not_a_deputy() -> None:
     company = demo_company()
     left = company.model_copy(
         update={
@@ -253,20 +255,20 @@ def test_a_deputy_who_has_left_is_none() -> None:
     assert holding(left, cfo, Role.CFO, day=MONDAY).deputy is None
 
 
-def test_a_return_skips_holidays_and_weekends() -> None:
+def test_a_return_date_skips_holidays_and_weekends() -> None:
     assert back_on(demo_company(), "E-1001", date(2026, 4, 3)) == date(2026, 4, 7)
 
 
-def test_people_are_found_best_match_first() -> None:
+def test_people_are_listed_best_match_first() -> None:
     found = found_people(demo_company(), "security lead", role=None, team_id=None, day=MONDAY)
     assert [person.id for person in found] == ["E-1007", "E-1008"]
 
 
-def test_without_words_everybody_is_found() -> None:
+def test_without_a_query_everyone_is_listed() -> None:
     assert len(found_people(demo_company(), None, role=None, team_id=None, day=MONDAY)) == 10
 
 
-def test_words_that_match_nobody_find_nobody() -> None:
+def test_words_without_a_match_return_no_person() -> None:
     assert found_people(demo_company(), "zeppelin", role=None, team_id=None, day=MONDAY) == []
 
 
@@ -288,7 +290,7 @@ def test_the_latest_day_has_a_default_end() -> None:
     assert period(LATEST, None, today=MONDAY).last > LATEST
 
 
-def test_an_absence_belongs_to_a_period_that_it_touches() -> None:
+def test_an_absence_that_overlaps_a_period_belongs_to_it() -> None:
     company = demo_company()
     assert [absence.id for absence in absences_in(company, Days(date(2026, 3, 6), date(2026, 3, 9)), None)] == [
         "ABS-1",
@@ -298,18 +300,18 @@ def test_an_absence_belongs_to_a_period_that_it_touches() -> None:
     assert [absence.id for absence in absences_in(company, Days(MONDAY, date(2026, 3, 9)), "E-1007")] == ["ABS-2"]
 
 
-def test_holidays_come_in_order() -> None:
+def test_holidays_are_listed_in_order() -> None:
     found = holidays_in(demo_company(), Days(date(2026, 4, 1), date(2026, 4, 6)))
     assert [holiday.name for holiday in found] == ["Good Friday", "Easter Monday"]
 
 
-def test_a_version_holds_on_its_first_and_last_day() -> None:
+def test_a_version_is_valid_on_its_first_and_last_day() -> None:
     version = a_version(1, date(2026, 1, 1), date(2026, 1, 31))
     days = [date(2025, 12, 31), date(2026, 1, 1), date(2026, 1, 31), date(2026, 2, 1)]
     assert [is_in_force(version, day) for day in days] == [False, True, True, False]
 
 
-def test_the_newest_version_that_holds_is_in_force() -> None:
+def test_the_newest_valid_version_is_in_force() -> None:
     versions = [
         a_version(1, date(2025, 1, 1)),
         a_version(3, date(2026, 6, 1)),
@@ -318,24 +320,24 @@ def test_the_newest_version_that_holds_is_in_force() -> None:
     assert version_in_force("POL-1", versions, MONDAY).version == 2
 
 
-def test_a_policy_without_versions_is_not_there() -> None:
+def test_a_policy_without_versions_is_not_found() -> None:
     with pytest.raises(PolicyNotFoundError):
         version_in_force("POL-1", [], MONDAY)
 
 
-def test_a_policy_of_the_past_is_not_in_force() -> None:
+def test_an_expired_policy_is_not_in_force() -> None:
     with pytest.raises(PolicyNotInForceError):
         version_in_force("POL-1", [a_version(1, date(2024, 1, 1), date(2024, 12, 31))], MONDAY)
 
 
-def test_a_subject_is_something_datahub_holds() -> None:
+def test_a_subject_must_be_a_datahub_object() -> None:
     check_subject("MET-1", is_known=True)
     with pytest.raises(UnknownSubjectError):
         check_subject("MET-9", is_known=False)
 
 
 @pytest.mark.parametrize(("code", "ref"), [("policy_violation", None), (None, "POL-1")])
-def test_half_a_reason_is_refused(code: str | None, ref: str | None) -> None:
+def test_an_incomplete_reason_is_rejected(code: str | None, ref: str | None) -> None:
     check_reason(None, None)
     check_reason("policy_violation", "POL-1")
     with pytest.raises(ReasonIncompleteError):

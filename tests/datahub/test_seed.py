@@ -27,7 +27,7 @@ def test_the_demo_seed_is_the_same_every_time() -> None:
     assert a_seed() == demo_seed()
 
 
-async def test_every_row_of_the_seed_is_planted_as_it_is(hub: ServiceHarness) -> None:
+async def test_every_row_of_the_seed_is_loaded_unchanged(hub: ServiceHarness) -> None:
     initial = (await hub.evidence()).initial
     document = a_document()
     assert set(initial) == set(tables.metadata.tables)
@@ -62,7 +62,7 @@ async def test_every_row_of_the_seed_is_planted_as_it_is(hub: ServiceHarness) ->
         ),
     ],
 )
-def test_a_seed_that_does_not_hold_together_is_refused(document: dict[str, Any], place: str) -> None:
+def test_an_inconsistent_seed_is_rejected(document: dict[str, Any], place: str) -> None:
     with pytest.raises(ValidationError) as refused:
         Seed.model_validate(document)
     assert place in str(refused.value)
@@ -76,7 +76,7 @@ def test_a_seed_that_does_not_hold_together_is_refused(document: dict[str, Any],
         ("record", {"state": "active"}),
     ],
 )
-def test_an_event_names_something_that_is_there(kind: str, data: dict[str, Any]) -> None:
+def test_an_event_must_name_an_existing_object(kind: str, data: dict[str, Any]) -> None:
     event = {"due_at": "2026-03-02T10:00:00Z", "kind": kind, "data": data}
     with pytest.raises(ValidationError, match=f"scheduled_events.data of {kind} at 2026-03-02T10:00Z"):
         Seed.model_validate(a_document(scheduled_events=[event]))
@@ -97,7 +97,7 @@ def test_a_job_is_finished_or_open(status: str, finished_at: str | None) -> None
         Seed.model_validate(a_document(refresh_jobs=[job]))
 
 
-async def test_new_rows_are_numbered_after_those_of_the_seed() -> None:
+async def test_ids_of_new_rows_continue_after_the_seed() -> None:
     issue = {
         "id": "DI-41",
         "subject": "MET-1",

@@ -19,13 +19,13 @@ async def test_a_vendor_is_shown_with_certificates_and_bank_changes(hub: Service
     assert [(each["channel"], each["new_iban"]) for each in vendor["bank_changes"]] == [("email", vendor["bank_iban"])]
 
 
-async def test_a_certificate_expires_with_time_alone(hub: ServiceHarness) -> None:
+async def test_a_certificate_expires_as_time_passes(hub: ServiceHarness) -> None:
     assert (await hub.get("/vendors/VEN-201")).json()["certificates"][0]["is_expired"] is False
     hub.now = hub.now.replace(year=2027, month=5)
     assert (await hub.get("/vendors/VEN-201")).json()["certificates"][0]["is_expired"] is True
 
 
-async def test_a_change_of_bank_details_is_kept(hub: ServiceHarness) -> None:
+async def test_a_change_of_bank_details_is_stored(hub: ServiceHarness) -> None:
     before = (await hub.get("/vendors/VEN-201")).json()
     vendor = (await hub.patch("/vendors/VEN-201", json={"bank_iban": OTHER_IBAN})).json()
     assert (vendor["bank_iban"], vendor["version"]) == (OTHER_IBAN, 2)
@@ -41,7 +41,7 @@ async def test_a_change_of_bank_details_is_kept(hub: ServiceHarness) -> None:
     ]
 
 
-async def test_edits_on_a_page_lag_like_the_values(hub: ServiceHarness) -> None:
+async def test_edits_on_a_page_are_delayed_like_the_values(hub: ServiceHarness) -> None:
     await hub.patch("/vendors/VEN-202", json={"notes": "Paid in advance"})
     await hub.patch("/vendors/VEN-202", json={"notes": "Paid monthly"})
     lag = Fault(kind=FaultKind.STALE_READ, hides_from_step=hub.step)
@@ -51,13 +51,13 @@ async def test_edits_on_a_page_lag_like_the_values(hub: ServiceHarness) -> None:
     assert "Paid monthly" in (await hub.get("/pages/vendors/VEN-202")).text
 
 
-async def test_other_changes_leave_the_bank_history_alone(hub: ServiceHarness) -> None:
+async def test_other_changes_do_not_affect_the_bank_history(hub: ServiceHarness) -> None:
     before = (await hub.get("/vendors/VEN-201")).json()
     change = {"status": "active", "risk_tier": "low", "notes": "Checked.", "bank_iban": before["bank_iban"]}
     assert (await hub.patch("/vendors/VEN-201", json=change)).json() == before | change | {"version": 2}
 
 
-async def test_a_certificate_is_filed_once(hub: ServiceHarness) -> None:
+async def test_a_certificate_can_be_filed_once(hub: ServiceHarness) -> None:
     new = {"kind": "iso9001", "issued_on": "2026-02-20", "expires_on": "2027-02-19"}
     before = (await hub.get("/vendors/VEN-202")).json()["certificates"]
     for _ in range(2):
@@ -84,7 +84,7 @@ async def test_a_certificate_is_filed_once(hub: ServiceHarness) -> None:
         ),
     ],
 )
-async def test_a_change_that_does_not_fit_is_refused(
+async def test_an_invalid_change_is_rejected(
     hub: ServiceHarness, change: dict[str, Any], refusal: tuple[int, str]
 ) -> None:
     before = await hub.digest()
@@ -92,11 +92,11 @@ async def test_a_change_that_does_not_fit_is_refused(
     assert await hub.digest() == before
 
 
-async def test_a_change_of_a_stale_version_is_refused(hub: ServiceHarness) -> None:
+async def test_a_change_with_a_stale_version_is_rejected(hub: ServiceHarness) -> None:
     stale = await hub.patch("/vendors/VEN-202", json={"notes": "x"}, headers={"If-Match": "2"})
     assert problem(stale) == (412, "stale-version")
 
 
-async def test_an_unknown_vendor_is_not_there(hub: ServiceHarness) -> None:
+async def test_an_unknown_vendor_is_not_found(hub: ServiceHarness) -> None:
     assert problem(await hub.get("/vendors/VEN-9")) == (404, "vendor-not-found")
     assert problem(await hub.patch("/vendors/VEN-9", json={"notes": "x"})) == (404, "vendor-not-found")
