@@ -20,7 +20,7 @@ async def test_the_oracle_plays_an_episode_over_the_containers(url: str) -> None
     assert played[0].record.digest == again[0].record.digest
 
 
-def test_all_four_run_healthy_and_init_has_ended(containers: dict[str, Container]) -> None:
+def test_all_four_containers_are_healthy_and_init_has_exited(containers: dict[str, Container]) -> None:
     assert set(containers) == {*RUNNING, "init"}
     assert {containers[name].attrs["State"]["Health"]["Status"] for name in RUNNING} == {"healthy"}
     assert containers["init"].attrs["State"]["ExitCode"] == 0
@@ -43,7 +43,7 @@ def test_a_container_is_hardened(containers: dict[str, Container], name: str) ->
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_a_process_inside_has_no_rights(containers: dict[str, Container], name: str) -> None:
+def test_a_process_in_a_container_has_no_privileges(containers: dict[str, Container], name: str) -> None:
     status = "import os; print(os.getuid(), [line for line in open('/proc/self/status') if line.startswith('CapEff')])"
     outcome = containers[name].exec_run(["python3", "-c", status])
     assert outcome.output.decode().startswith("65532 ")
@@ -61,12 +61,12 @@ def test_only_the_gateway_is_published_and_only_on_this_machine(containers: dict
     assert published == {("gateway", "127.0.0.1", "8000")}
 
 
-def test_the_key_is_readable_by_its_owner_alone(containers: dict[str, Container]) -> None:
+def test_the_key_is_readable_only_by_its_owner(containers: dict[str, Container]) -> None:
     look = "import os; found = os.stat('/run/companyos/service-key'); print(oct(found.st_mode & 0o777), found.st_uid)"
     assert containers["gateway"].exec_run(["python3", "-c", look]).output.decode().split() == ["0o600", "65532"]
 
 
-def test_a_service_answers_nobody_without_the_key(containers: dict[str, Container]) -> None:
+def test_a_service_rejects_requests_without_the_key(containers: dict[str, Container]) -> None:
     ask = """
 import urllib.error, urllib.request
 for path in ("/tickets", "/control/schemas"):

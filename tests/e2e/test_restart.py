@@ -12,7 +12,7 @@ DEADLINE_S = 60.0
 
 
 @pytest.mark.parametrize("name", ["gateway", "ticketdesk"])
-def test_an_episode_outlives_a_container_that_was_killed(url: str, containers: dict[str, Container], name: str) -> None:
+def test_an_episode_survives_a_killed_container(url: str, containers: dict[str, Container], name: str) -> None:
     with httpx.Client(base_url=url, timeout=30.0, trust_env=False) as http:
         begun = http.post("/reset", json={"seed": 5, "chaos": 0}).json()
         _step(http, begun["episode_id"], 1, "ticketdesk_list_tickets")

@@ -93,11 +93,11 @@ def space(image: str, request: pytest.FixtureRequest) -> Iterator[Space]:
         container.remove(force=True)
 
 
-def test_it_is_ready_soon(space: Space) -> None:
+def test_the_space_is_ready_soon(space: Space) -> None:
     assert space.processor_s < READY_WITHIN_S
 
 
-def test_the_oracle_reaches_the_greatest_reward_from_inside(space: Space) -> None:
+def test_the_oracle_reaches_the_maximum_reward_from_inside(space: Space) -> None:
     oracle = MANIFEST_TEXT["validation"]["capabilities"]["oracle"]["location"]
     assert space.run("python3", f"/app/env/{oracle}") == (0, "reward 1, done True\n")
 
@@ -110,7 +110,7 @@ async def test_an_episode_is_played_from_outside(space: Space) -> None:
         assert (await env.state())["step_count"] == 1
 
 
-def test_its_processes_have_no_rights_and_nowhere_to_write(space: Space) -> None:
+def test_its_processes_have_no_privileges_and_cannot_write(space: Space) -> None:
     held = "import os; print(os.getuid(), [line for line in open('/proc/self/status') if line.startswith('CapEff')])"
     _, message = space.run("python3", "-c", held)
     assert message.startswith("65532 ")
@@ -120,17 +120,17 @@ def test_its_processes_have_no_rights_and_nowhere_to_write(space: Space) -> None
         assert status != 0, place
 
 
-def test_its_episodes_lie_where_there_is_room(space: Space) -> None:
+def test_its_episodes_are_stored_in_tmp(space: Space) -> None:
     _, message = space.run("python3", "-c", "import glob; print(glob.glob('/tmp/companyos-embedded-*'))")
     assert "companyos-embedded-" in message
 
 
-def test_its_page_is_there(space: Space) -> None:
+def test_it_serves_the_playground(space: Space) -> None:
     assert httpx.get(f"{space.url}/web/", trust_env=False, timeout=30.0).status_code == 200
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_autoenv_starts_it_by_the_environments_name(
+async def test_autoenv_starts_it_by_the_name_of_the_environment(
     image: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

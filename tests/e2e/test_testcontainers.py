@@ -17,7 +17,7 @@ from tests.plugins.isolated_environment import build_isolated_environment
 EXAMPLE = ROOT / "examples" / "integration-tests"
 
 
-def test_the_example_passes_in_containers_and_leaves_none(url: str, tmp_path: Path) -> None:
+def test_the_example_passes_and_leaves_no_containers(url: str, tmp_path: Path) -> None:
     before = {container.id for container in docker.from_env().containers.list(all=True)}
     environment = build_isolated_environment(tmp_path, "testcontainers")
     shutil.copytree(EXAMPLE, environment.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
