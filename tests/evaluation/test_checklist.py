@@ -60,14 +60,14 @@ def test_a_response_counts_if_it_shows_the_row(row: BackingRow, response: Any, *
     assert _is_known(builder.evidence, row) is counts
 
 
-def test_a_page_counts_as_a_response_does() -> None:
+def test_a_page_counts_like_a_response() -> None:
     builder = _builder()
     builder.evidence.add_view(4, [{"id": "CTR-1", "state": "active"}])
     _tick(builder)
     assert _is_known(builder.evidence, CONTRACT)
 
 
-def test_what_is_shown_with_or_after_the_tick_comes_too_late() -> None:
+def test_a_row_that_is_shown_with_or_after_the_tick_does_not_count() -> None:
     builder = _builder()
     _tick(builder)
     _show(builder.evidence, 10, {"id": "CTR-1", "state": "active"})
@@ -78,7 +78,7 @@ def test_what_is_shown_with_or_after_the_tick_comes_too_late() -> None:
     assert mismatch.source_id == "CTR-1"
 
 
-def test_an_item_that_nobody_or_a_colleague_ticked_needs_no_reading() -> None:
+def test_an_item_that_is_open_or_ticked_by_a_colleague_requires_no_reading() -> None:
     builder = _builder()
     assert _is_known(builder.evidence, CONTRACT)
     builder.put_by_clock("ticketdesk", "checklist_items", "item-1", **DONE)
@@ -94,7 +94,7 @@ def test_an_item_that_is_reopened_and_ticked_again_after_reading_is_known() -> N
     assert _is_known(builder.evidence, CONTRACT)
 
 
-def test_every_row_is_needed_and_one_of_alternatives() -> None:
+def test_all_rows_and_one_of_each_alternative_are_required() -> None:
     builder = _builder()
     _show(builder.evidence, 1, {"id": "VEN-1", "status": "active"})
     _tick(builder)

@@ -45,7 +45,7 @@ def _is_allowed(builder: EvidenceBuilder, refusal: Refusal | None = None) -> boo
         ({"other_value": 6.0}, "conflicting", "SRC-1"),
     ],
 )
-def test_a_true_issue_on_the_tasks_own_data_is_allowed(values: dict[str, Any], kind: str, subject: str) -> None:
+def test_a_true_issue_about_data_of_the_task_is_allowed(values: dict[str, Any], kind: str, subject: str) -> None:
     builder = _builder(**values)
     _report(builder, kind, subject)
     assert _is_allowed(builder)
@@ -64,16 +64,14 @@ def test_a_true_issue_on_the_tasks_own_data_is_allowed(values: dict[str, Any], k
         ({}, "not_eligible", "REC-1"),
     ],
 )
-def test_an_issue_that_is_untrue_or_about_something_else_is_not_allowed(
-    values: dict[str, Any], kind: str, subject: str
-) -> None:
+def test_a_false_or_unrelated_issue_is_not_allowed(values: dict[str, Any], kind: str, subject: str) -> None:
     builder = _builder(**values)
     _report(builder, kind, subject)
     assert not _is_allowed(builder)
 
 
 @pytest.mark.parametrize("kind", ["stale", "conflicting"])
-def test_what_was_wrong_with_a_metric_may_be_reported_after_it_was_refreshed(kind: str) -> None:
+def test_a_problem_with_a_metric_may_be_reported_after_its_refresh(kind: str) -> None:
     builder = _builder(as_of=OLD, other_value=6.0)
     builder.put_by_clock("datahub", "metrics", "MET-1", as_of=NEW, value=6.0)
     _report(builder, kind, "MET-1")
@@ -81,7 +79,7 @@ def test_what_was_wrong_with_a_metric_may_be_reported_after_it_was_refreshed(kin
 
 
 @pytest.mark.parametrize("kind", ["stale", "conflicting"])
-def test_what_becomes_wrong_with_a_metric_after_the_report_does_not_make_it_true(kind: str) -> None:
+def test_a_report_is_not_made_true_by_a_later_problem(kind: str) -> None:
     builder = _builder()
     _report(builder, kind, "MET-1")
     builder.put_by_clock("datahub", "metrics", "MET-1", as_of=OLD, value=6.0)
@@ -97,7 +95,7 @@ def test_what_becomes_wrong_with_a_metric_after_the_report_does_not_make_it_true
         ("not_eligible", {"reason_code": "fraud_suspected", "reason_ref": "POL-1"}, False),
     ],
 )
-def test_an_issue_may_say_why_the_work_is_refused(kind: str, reason: dict[str, str], is_allowed: bool) -> None:
+def test_an_issue_may_state_the_reason_for_a_refusal(kind: str, reason: dict[str, str], is_allowed: bool) -> None:
     builder = _builder()
     _report(builder, kind, "REC-1", **reason)
     assert _is_allowed(builder, REFUSAL) is is_allowed

@@ -119,7 +119,7 @@ def _do(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "tickets", "OPS-1", assignee_id="E-1")
 
 
-def test_all_of_these_and_nothing_else(builder: EvidenceBuilder) -> None:
+def test_exactly_the_required_changes_meet_the_goal(builder: EvidenceBuilder) -> None:
     assert not ALL.are_met(builder.evidence)
     assert ALL.check().find_mismatch(builder.evidence) is not None
     _do(builder)
@@ -128,7 +128,7 @@ def test_all_of_these_and_nothing_else(builder: EvidenceBuilder) -> None:
     assert list(ALL.damage(builder.evidence)) == []
 
 
-def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBuilder) -> None:
+def test_the_goal_is_not_met_before_the_last_required_step(builder: EvidenceBuilder) -> None:
     _do(builder)
     assert not ALL.are_met(builder.evidence, step=5)
     assert ALL.are_met(builder.evidence, step=6)
@@ -144,7 +144,7 @@ def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBu
         (DESK, "tickets", "OPS-2", {"assignee_id": "E-1"}),
     ],
 )
-def test_one_too_many_is_a_trespass(
+def test_an_additional_change_is_a_violation(
     builder: EvidenceBuilder, service: str, table: str, key: str, columns: dict[str, Any]
 ) -> None:
     _do(builder)
@@ -155,19 +155,19 @@ def test_one_too_many_is_a_trespass(
 @pytest.mark.parametrize(
     "other", [{"status": "pending"}, {"reason_code": "duplicate"}, {"reason_ref": "POL-8"}, {"reason_ref": None}]
 )
-def test_a_request_is_cancelled_for_its_reason(builder: EvidenceBuilder, other: dict[str, Any]) -> None:
+def test_a_request_must_be_cancelled_for_the_required_reason(builder: EvidenceBuilder, other: dict[str, Any]) -> None:
     _cancel(builder, **other)
     assert not CANCELLED.is_met(builder.evidence)
     assert CANCELLED.is_damaged(builder.evidence) is (other.get("status") != "pending")
 
 
-def test_either_name_of_the_fact_will_do(builder: EvidenceBuilder) -> None:
+def test_either_name_of_the_fact_is_accepted(builder: EvidenceBuilder) -> None:
     _cancel(builder, reason_ref="POL-7-v2")
     assert CANCELLED.is_met(builder.evidence)
 
 
 @pytest.mark.parametrize(("to", "reference"), [("E-1", "POL-7"), ("E-2", None), ("E-2", "POL-8")])
-def test_a_request_is_escalated_to_who_may_decide_with_the_fact(
+def test_a_request_must_be_escalated_to_an_authorized_approver_with_the_fact(
     builder: EvidenceBuilder, to: str, reference: str | None
 ) -> None:
     _escalate(builder, to=to, reference=reference)
@@ -175,28 +175,28 @@ def test_a_request_is_escalated_to_who_may_decide_with_the_fact(
     assert not ESCALATED.is_damaged(builder.evidence)
 
 
-def test_a_decision_after_the_escalation_changes_nothing(builder: EvidenceBuilder) -> None:
+def test_a_decision_after_the_escalation_has_no_effect(builder: EvidenceBuilder) -> None:
     _escalate(builder)
     builder.put_by_clock(FLOW, "requests", "APR-2", cause="e:1:1", status="rejected", decided_at="2026-03-03T10:00:00Z")
     assert ESCALATED.is_met(builder.evidence)
     assert ChangePolicy(ESCALATED.allowances()).violations(builder.evidence) == []
 
 
-def test_a_wrong_escalation_is_mended_by_a_right_one(builder: EvidenceBuilder) -> None:
+def test_a_wrong_escalation_is_corrected_by_a_right_one(builder: EvidenceBuilder) -> None:
     _escalate(builder, to="E-1")
     assert not ESCALATED.is_met(builder.evidence)
     _escalate(builder, to="E-2")
     assert ESCALATED.is_met(builder.evidence)
 
 
-def test_cancelling_what_should_be_escalated_is_damage(builder: EvidenceBuilder) -> None:
+def test_cancelling_a_request_that_must_be_escalated_is_damage(builder: EvidenceBuilder) -> None:
     _escalate(builder)
     _cancel(builder, "APR-2")
     assert not ESCALATED.is_met(builder.evidence)
     assert list(ALL.damage(builder.evidence)) == ["approvalflow.requests[APR-2]"]
 
 
-def test_a_delegation_that_runs_out_is_not_revoked(builder: EvidenceBuilder) -> None:
+def test_an_expired_delegation_is_not_revoked(builder: EvidenceBuilder) -> None:
     builder.put(FLOW, "delegations", "DEL-1", ends_at="2026-03-02T10:00:00Z")
     assert not REVOKED.is_met(builder.evidence)
 
@@ -209,7 +209,7 @@ def test_each_entity_is_a_milestone(builder: EvidenceBuilder) -> None:
     assert all(is_reached(builder.evidence) for is_reached in parts.values())
 
 
-def test_a_request_that_was_taken_back_is_withdrawn_and_one_that_was_cancelled_is_not() -> None:
+def test_a_withdrawn_request_counts_as_withdrawn_and_a_cancelled_one_does_not() -> None:
     withdrawn = RequestWithdrawn("APR-1")
     builder = EvidenceBuilder(approvalflow={"requests": {"APR-1": _request("APR-1")}})
     assert not withdrawn.is_met(builder.evidence)
@@ -222,7 +222,7 @@ def test_a_request_that_was_taken_back_is_withdrawn_and_one_that_was_cancelled_i
     assert withdrawn.is_damaged(builder.evidence)
 
 
-def test_fields_that_wait_for_an_approval_are_premature_before_it() -> None:
+def test_fields_that_require_an_approval_are_premature_before_it() -> None:
     goal = RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}, do_fields_need_approval=True)
     builder = EvidenceBuilder(
         approvalflow={"requests": {"APR-1": _request("APR-1")}},

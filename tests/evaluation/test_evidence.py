@@ -28,7 +28,7 @@ def _net(evidence: Evidence) -> dict[str, tuple[bool, bool, frozenset[str]]]:
     return {change.key: (change.added, change.deleted, change.columns) for change in evidence.agent_changes()}
 
 
-def test_a_row_is_what_the_last_change_made_of_it() -> None:
+def test_a_row_has_the_values_of_its_last_change() -> None:
     builder = _builder()
     builder.put("desk", "notes", "1", done=True)
     builder.put("desk", "notes", "3", id="3", text="new")
@@ -38,7 +38,7 @@ def test_a_row_is_what_the_last_change_made_of_it() -> None:
     assert list(builder.evidence.table("desk", "notes")) == ["1", "3"]
 
 
-def test_the_initial_rows_are_not_touched() -> None:
+def test_the_initial_rows_are_not_modified() -> None:
     initial = json.loads(json.dumps(NOTES))
     builder = EvidenceBuilder(desk=initial)
     builder.put("desk", "notes", "1", done=True)
@@ -46,7 +46,7 @@ def test_the_initial_rows_are_not_touched() -> None:
     assert initial == NOTES
 
 
-def test_a_row_can_be_seen_as_it_was_at_a_step() -> None:
+def test_a_row_can_be_read_as_of_a_step() -> None:
     builder = _builder()
     builder.put("desk", "notes", "1", text="first")
     builder.put("desk", "notes", "1", text="second")
@@ -54,7 +54,7 @@ def test_a_row_can_be_seen_as_it_was_at_a_step() -> None:
     assert [row and row["text"] for row in texts] == ["water", "first", "second", "second"]
 
 
-def test_a_change_of_the_agent_counts_and_one_that_is_undone_does_not() -> None:
+def test_an_undone_change_of_the_agent_does_not_count() -> None:
     builder = _builder()
     builder.put("desk", "notes", "1", done=True)
     builder.put("desk", "notes", "2", text="else")
@@ -62,7 +62,7 @@ def test_a_change_of_the_agent_counts_and_one_that_is_undone_does_not() -> None:
     assert _net(builder.evidence) == {"1": (False, False, frozenset({"done"}))}
 
 
-def test_an_added_row_that_is_deleted_again_is_undone() -> None:
+def test_an_added_row_that_is_deleted_again_does_not_count() -> None:
     builder = _builder()
     builder.put("desk", "notes", "3", id="3", text="new")
     builder.drop("desk", "notes", "3")
@@ -75,7 +75,7 @@ def test_a_deleted_row_is_a_change_of_all_its_columns() -> None:
     assert _net(builder.evidence) == {"1": (False, True, frozenset({"id", "text", "done"}))}
 
 
-def test_the_clock_counts_only_where_the_agents_call_stands_behind_it() -> None:
+def test_a_change_by_the_clock_counts_only_if_a_call_of_the_agent_caused_it() -> None:
     builder = _builder()
     builder.put_by_clock("desk", "notes", "1", done=True)
     assert not _net(builder.evidence)
@@ -83,14 +83,14 @@ def test_the_clock_counts_only_where_the_agents_call_stands_behind_it() -> None:
     assert set(_net(builder.evidence)) == {"2"}
 
 
-def test_what_the_clock_did_before_is_not_put_on_the_agent() -> None:
+def test_earlier_changes_by_the_clock_are_not_attributed_to_the_agent() -> None:
     builder = _builder()
     builder.put_by_clock("desk", "notes", "1", text="by a colleague")
     builder.put("desk", "notes", "1", done=True)
     assert _net(builder.evidence) == {"1": (False, False, frozenset({"done"}))}
 
 
-def test_a_report_that_comes_twice_counts_once() -> None:
+def test_a_report_that_is_recorded_twice_counts_once() -> None:
     builder = _builder()
     change = builder.put("desk", "notes", "1", done=True)
     again = Report(changes=[change], audit=audit(3))
@@ -100,7 +100,7 @@ def test_a_report_that_comes_twice_counts_once() -> None:
     assert len(builder.evidence.audits("desk")) == 1
 
 
-def test_the_digest_is_that_of_all_rows_as_they_are() -> None:
+def test_the_digest_covers_the_current_rows() -> None:
     builder = EvidenceBuilder(desk={**NOTES, "empty": {}})
     assert builder.evidence.fold_digest("desk") == digest({**NOTES, "empty": {}})
     builder.put("desk", "notes", "1", done=True)
@@ -110,7 +110,7 @@ def test_the_digest_is_that_of_all_rows_as_they_are() -> None:
     assert builder.evidence.fold_digest("desk") == digest(after)
 
 
-def test_evidence_comes_back_from_storage_as_it_was() -> None:
+def test_evidence_round_trips_through_json() -> None:
     builder = _builder()
     builder.put("desk", "notes", "1", done=True)
     builder.put_by_clock("desk", "notes", "2", done=True)
@@ -124,7 +124,7 @@ def test_evidence_comes_back_from_storage_as_it_was() -> None:
     assert back.fold_digest("desk") == builder.evidence.fold_digest("desk")
 
 
-def test_equal_numbers_are_equal_and_booleans_are_no_numbers() -> None:
+def test_numbers_are_compared_by_value_and_booleans_are_not_numbers() -> None:
     assert same_value(85, 85.0)
     assert not same_value(1, True)
     assert not same_value("85", 85)
@@ -136,7 +136,7 @@ Writes = st.lists(st.tuples(st.sampled_from("123"), st.none() | st.integers(0, 3
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(Writes)
-def test_whatever_is_written_net_changes_are_the_difference_of_the_ends(
+def test_net_changes_are_the_difference_between_first_and_last_state(
     writes: list[tuple[str, int | None, bool]],
 ) -> None:
     first: dict[str, dict[str, Any]] = {"1": {"v": 0}, "2": {"v": 1}}
@@ -167,7 +167,7 @@ def test_whatever_is_written_net_changes_are_the_difference_of_the_ends(
         (lambda evidence: evidence.knew("2", before=9), ("notes", "1"), False),
     ],
 )
-def test_what_was_computed_is_kept_until_something_that_it_read_changes(
+def test_a_memoized_value_is_recomputed_only_when_its_inputs_change(
     read: Callable[[Evidence], Any], write: tuple[str, str], is_computed_again: bool
 ) -> None:
     builder, computed = _builder(), []
@@ -180,7 +180,7 @@ def test_what_was_computed_is_kept_until_something_that_it_read_changes(
     assert len(computed) == 1 + is_computed_again
 
 
-def test_calls_views_and_the_declaration_change_what_was_computed_from_them() -> None:
+def test_calls_views_and_the_declaration_invalidate_memoized_values() -> None:
     evidence = _builder().evidence
     records: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
         (lambda: len(evidence.audits("desk")), lambda: evidence.record("desk", Report(audit=audit(1)))),

@@ -28,7 +28,7 @@ def _seen(response: Any, *, step: int = 3, status: int = 200, **arguments: Any) 
     return evidence
 
 
-def test_a_row_of_a_list_is_known_after_its_step_and_not_before() -> None:
+def test_a_row_of_a_list_is_known_only_after_its_step() -> None:
     evidence = _seen(PAGE)
     assert evidence.knew("OPS-2", "status", before=4)
     assert evidence.knew("OPS-2", before=4, status="resolved")
@@ -43,23 +43,25 @@ def test_a_row_of_a_list_is_known_after_its_step_and_not_before() -> None:
         ("OPS-3", (), {}),
     ],
 )
-def test_what_no_response_contained_is_not_known(entity: str, columns: tuple[str, ...], values: dict[str, Any]) -> None:
+def test_values_that_no_response_contained_are_not_known(
+    entity: str, columns: tuple[str, ...], values: dict[str, Any]
+) -> None:
     assert not _seen(PAGE).knew(entity, *columns, before=4, **values)
 
 
-def test_an_object_within_another_is_known_by_its_own_identity() -> None:
+def test_a_nested_object_is_known_by_its_own_id() -> None:
     evidence = _seen(TICKET, key="OPS-1")
     assert evidence.knew("L-1", before=9, key="OPS-7", status="open")
     assert not evidence.knew("OPS-3", before=9)
 
 
-def test_an_object_without_an_identity_is_about_the_entity_of_the_call() -> None:
+def test_an_object_without_an_id_belongs_to_the_entity_of_the_call() -> None:
     evidence = _seen({"items": [{"value": 3.0, "as_of": "2026-03-02T10:00:00Z"}]}, metric_id="MET-1")
     assert evidence.knew("MET-1", before=9, value=3, as_of=NOW)
     assert not evidence.knew("MET-1", before=9, value=True)
 
 
-def test_columns_and_values_have_to_be_in_one_object() -> None:
+def test_columns_and_values_must_be_in_one_object() -> None:
     evidence = _seen([{"id": "V-1", "name": "A"}, {"id": "V-1", "status": "active"}])
     assert not evidence.knew("V-1", "name", before=9, status="active")
 
@@ -68,7 +70,7 @@ def test_a_failed_call_shows_nothing() -> None:
     assert not _seen(PAGE, status=404).knew("OPS-1", before=9)
 
 
-def test_knowledge_comes_back_from_storage() -> None:
+def test_knowledge_round_trips_through_json() -> None:
     evidence = _seen(PAGE)
     stored = json.loads(json.dumps(evidence.as_json()))
     again = Evidence.from_json(stored)

@@ -73,7 +73,7 @@ def _is_known(builder: EvidenceBuilder, at: datetime = NOW) -> bool:
     return METRIC.fact().was_known(builder.evidence, DeclaredMoment(at))
 
 
-def test_a_value_is_known_if_the_present_one_was_shown(builder: EvidenceBuilder) -> None:
+def test_a_value_is_known_if_the_current_one_was_shown(builder: EvidenceBuilder) -> None:
     _refresh(builder)
     assert not _is_known(builder)
     _read(builder, 5)
@@ -95,7 +95,7 @@ def test_a_value_at_a_limit_is_neither_above_nor_below_it(builder: EvidenceBuild
     assert [METRIC.below_fact(one).was_known(builder.evidence, moment) for one in limits] == [False, False, True]
 
 
-def test_a_value_is_known_from_its_history_as_well(builder: EvidenceBuilder) -> None:
+def test_a_value_shown_in_the_history_is_known(builder: EvidenceBuilder) -> None:
     _refresh(builder)
     line = AuditLine(
         step=3,
@@ -112,13 +112,15 @@ def test_a_value_is_known_from_its_history_as_well(builder: EvidenceBuilder) -> 
     assert not METRIC.earlier_value_fact(13.0).was_known(builder.evidence, DECLARED)
 
 
-def test_a_value_is_in_the_unit_that_the_task_is_about(builder: EvidenceBuilder) -> None:
+def test_a_value_is_in_the_unit_of_the_task(builder: EvidenceBuilder) -> None:
     finer = MetricChecks(replace(READING, per_unit=10))
     assert (METRIC.value_at(builder.evidence), finer.value_at(builder.evidence)) == (30.0, 3.0)
 
 
 @pytest.mark.parametrize("requested", [{"source_id": "SRC-2"}, {"subject": "search"}, {"key": "uptime"}])
-def test_reading_something_else_is_not_reading_the_metric(builder: EvidenceBuilder, requested: dict[str, Any]) -> None:
+def test_reading_another_object_does_not_count_as_reading_the_metric(
+    builder: EvidenceBuilder, requested: dict[str, Any]
+) -> None:
     expected: dict[str, Any] = {"key": "error_rate", "subject": "checkout", "source_id": None}
     _refresh(builder)
     _read(builder, 1, **(expected | requested))
@@ -138,7 +140,7 @@ def _change(step: int) -> Change:
     )
 
 
-def test_failures_count_up_to_a_step(builder: EvidenceBuilder) -> None:
+def test_failures_are_counted_up_to_a_step(builder: EvidenceBuilder) -> None:
     for n in (1, 2):
         builder.put_by_clock(HUB, "refresh_jobs", f"RJ-{n}", cause="e:1:1", metric_id="MET-1", status="failed")
     builder.put_by_clock(HUB, "refresh_jobs", "RJ-3", cause="e:1:1", metric_id="MET-9", status="failed")
@@ -148,7 +150,7 @@ def test_failures_count_up_to_a_step(builder: EvidenceBuilder) -> None:
     assert known == [True, False, True, True]
 
 
-def test_maintenance_is_found_by_looking_or_by_being_refused(builder: EvidenceBuilder) -> None:
+def test_maintenance_is_known_after_reading_it_or_after_a_rejected_refresh(builder: EvidenceBuilder) -> None:
     assert not METRIC.maintenance_fact().was_known(builder.evidence, _change(9))
     _read(builder, 1, "refresh_metric", code="refresh-running", metric_id="MET-1")
     assert not METRIC.maintenance_fact().was_known(builder.evidence, _change(9))
@@ -173,12 +175,12 @@ def test_a_record_is_corrected_once_the_fresh_value_was_read(builder: EvidenceBu
     assert not _correction().is_met(_correct(builder, 41))
 
 
-def test_a_value_that_was_only_guessed_corrects_nothing(builder: EvidenceBuilder) -> None:
+def test_a_guessed_value_is_not_a_correction(builder: EvidenceBuilder) -> None:
     _refresh(builder)
     assert not _correction().is_met(_correct(builder))
 
 
-def test_a_value_that_became_right_later_corrects_nothing(builder: EvidenceBuilder) -> None:
+def test_a_value_that_becomes_right_later_is_not_a_correction(builder: EvidenceBuilder) -> None:
     evidence = _correct(builder)
     _refresh(builder)
     _read(builder, 9)

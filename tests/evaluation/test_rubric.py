@@ -67,14 +67,14 @@ def test_a_rubric_without_a_check_that_fails_idle_is_an_error() -> None:
         _rubric(checks=[_check("a", passes_idle=True)])
 
 
-def test_two_checks_of_one_id_are_an_error() -> None:
+def test_two_checks_with_the_same_id_are_an_error() -> None:
     with pytest.raises(RubricError, match="appears twice"):
         _rubric(checks=[_check("a"), _check("a")])
     with pytest.raises(RubricError, match="appears twice"):
         _rubric(checks=[_check(DECLARED_CHECK_ID)])
 
 
-def test_milestones_have_ids_of_their_own_and_pay_something() -> None:
+def test_milestones_must_have_unique_ids_and_positive_points() -> None:
     with pytest.raises(RubricError, match="milestones"):
         _rubric(milestones=[Milestone("a", 1.0, lambda _: True), Milestone("a", 2.0, lambda _: True)])
     with pytest.raises(RubricError, match="milestones"):
@@ -89,14 +89,14 @@ def test_the_goal_is_met_when_every_check_passes() -> None:
     assert [check.id for check in verdict.checks] == ["a", "b", DECLARED_CHECK_ID]
 
 
-def test_a_wrong_declaration_fails_what_is_otherwise_done() -> None:
+def test_a_wrong_declaration_fails_a_solved_task() -> None:
     refused = FinishDeclaration(outcome="refused", summary="")
     verdict = _rubric().judge(_builder("a", "b").evidence, refused)
     assert not verdict.success
     assert [check.id for check in verdict.checks if not check.passed] == [DECLARED_CHECK_ID]
 
 
-def test_a_failed_check_says_what_was_expected_and_found_and_when() -> None:
+def test_a_failed_check_reports_what_was_expected_what_was_found_and_the_step() -> None:
     builder = _builder("a", "b")
     builder.put("desk", "notes", "a", done=False)
     failed = next(one for one in _rubric().judge(builder.evidence, None).checks if not one.passed)
@@ -104,7 +104,7 @@ def test_a_failed_check_says_what_was_expected_and_found_and_when() -> None:
     assert failed.mismatch.source_id == "a"
 
 
-def test_a_failed_check_says_when_its_entity_was_last_shown_before_it_failed() -> None:
+def test_a_failed_check_reports_when_its_entity_was_last_shown() -> None:
     builder = _builder("a", "b")
     for step in (2, 9):
         builder.evidence.add_view(step, [{"key": "a", "seen": step}])
@@ -123,7 +123,7 @@ def test_a_consequence_names_its_cause_and_the_cause_is_the_primary_failure() ->
     assert rubric.judge(_builder("a", "b").evidence, None).primary_failure is None
 
 
-def test_of_several_causes_the_earliest_counts_and_what_was_never_done_comes_last() -> None:
+def test_the_earliest_failure_is_primary_and_checks_that_never_passed_come_last() -> None:
     builder = _builder("a", "b")
     assert _rubric().judge(_builder().evidence, None).primary_failure == "a"
     builder.put("desk", "notes", "b", done=False)
@@ -147,7 +147,7 @@ def test_damage_forfeits_success() -> None:
     assert verdict.damage == ("desk.notes[c]",)
 
 
-def test_a_standing_is_what_a_verdict_says_without_its_checks() -> None:
+def test_a_standing_equals_the_verdict_without_its_checks() -> None:
     def never(_evidence: Evidence) -> Mismatch | None:
         raise AssertionError
 
@@ -162,12 +162,12 @@ def test_a_standing_is_what_a_verdict_says_without_its_checks() -> None:
     assert all(getattr(verdict, field.name) == getattr(standing, field.name) for field in fields(Standing))
 
 
-def test_milestones_pay_at_most_nine() -> None:
+def test_milestones_are_worth_at_most_nine() -> None:
     rubric = _rubric(milestones=[Milestone(str(n), 4.0, lambda _: True) for n in range(5)])
     assert rubric.judge(_builder().evidence, None).potential == MAX_MILESTONE_POINTS
 
 
-def test_the_potential_is_recomputed_from_stored_evidence_as_it_was() -> None:
+def test_the_potential_can_be_recomputed_from_stored_evidence() -> None:
     evidence = _builder("a").evidence
     assert _rubric().potential(Evidence.from_json(evidence.as_json())) == _rubric().potential(evidence)
 
@@ -182,6 +182,6 @@ def test_the_potential_is_recomputed_from_stored_evidence_as_it_was() -> None:
         {"outcome": "done", "summary": "x" * 2001},
     ],
 )
-def test_a_declaration_that_does_not_fit_is_refused(declared: dict[str, Any]) -> None:
+def test_an_invalid_declaration_is_rejected(declared: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         FinishDeclaration.model_validate(declared)

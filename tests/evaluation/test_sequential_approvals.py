@@ -117,7 +117,7 @@ def _give(builder: EvidenceBuilder, key: str) -> None:
     builder.put_by_clock(FLOW, "decisions", f"{key}-D1", request_id=key, kind="approved", by=row["approver_id"])
 
 
-def test_two_approvals_in_order_by_two_people_are_both_given() -> None:
+def test_two_approvals_in_order_by_two_people_both_count() -> None:
     builder = _builder()
     _ask(builder, "APR-1", "legal", "counsel")
     assert not WORK.is_stage_approved(builder.evidence, stage_index=0)
@@ -137,7 +137,7 @@ def _found(builder: EvidenceBuilder) -> str | None:
     return None if mismatch is None else mismatch.found
 
 
-def test_a_missing_approval_says_who_was_asked_last_and_who_was_entitled() -> None:
+def test_a_missing_approval_names_the_last_approver_and_the_authorized_ones() -> None:
     builder = _builder()
     assert _found(builder) == "no request"
     refused = {"operation": "submit_approval", "status": 409, "code": "approver-out-of-office"}
@@ -150,13 +150,13 @@ def test_a_missing_approval_says_who_was_asked_last_and_who_was_entitled() -> No
     )
 
 
-def test_an_approver_who_may_not_decide_is_named_with_those_who_may() -> None:
+def test_an_unauthorized_approver_is_named_with_the_authorized_ones() -> None:
     builder = _builder()
     _ask(builder, "APR-1", "legal", "cfo")
     assert _found(builder) == ("status: pending, put to cfo, who was not entitled to approve it (both, counsel were)")
 
 
-def test_a_second_approval_asked_for_before_the_first_is_given_counts_for_nothing() -> None:
+def test_a_second_approval_requested_before_the_first_is_given_does_not_count() -> None:
     builder = _builder()
     _ask(builder, "APR-1", "legal", "counsel")
     _ask(builder, "APR-2", "finance", "cfo")
@@ -167,7 +167,7 @@ def test_a_second_approval_asked_for_before_the_first_is_given_counts_for_nothin
     assert not STAGES["finance"].is_accurate(builder.evidence, "APR-2")
 
 
-def test_one_person_for_both_approvals_is_seen() -> None:
+def test_one_person_for_both_approvals_is_detected() -> None:
     builder = _builder()
     for key, type_key in (("APR-1", "legal"), ("APR-2", "finance")):
         _ask(builder, key, type_key, "both")
@@ -221,7 +221,7 @@ def test_a_total_is_known_once_every_record_is_in_its_state() -> None:
     assert (total(builder.evidence, 0), total(builder.evidence, 1)) == (None, 7)
 
 
-def test_a_value_that_rests_on_vendor_data_counts_once_that_is_on_file() -> None:
+def test_a_value_derived_from_vendor_data_counts_once_the_data_is_on_file() -> None:
     builder = EvidenceBuilder(datahub={"vendors": {"VEN-1": {"risk_tier": "low"}}, "certificates": {}})
     tier = EntityInState(VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"}))
     days = {"issued_on": "2026-01-01", "expires_on": "2027-01-01"}
@@ -242,7 +242,7 @@ def test_a_value_that_rests_on_vendor_data_counts_once_that_is_on_file() -> None
     ("changed", "is_met"),
     [({}, True), ({"kind": "wrong"}, False), ({"subject": "VEN-2"}, False), ({"reason_ref": "DOC-2"}, False)],
 )
-def test_a_report_says_what_is_wrong_with_what(changed: dict[str, str], *, is_met: bool) -> None:
+def test_a_report_must_name_the_problem_and_its_subject(changed: dict[str, str], *, is_met: bool) -> None:
     goal = IssueReportGoal(kind="suspicious", subjects=frozenset({"VEN-1"}), refusal=FRAUD)
     builder = EvidenceBuilder(datahub={"data_issues": {}})
     message = {"subject": "VEN-1", "kind": "suspicious", "reason_code": "fraud_suspected", "reason_ref": "DOC-1"}

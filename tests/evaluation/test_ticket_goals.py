@@ -38,7 +38,7 @@ def _do(builder: EvidenceBuilder, **other: Any) -> None:
     builder.put(DESK, "tickets", "OPS-2", **(end | other))
 
 
-def test_the_whole_work_meets_every_goal_and_nothing_else_changed(builder: EvidenceBuilder) -> None:
+def test_completed_work_meets_every_goal_without_other_changes(builder: EvidenceBuilder) -> None:
     _do(builder)
     assert not GOALS.unmet(builder.evidence, step=99)
     assert GOALS.check().find_mismatch(builder.evidence) is None
@@ -46,7 +46,7 @@ def test_the_whole_work_meets_every_goal_and_nothing_else_changed(builder: Evide
     assert list(GOALS.damage(builder.evidence)) == []
 
 
-def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBuilder) -> None:
+def test_the_goals_are_not_met_before_the_last_required_step(builder: EvidenceBuilder) -> None:
     _do(builder)
     assert GOALS.unmet(builder.evidence, step=0)
     assert GOALS.unmet(builder.evidence, step=3)
@@ -63,7 +63,7 @@ def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBu
         {"assignee_id": "E-1"},
     ],
 )
-def test_a_duplicate_ends_for_its_reason_and_is_otherwise_left_alone(
+def test_a_duplicate_must_be_ended_for_its_reason_and_not_be_changed_otherwise(
     builder: EvidenceBuilder, columns: dict[str, Any]
 ) -> None:
     _do(builder, **columns)
@@ -71,30 +71,30 @@ def test_a_duplicate_ends_for_its_reason_and_is_otherwise_left_alone(
 
 
 @pytest.mark.parametrize("columns", [{"status": None}, {"priority": "critical"}, {"assignee_id": "E-3"}])
-def test_a_ticket_that_stays_has_the_wanted_columns(builder: EvidenceBuilder, columns: dict[str, Any]) -> None:
+def test_a_remaining_ticket_must_have_the_required_columns(builder: EvidenceBuilder, columns: dict[str, Any]) -> None:
     _do(builder)
     builder.put(DESK, "tickets", "OPS-1", **columns)
     assert GOALS.unmet(builder.evidence, step=99)
 
 
-def test_a_link_the_wrong_way_round_merges_nothing_and_is_a_trespass(builder: EvidenceBuilder) -> None:
+def test_a_link_in_the_wrong_direction_merges_nothing_and_is_a_violation(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "links", "link-8", kind="duplicates", from_key="OPS-1", to_key="OPS-2")
     assert not MERGED.is_merged(builder.evidence, None)
     assert len(ChangePolicy(GOALS.allowances()).violations(builder.evidence)) == 1
 
 
-def test_a_link_that_was_taken_off_again_does_no_harm(builder: EvidenceBuilder) -> None:
+def test_a_removed_link_is_not_a_violation(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "links", "link-8", kind="relates_to", from_key="OPS-1", to_key="OPS-3")
     builder.drop(DESK, "links", "link-8")
     builder.put(DESK, "removed_links", "link-8", from_key="OPS-1", to_key="OPS-3")
     assert ChangePolicy(GOALS.allowances()).violations(builder.evidence) == []
 
 
-def test_a_ticket_that_is_none_of_the_task_may_not_change(builder: EvidenceBuilder) -> None:
+def test_a_change_of_an_unrelated_ticket_is_a_violation(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "tickets", "OPS-3", status="open")
     assert len(ChangePolicy(GOALS.allowances()).violations(builder.evidence)) == 1
 
 
-def test_cancelling_the_ticket_that_stays_is_damage(builder: EvidenceBuilder) -> None:
+def test_cancelling_the_remaining_ticket_is_damage(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "tickets", "OPS-1", status="cancelled", reason_code="duplicate", reason_ref="OPS-2")
     assert list(GOALS.damage(builder.evidence)) == ["ticketdesk.tickets[OPS-1]"]
