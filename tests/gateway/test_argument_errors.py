@@ -50,13 +50,13 @@ TOOL = Tool("desk_add", "Add.", SCHEMA, fastjsonschema.compile(SCHEMA, use_defau
         ({"key": "A-1", "tags": [2]}, "tags.0 must be a string; got 2"),
     ],
 )  # fmt: skip
-def test_a_message_names_the_argument_the_value_and_what_is_accepted(arguments: Any, message: str) -> None:
+def test_a_message_names_the_argument_the_value_and_the_accepted_values(arguments: Any, message: str) -> None:
     with pytest.raises(InvalidArgumentsError) as raised:
         TOOL.check(arguments)
     assert str(raised.value) == message
 
 
-def test_a_long_value_is_cut() -> None:
+def test_a_long_value_is_truncated() -> None:
     with pytest.raises(InvalidArgumentsError) as raised:
         TOOL.check({"key": "A-1", "kind": "x" * 10_000})
     assert len(str(raised.value)) < 3 * MAX_VALUE_CHARS

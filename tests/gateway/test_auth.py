@@ -115,7 +115,7 @@ async def _assert_refused(client: httpx.AsyncClient, method: str, path: str, sta
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: NotesGateway) -> None:
+async def test_every_route_except_the_listed_ones_requires_the_trainer_token(locked: NotesGateway) -> None:
     first = await locked.reset(episode_id="watched")
     await locked.step("watched", "notes_write_note", text="before")
     before = await _standing(locked, "watched")
@@ -145,7 +145,7 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Note
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_what_is_no_token_opens_nothing(locked: NotesGateway, wrong: str) -> None:
+async def test_an_invalid_token_is_rejected_by_every_route(locked: NotesGateway, wrong: str) -> None:
     await locked.reset(episode_id="watched")
     before = await _standing(locked, "watched")
     async with _stranger(locked, wrong) as forger:
@@ -154,7 +154,7 @@ async def test_what_is_no_token_opens_nothing(locked: NotesGateway, wrong: str) 
     assert await _standing(locked, "watched") == before
 
 
-async def test_every_socket_is_the_trainers(locked: NotesGateway) -> None:
+async def test_every_socket_requires_the_trainer_token(locked: NotesGateway) -> None:
     token = (await locked.reset(episode_id="watched"))["token"]
     before = await _standing(locked, "watched")
     sockets = [route.path for route in _routes(locked.app.routes) if isinstance(route, WebSocketRoute)]
@@ -184,7 +184,7 @@ async def test_the_trainer_plays_over_both_sockets(locked: NotesGateway) -> None
         assert (await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
 
 
-async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(locked: NotesGateway) -> None:
+async def test_an_agent_plays_its_own_episode_without_seeing_its_id_or_token(locked: NotesGateway) -> None:
     first = await locked.reset(episode_id="the-label-of-it")
     internal_id = locked.runtime.engine().store.get("the-label-of-it").internal_id
     async with _agent(locked, first["token"]) as agent:
@@ -217,7 +217,7 @@ async def test_an_agent_is_shown_no_reward(locked: NotesGateway) -> None:
     assert (await locked.http.get("/v1/episodes/played/state")).json()["return"] != 0
 
 
-async def test_how_an_episode_ended_is_told_to_its_trainer_and_not_to_its_agent(locked: NotesGateway) -> None:
+async def test_the_outcome_of_an_episode_is_shown_to_the_trainer_only(locked: NotesGateway) -> None:
     first = await locked.reset(episode_id="ended")
     await locked.step("ended", "finish", outcome="done", summary="Looked around.")
     async with _agent(locked, first["token"]) as agent:
@@ -230,7 +230,7 @@ async def test_how_an_episode_ended_is_told_to_its_trainer_and_not_to_its_agent(
 
 
 @pytest.mark.parametrize("named", ["theirs", "nobodys"])
-async def test_an_agent_cannot_tell_whether_another_episode_lives(locked: NotesGateway, named: str) -> None:
+async def test_an_agent_cannot_tell_whether_another_episode_exists(locked: NotesGateway, named: str) -> None:
     mine = await locked.reset(episode_id="mine")
     await locked.reset(episode_id="theirs")
     before = await _standing(locked, "theirs")
@@ -250,14 +250,14 @@ async def test_an_agent_cannot_tell_whether_another_episode_lives(locked: NotesG
     assert await _standing(locked, "theirs") == before
 
 
-async def test_all_tools_of_the_house_are_the_trainers(locked: NotesGateway) -> None:
+async def test_the_list_of_all_tools_requires_the_trainer_token(locked: NotesGateway) -> None:
     token = (await locked.reset())["token"]
     async with _agent(locked, token) as agent:
         await _assert_refused(agent, "GET", "/v1/tools", 403, "agent-plane")
     assert (await locked.http.get("/v1/tools")).status_code == 200
 
 
-async def test_a_token_dies_with_its_episode(locked: NotesGateway) -> None:
+async def test_a_token_is_invalid_after_its_episode(locked: NotesGateway) -> None:
     token = (await locked.reset(episode_id="short"))["token"]
     async with _agent(locked, token) as agent:
         assert (await agent.post("/step", json={"episode_id": "short", **STEP})).status_code == 200
@@ -267,7 +267,7 @@ async def test_a_token_dies_with_its_episode(locked: NotesGateway) -> None:
         await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
 
 
-async def test_while_nobody_can_tell_whose_token_it_is_it_opens_nothing() -> None:
+async def test_requests_with_tokens_are_rejected_while_services_are_unavailable() -> None:
     late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
     settings = Settings(start_timeout_s=0.01, trainer_token=SecretStr(TRAINER))
     app = create_app(GatewayRuntime(settings, service_clients=late, scenarios={}))
@@ -279,18 +279,18 @@ async def test_while_nobody_can_tell_whose_token_it_is_it_opens_nothing() -> Non
             await _assert_refused(http, "POST", path, 401, "token-required")
 
 
-async def test_two_tokens_at_once_are_none(locked: NotesGateway) -> None:
+async def test_two_authorization_headers_are_rejected(locked: NotesGateway) -> None:
     twice = [("Authorization", f"Bearer {TRAINER}"), ("Authorization", "Bearer other")]
     answer = await locked.http.get("/metadata", headers=httpx.Headers(twice))
     assert (answer.status_code, answer.json()["code"]) == (401, "unknown-token")
 
 
-async def test_the_kind_of_authorization_may_be_written_in_any_case(locked: NotesGateway) -> None:
+async def test_the_authorization_scheme_is_case_insensitive(locked: NotesGateway) -> None:
     async with _stranger(locked, f"bEARER  {TRAINER}") as trainer:
         assert (await trainer.get("/metadata")).status_code == 200
 
 
-async def test_nothing_asks_for_a_token_where_none_is_configured(gateway: NotesGateway) -> None:
+async def test_without_a_trainer_token_no_authorization_is_required(gateway: NotesGateway) -> None:
     first = await gateway.reset(episode_id="open")
     for authorization in (None, "Bearer wrong", f"Bearer {first['token']}"):
         async with _stranger(gateway, authorization) as anybody:
@@ -300,7 +300,7 @@ async def test_nothing_asks_for_a_token_where_none_is_configured(gateway: NotesG
         await socket.reset()
 
 
-async def test_no_answer_opens_a_door_to_pages_of_other_sites(locked: NotesGateway) -> None:
+async def test_no_response_has_cors_headers(locked: NotesGateway) -> None:
     origin = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
     for client in (locked.http, _stranger(locked)):
         answer = await client.request("OPTIONS", "/step", headers=origin)

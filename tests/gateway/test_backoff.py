@@ -48,7 +48,7 @@ class SimulatedProcess:
             self.settled += self.backoff.settle()
 
 
-def test_a_process_that_always_ends_at_once_is_started_with_doubling_delays() -> None:
+def test_a_process_that_always_exits_at_once_is_restarted_with_doubling_delays() -> None:
     process = SimulatedProcess([0.0])
     process.run(600)
     assert process.delays[:9] == [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
@@ -57,7 +57,7 @@ def test_a_process_that_always_ends_at_once_is_started_with_doubling_delays() ->
     assert (process.backoff.restarts, process.settled) == (len(process.delays), 0)
 
 
-def test_a_process_that_runs_for_a_while_between_its_ends_is_always_started_at_once() -> None:
+def test_a_process_that_runs_for_a_while_before_it_exits_is_restarted_at_once() -> None:
     process = SimulatedProcess([HEALTHY_S + 1])
     process.run(300)
     assert set(process.delays) == {0.0}
@@ -73,7 +73,7 @@ def test_a_process_that_recovers_is_reported_healthy_once() -> None:
     assert len(process.starts) == 4
 
 
-def test_a_process_that_cannot_be_started_is_tried_with_delays() -> None:
+def test_a_process_that_cannot_be_started_is_retried_with_delays() -> None:
     now = 0.0
     backoff = Backoff(clock=lambda: now)
     delays = []
@@ -87,7 +87,7 @@ def test_a_process_that_cannot_be_started_is_tried_with_delays() -> None:
 
 
 @given(st.lists(st.floats(0, 3 * HEALTHY_S), min_size=1, max_size=40))
-def test_no_schedule_of_ends_restarts_often_or_waits_long(lives: list[float]) -> None:
+def test_no_sequence_of_exits_restarts_often_or_waits_long(lives: list[float]) -> None:
     process = SimulatedProcess([*lives, float("inf")])
     process.run(len(lives) * (MAX_DELAY_S + 3 * HEALTHY_S + 1) + 1)
     assert len(process.starts) == len(lives) + 1
@@ -103,7 +103,7 @@ def test_no_schedule_of_ends_restarts_often_or_waits_long(lives: list[float]) ->
         assert later - first >= FIRST_DELAY_S
 
 
-def test_the_states_reach_another_process_and_name_only_what_has_ended(tmp_path: Path) -> None:
+def test_restart_states_are_shared_between_processes_and_list_only_exited_processes(tmp_path: Path) -> None:
     steady, ended = Backoff(), Backoff()
     ended.ended()
     ended.ended()
@@ -114,7 +114,7 @@ def test_the_states_reach_another_process_and_name_only_what_has_ended(tmp_path:
     assert [file.name for file in tmp_path.iterdir()] == ["restarts.json"]
 
 
-def test_states_that_are_missing_or_unreadable_are_none(tmp_path: Path) -> None:
+def test_missing_or_unreadable_restart_states_are_ignored(tmp_path: Path) -> None:
     assert read_restart_states(tmp_path) == {}
     for content in (b"", b"{", b"\xff", json.dumps([1]).encode()):
         (tmp_path / "restarts.json").write_bytes(content)

@@ -114,7 +114,9 @@ async def test_a_kept_episode_in_quarantine_is_not_replaced(
         assert "one" not in await texts(gateway, "main")
 
 
-async def test_an_episode_of_a_changed_task_comes_back_with_the_task(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_an_episode_of_a_changed_task_is_restored_with_the_original_task(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -131,7 +133,7 @@ async def test_an_episode_of_a_changed_task_comes_back_with_the_task(open_gatewa
         assert "one" in await texts(gateway, episode)
 
 
-async def test_a_move_to_quarantine_that_was_cut_off_is_completed(
+async def test_an_interrupted_move_to_quarantine_is_completed(
     open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "kept"
@@ -156,7 +158,7 @@ async def test_a_move_to_quarantine_that_was_cut_off_is_completed(
         assert "one" in await texts(gateway, episode)
 
 
-async def test_unknown_files_and_folders_are_left_alone(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_unknown_files_and_folders_are_not_changed(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -182,7 +184,7 @@ async def test_unknown_files_and_folders_are_left_alone(open_gateway: OpenGatewa
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), make_newer])
-async def test_a_damaged_snapshot_is_quarantined_and_its_databases_stay(
+async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
     open_gateway: OpenGateway, tmp_path: Path, damage: Damage
 ) -> None:
     kept = tmp_path / "kept"
@@ -204,9 +206,7 @@ async def test_a_damaged_snapshot_is_quarantined_and_its_databases_stay(
     assert databases(tmp_path / "notes") == before
 
 
-async def test_a_service_database_that_is_gone_quarantines_the_episode(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
+async def test_a_missing_service_database_quarantines_the_episode(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]

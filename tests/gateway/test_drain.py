@@ -76,7 +76,7 @@ async def _closed(socket: Socket) -> dict[str, Any]:
     return dict(message)
 
 
-async def test_while_the_doors_close_whatever_is_new_is_refused_and_reads_are_answered(closing: Closing) -> None:
+async def test_while_draining_new_work_is_rejected_and_reads_are_answered(closing: Closing) -> None:
     episode_id = (await closing.gateway.reset())["episode_id"]
     await closing.drain.drain()
     for refused in (
@@ -104,7 +104,7 @@ async def test_a_step_in_flight_is_answered_before_the_drain_ends(closing: Closi
     assert closing.drain.in_flight == 0
 
 
-async def test_an_idle_socket_closes_at_once_and_a_busy_one_behind_its_answer(closing: Closing) -> None:
+async def test_while_draining_an_idle_socket_closes_at_once_and_a_busy_one_after_its_response(closing: Closing) -> None:
     async with connected(closing.app) as idle, connected(closing.app) as busy:
         await idle.reset()
         await busy.reset(episode_id="busy")
@@ -124,7 +124,7 @@ async def test_an_idle_socket_closes_at_once_and_a_busy_one_behind_its_answer(cl
     assert closing.gateway.runtime.engine().store.get("busy").step == 1
 
 
-async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None:
+async def test_a_socket_opened_while_draining_is_closed_with_a_service_restart(closing: Closing) -> None:
     await closing.drain.drain()
     async with connected(closing.app) as late:
         await late.send({"type": "reset"})
@@ -132,7 +132,7 @@ async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None
     assert not len(closing.gateway.runtime.engine().store)
 
 
-async def test_the_drain_ends_though_somebody_never_does(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_drain_ends_at_its_deadline(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drains, "DRAIN_DEADLINE_S", 0.3)
     episode_id = (await closing.gateway.reset())["episode_id"]
     closing.hold()
@@ -144,7 +144,7 @@ async def test_the_drain_ends_though_somebody_never_does(closing: Closing, monke
     await step
 
 
-async def test_work_that_nobody_waits_for_is_waited_for(closing: Closing) -> None:
+async def test_the_drain_waits_for_background_work(closing: Closing) -> None:
     done = asyncio.Event()
     draining = asyncio.create_task(closing.drain.drain(done.is_set))
     assert await _goes_on(draining)

@@ -86,7 +86,7 @@ async def test_ended_episodes_are_dropped_without_a_further_request(
     assert drops.batches == [1]
 
 
-async def test_episodes_that_no_service_was_called_for_are_not_dropped_in_any(
+async def test_episodes_without_service_calls_are_not_dropped_in_any_service(
     open_gateway: OpenGateway, drops: Drops, tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
@@ -97,7 +97,7 @@ async def test_episodes_that_no_service_was_called_for_are_not_dropped_in_any(
     assert drops.batches == []
 
 
-async def test_a_drop_that_a_service_did_not_confirm_is_repeated_and_the_episode_stays_marked_until_then(
+async def test_an_unconfirmed_drop_is_retried_and_the_episode_stays_marked(
     open_gateway: OpenGateway, drops: Drops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.05)
@@ -115,9 +115,7 @@ async def test_a_drop_that_a_service_did_not_confirm_is_repeated_and_the_episode
         assert not marked[0].exists()
 
 
-async def test_a_service_that_does_not_respond_is_not_asked_for_every_episode(
-    open_gateway: OpenGateway, drops: Drops
-) -> None:
+async def test_an_unresponsive_service_is_not_called_for_every_episode(open_gateway: OpenGateway, drops: Drops) -> None:
     async with open_gateway(wrap=drops.wrap) as gateway:
         for _ in range(MANY):
             await _start_written_episode(gateway)
@@ -130,7 +128,7 @@ async def test_a_service_that_does_not_respond_is_not_asked_for_every_episode(
     assert took_s < DEADLINE_S
 
 
-async def test_a_shutdown_does_not_wait_for_a_service_that_is_known_not_to_respond(
+async def test_a_shutdown_does_not_wait_for_an_unresponsive_service(
     open_gateway: OpenGateway, drops: Drops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)

@@ -87,7 +87,7 @@ async def reached(services: EmbeddedServices) -> AsyncIterator[ServiceClients]:
         await service_clients.aclose()
 
 
-async def test_services_that_could_not_be_started_are_tried_again(parent: Path) -> None:
+async def test_services_that_could_not_be_started_are_retried(parent: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(temporary_data_folder(parent))
@@ -102,7 +102,7 @@ async def test_services_that_could_not_be_started_are_tried_again(parent: Path) 
             assert set(await service_clients.openapi()) == set(services.addresses)
 
 
-async def test_every_installed_service_answers_and_leaves_nothing_behind(parent: Path) -> None:
+async def test_every_installed_service_responds_and_leaves_no_files_or_processes(parent: Path) -> None:
     async with alone(parent) as services, reached(services) as service_clients:
         assert set(await service_clients.openapi()) == set(services.addresses)
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
@@ -113,7 +113,7 @@ async def test_every_installed_service_answers_and_leaves_nothing_behind(parent:
     assert not any(_is_running(pid) for pid in pids)
 
 
-async def test_a_gateway_that_is_refused_kills_its_services_before_it_removes_their_folder(parent: Path) -> None:
+async def test_killed_services_leave_no_process(parent: Path) -> None:
     with temporary_data_folder(parent) as folder:
         services = EmbeddedServices(folder, folder / "data")
         services.start()
@@ -137,7 +137,7 @@ async def test_services_inherit_no_secret_of_the_gateway(monkeypatch: pytest.Mon
             assert b"COMPANYOS_LOG_LEVEL=warning" in environment.split(b"\0")
 
 
-def test_every_setting_is_inherited_but_its_own_and_those_of_a_standalone_service() -> None:
+def test_all_settings_are_inherited_except_those_of_the_service_itself() -> None:
     fields = {*ServiceSettings.model_fields, *TelemetrySettings.model_fields}
     settings = {f"COMPANYOS_{field.upper()}": "given" for field in fields}
     own = {"COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE", "COMPANYOS_DATA_DIR", "COMPANYOS_ALLOWED_HOSTS"}
@@ -152,7 +152,7 @@ def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> No
 
 
 @pytest.mark.parametrize("name", ["ticketdesk", "service-host"])
-async def test_a_killed_process_is_started_again(parent: Path, name: str) -> None:
+async def test_a_killed_process_is_restarted(parent: Path, name: str) -> None:
     async with alone(parent) as services, reached(services) as service_clients:
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         before = _processes(folder)
@@ -163,7 +163,7 @@ async def test_a_killed_process_is_started_again(parent: Path, name: str) -> Non
         assert set(_processes(folder)) == NAMES
 
 
-async def test_a_process_that_is_killed_again_and_again_is_started_later_and_said_to_be(parent: Path) -> None:
+async def test_a_repeatedly_killed_process_is_restarted_with_a_delay_and_reported(parent: Path) -> None:
     clock = asyncio.get_running_loop().time
     async with alone(parent) as services, reached(services) as service_clients:
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
@@ -179,7 +179,7 @@ async def test_a_process_that_is_killed_again_and_again_is_started_later_and_sai
         await _answering(service_clients)
 
 
-async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
+async def test_the_services_exit_with_a_killed_parent_and_the_next_start_clears_its_folder(parent: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PARENT, str(parent), stdout=asyncio.subprocess.PIPE
     )
@@ -195,14 +195,14 @@ async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its
         assert not folder.exists()
 
 
-async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
+async def test_a_start_without_an_installed_service_is_an_error(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
     monkeypatch.setattr(embedded_services, "service_entry_points", dict)
     with pytest.raises(RuntimeError, match=r"companyos\.services is empty"):
         async with alone(parent):
             pass
 
 
-def test_what_ends_with_the_process_lies_in_memory_unless_there_is_more_room_on_the_disk(parent: Path) -> None:
+def test_temporary_data_is_stored_in_memory_unless_the_disk_has_more_space(parent: Path) -> None:
     disk = Path(tempfile.gettempdir())
     assert choose_temporary_parent(parent) == parent
     assert choose_temporary_parent(Path("/proc")) == disk  # nothing fits there
@@ -252,7 +252,7 @@ def _is_running(pid: int) -> bool:
     return state != "Z"
 
 
-async def test_stopped_children_of_a_gateway_that_is_gone_are_killed_before_new_ones_start(parent: Path) -> None:
+async def test_stopped_children_of_a_dead_gateway_are_killed_before_new_ones_start(parent: Path) -> None:
     data = parent / "data"
     command = [sys.executable, "-c", LASTING_PARENT, str(parent), str(data)]
     old_parent = await asyncio.create_subprocess_exec(*command)
@@ -272,7 +272,7 @@ async def test_stopped_children_of_a_gateway_that_is_gone_are_killed_before_new_
         assert not [name for name, child in children.items() if holder_of(data / name) == child]
 
 
-async def test_a_folder_of_a_service_that_is_no_child_is_left_to_it(parent: Path) -> None:
+async def test_a_folder_of_an_unrelated_process_is_not_taken(parent: Path) -> None:
     (parent / "data" / "ticketdesk").mkdir(parents=True)
     with (
         lock_folder(parent / "data" / "ticketdesk"),

@@ -39,7 +39,7 @@ def _attributes(span: ReadableSpan) -> dict[str, object]:
     return {name.removeprefix("companyos."): value for name, value in (span.attributes or {}).items()}
 
 
-async def test_lines_of_both_sides_of_a_step_name_episode_step_and_trace(log: Log, gateway: NotesGateway) -> None:
+async def test_log_lines_on_both_sides_of_a_step_name_episode_step_and_trace(log: Log, gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset())["episode_id"]
     episode = gateway.runtime.engine().store.get(episode_id)
     await gateway.step(episode_id, "notes_list_notes")
@@ -53,7 +53,7 @@ async def test_lines_of_both_sides_of_a_step_name_episode_step_and_trace(log: Lo
     assert "RuntimeError: a bug" in named["companyos_shared.framework.middleware"]["exception"]
 
 
-async def test_neither_tokens_nor_arguments_are_written(log: Log, gateway: NotesGateway) -> None:
+async def test_neither_tokens_nor_arguments_are_logged(log: Log, gateway: NotesGateway) -> None:
     begun = await gateway.reset()
     await gateway.step(begun["episode_id"], "notes_write_note", text="for your eyes only")
     await gateway.step(begun["episode_id"], "notes_find_word", word="eyes")
@@ -66,12 +66,12 @@ async def test_neither_tokens_nor_arguments_are_written(log: Log, gateway: Notes
         assert hidden not in message
 
 
-async def test_a_step_does_not_leave_its_mark_behind(gateway: NotesGateway) -> None:
+async def test_the_operation_context_is_cleared_after_a_step(gateway: NotesGateway) -> None:
     await gateway.step((await gateway.reset())["episode_id"], "notes_list_notes")
     assert current_op() is None
 
 
-async def test_a_span_says_what_became_of_a_step(
+async def test_a_span_records_the_result_of_a_step(
     open_gateway: OpenGateway, spans: InMemorySpanExporter, gateway: NotesGateway
 ) -> None:
     episode_id = (await gateway.reset())["episode_id"]
@@ -99,7 +99,7 @@ async def test_a_span_says_what_became_of_a_step(
     assert ids == [Operation(internal_id, 1, number).trace_id for number in range(1, 6)]
 
 
-async def test_what_a_trainer_does_has_a_span_of_its_own(gateway: NotesGateway, spans: InMemorySpanExporter) -> None:
+async def test_every_trainer_operation_has_a_separate_span(gateway: NotesGateway, spans: InMemorySpanExporter) -> None:
     begun = await gateway.reset()
     episode_id = begun["episode_id"]
     taken = await gateway.http.post(f"/v1/episodes/{episode_id}/snapshots")
@@ -115,7 +115,7 @@ async def test_what_a_trainer_does_has_a_span_of_its_own(gateway: NotesGateway, 
     assert len({span.context.trace_id for span in found.values()}) == len(found)
 
 
-async def test_what_was_seen_is_counted(open_gateway: OpenGateway) -> None:
+async def test_steps_and_faults_are_counted(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 2): Fault(kind=FaultKind.UNAVAILABLE)}
     async with open_gateway(NoteKeeping(faults=faults)) as gateway:
         episode_id = (await gateway.reset())["episode_id"]

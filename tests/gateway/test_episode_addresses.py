@@ -32,7 +32,7 @@ async def _step(gateway: NotesGateway, address: str, tool_name: str, **arguments
     return body
 
 
-async def test_an_episode_is_played_at_its_address_from_creation_to_deletion(gateway: NotesGateway) -> None:
+async def test_an_episode_is_played_at_its_url_from_creation_to_deletion(gateway: NotesGateway) -> None:
     address = await _created(gateway, episode_id="one")
     assert (await _step(gateway, address, "notes_finish_note", note_id=1))["reward"] == 1.9
     last = await _step(gateway, address, "notes_finish_note", note_id=2)
@@ -43,7 +43,7 @@ async def test_an_episode_is_played_at_its_address_from_creation_to_deletion(gat
     assert (await gateway.http.get(f"{address}/state")).json()["code"] == "unknown-episode"
 
 
-async def test_both_kinds_of_doors_lead_to_one_episode(gateway: NotesGateway) -> None:
+async def test_both_kinds_of_routes_serve_the_same_episode(gateway: NotesGateway) -> None:
     address = await _created(gateway, episode_id="one")
     simple = await gateway.step("one", "notes_write_note", text="a")
     again = await gateway.http.post(
@@ -59,7 +59,7 @@ async def test_both_kinds_of_doors_lead_to_one_episode(gateway: NotesGateway) ->
     ).json()
 
 
-async def test_creating_answers_what_a_reset_answers(gateway: NotesGateway) -> None:
+async def test_creating_an_episode_returns_what_a_reset_returns(gateway: NotesGateway) -> None:
     created = (await gateway.http.post("/v1/episodes", json={"scenario": "note_keeping", "seed": 1})).json()
     reset = await gateway.reset()
     for answer in (created, reset):
@@ -68,7 +68,7 @@ async def test_creating_answers_what_a_reset_answers(gateway: NotesGateway) -> N
     assert created == reset
 
 
-async def test_going_on_with_an_episode_creates_none(gateway: NotesGateway) -> None:
+async def test_resuming_an_episode_creates_no_new_one(gateway: NotesGateway) -> None:
     address = await _created(gateway, episode_id="one")
     response = await _step(gateway, address, "notes_list_notes")
     token = (await gateway.http.get(f"{address}/state")).json()["token"]
@@ -95,7 +95,7 @@ async def test_going_on_with_an_episode_creates_none(gateway: NotesGateway) -> N
         ("GET", "/v1/tools?format=gemini", None, 422, "invalid-request"),
     ],
 )
-async def test_what_does_not_fit_is_a_problem_with_a_code(
+async def test_an_invalid_request_gets_a_problem_with_a_code(
     gateway: NotesGateway, method: str, path: str, body: dict[str, Any] | None, status: int, code: str
 ) -> None:
     await _created(gateway, episode_id="one")
@@ -104,7 +104,7 @@ async def test_what_does_not_fit_is_a_problem_with_a_code(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_body_that_is_no_object_is_a_problem_and_no_step(gateway: NotesGateway) -> None:
+async def test_a_body_that_is_not_an_object_gets_a_problem_and_is_not_a_step(gateway: NotesGateway) -> None:
     address = await _created(gateway, episode_id="one")
     for body, code in (
         (b"[]", "not-an-object"),
@@ -119,7 +119,7 @@ async def test_a_body_that_is_no_object_is_a_problem_and_no_step(gateway: NotesG
     assert len(gateway.runtime.engine().store) == 1
 
 
-async def test_production_mode_has_none_of_these_doors(open_gateway: OpenGateway) -> None:
+async def test_production_mode_has_no_simulation_routes(open_gateway: OpenGateway) -> None:
     async with open_gateway(mode="production") as gateway:
         paths = (await gateway.http.get("/openapi.json")).json()["paths"]
         assert not [path for path in paths if path.startswith("/v1/episodes")]
@@ -129,7 +129,7 @@ async def test_production_mode_has_none_of_these_doors(open_gateway: OpenGateway
 
 
 @pytest.mark.parametrize("form", ["anthropic", "openai", "mcp", "transformers"])
-async def test_tools_are_told_in_the_words_of_whoever_calls_them(gateway: NotesGateway, form: str) -> None:
+async def test_tools_are_described_in_the_requested_format(gateway: NotesGateway, form: str) -> None:
     plain = (await gateway.http.get("/v1/tools")).json()
     tools = (await gateway.http.get("/v1/tools", params={"format": form})).json()
     assert [_name(tool) for tool in tools] == [tool["name"] for tool in plain]
@@ -151,7 +151,7 @@ async def test_an_episode_s_tools_are_those_of_its_toolset(gateway: NotesGateway
     assert [_name(tool) for tool in tools] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
 
 
-async def test_tools_are_told_to_mcp_as_mcp_tells_of_them(gateway: NotesGateway) -> None:
+async def test_tools_in_the_mcp_format_equal_those_of_the_mcp_server(gateway: NotesGateway) -> None:
     address = await _created(gateway)
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accepted = {"Accept": "application/json, text/event-stream"}
@@ -159,7 +159,7 @@ async def test_tools_are_told_to_mcp_as_mcp_tells_of_them(gateway: NotesGateway)
     assert (await gateway.http.get(f"{address}/tools", params={"format": "mcp"})).json() == served
 
 
-async def test_a_page_of_an_episode_needs_nothing_but_itself(gateway: NotesGateway) -> None:
+async def test_an_episode_page_loads_no_external_resources(gateway: NotesGateway) -> None:
     address = await _created(gateway, episode_id="one", scenario="note_keeping")
     await _step(gateway, address, "notes_write_note", text="<script>alert(1)</script> & \x1b[31m")
     shown = await gateway.http.get(f"{address}/render", params={"format": "html"})
@@ -175,7 +175,7 @@ async def test_a_page_of_an_episode_needs_nothing_but_itself(gateway: NotesGatew
     assert f"{state['return']:+.2f}" in page.text
 
 
-async def test_a_terminal_obeys_nothing_that_an_agent_wrote(gateway: NotesGateway) -> None:
+async def test_the_ansi_rendering_contains_no_control_characters_of_the_agent(gateway: NotesGateway) -> None:
     address = await _created(gateway)
     await _step(gateway, address, "notes_write_note", text="\x1b]0;owned\x07")
     shown = (await gateway.http.get(f"{address}/render", params={"format": "ansi"})).text
@@ -184,7 +184,7 @@ async def test_a_terminal_obeys_nothing_that_an_agent_wrote(gateway: NotesGatewa
     assert "\x07" not in shown
 
 
-async def test_an_ended_episode_is_shown_with_how_it_ended(open_gateway: OpenGateway) -> None:
+async def test_an_ended_episode_is_shown_with_its_outcome(open_gateway: OpenGateway) -> None:
     async with open_gateway(NoteKeeping(max_steps=1)) as gateway:
         address = await _created(gateway)
         await _step(gateway, address, "no_such_tool")
@@ -194,7 +194,7 @@ async def test_an_ended_episode_is_shown_with_how_it_ended(open_gateway: OpenGat
             assert "Unknown tool." in shown
 
 
-async def test_an_agent_sees_its_own_episode_without_rewards_and_no_other(open_gateway: OpenGateway) -> None:
+async def test_an_agent_sees_only_its_own_episode_and_no_rewards(open_gateway: OpenGateway) -> None:
     async with open_gateway(trainer_token=TRAINER) as gateway:
         gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
         address = await _created(gateway, episode_id="mine")

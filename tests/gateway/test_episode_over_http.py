@@ -14,7 +14,7 @@ from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 
 
-async def test_a_reset_answers_the_brief_and_an_id(gateway: NotesGateway) -> None:
+async def test_a_reset_returns_the_brief_and_an_id(gateway: NotesGateway) -> None:
     answer = await gateway.reset()
     assert answer["observation"]["brief"] == "Do notes 1 and 2."
     assert answer["observation"]["now"] == "2026-03-02T09:00:00Z"
@@ -23,12 +23,12 @@ async def test_a_reset_answers_the_brief_and_an_id(gateway: NotesGateway) -> Non
     assert (await gateway.state(answer["episode_id"]))["seed"] == 1
 
 
-async def test_a_bare_body_draws_a_seed_and_reports_it(gateway: NotesGateway) -> None:
+async def test_an_empty_reset_draws_a_seed_and_reports_it(gateway: NotesGateway) -> None:
     answer = (await gateway.http.post("/reset", json={"scenario": "note_keeping"})).json()
     assert isinstance((await gateway.state(answer["episode_id"]))["seed"], int)
 
 
-async def test_an_episode_ends_in_success_with_the_closing_act(gateway: NotesGateway) -> None:
+async def test_an_episode_ends_in_success_with_the_closing_step(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     first = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert first["reward"] == 1.9
@@ -49,14 +49,14 @@ async def test_with_explicit_completion_only_finish_ends_it(gateway: NotesGatewa
     assert (await gateway.state(episode))["outcome"] == "success"
 
 
-async def test_finish_before_the_goal_fails(gateway: NotesGateway) -> None:
+async def test_finishing_before_the_goal_is_met_is_a_failure(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     last = await gateway.step(episode, "finish", outcome="done", summary="All done, honestly.")
     assert (last["done"], last["reward"]) == (True, -5.1)
     assert (await gateway.state(episode))["outcome"] == "failed"
 
 
-async def test_the_closing_act_after_a_collateral_change_ends_in_failure(gateway: NotesGateway) -> None:
+async def test_the_closing_step_after_a_collateral_change_is_a_failure(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="mine")
     ends = [(await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"] for note_id in (1, 2)]
@@ -64,7 +64,7 @@ async def test_the_closing_act_after_a_collateral_change_ends_in_failure(gateway
     assert (await gateway.state(episode))["outcome"] == "failed"
 
 
-async def test_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> None:
+async def test_running_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> None:
     async with open_gateway(NoteKeeping(max_steps=2)) as gateway:
         episode = (await gateway.reset())["episode_id"]
         assert not (await gateway.step(episode, "notes_list_notes"))["done"]
@@ -73,7 +73,7 @@ async def test_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> None:
         assert (await gateway.state(episode))["outcome"] == "out_of_steps"
 
 
-async def test_calls_cost_simulated_minutes_by_their_kind(gateway: NotesGateway) -> None:
+async def test_calls_take_simulated_minutes_by_their_kind(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     read = await gateway.step(episode, "notes_list_notes")
     assert read["observation"]["now"] == "2026-03-02T09:01:00Z"
@@ -83,7 +83,7 @@ async def test_calls_cost_simulated_minutes_by_their_kind(gateway: NotesGateway)
     assert slow["observation"]["now"] == "2026-03-02T09:14:00Z"
 
 
-async def test_a_misfit_costs_no_time_and_reaches_no_service(gateway: NotesGateway) -> None:
+async def test_an_invalid_call_takes_no_time_and_reaches_no_service(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     answer = await gateway.step(episode, "notes_get_note", note_id="one")
     assert answer["observation"]["error"]["error_type"] == "invalid_args"
@@ -98,9 +98,7 @@ LONG_BODY = '{"tool_name": "notes_write_note", "arguments": {"text": "x", "score
 
 
 @pytest.mark.parametrize("action", [LONG_ADDRESS, LONG_BODY], ids=["address", "body"])
-async def test_arguments_that_outgrow_a_request_are_a_misfit_and_no_bug_of_the_house(
-    gateway: NotesGateway, action: str
-) -> None:
+async def test_oversized_arguments_are_invalid_not_an_internal_error(gateway: NotesGateway, action: str) -> None:
     episode_id = (await gateway.reset())["episode_id"]
     content = f'{{"episode_id": "{episode_id}", "action": {action}}}'
     answer = (await gateway.http.post("/step", content=content)).json()
@@ -108,7 +106,7 @@ async def test_arguments_that_outgrow_a_request_are_a_misfit_and_no_bug_of_the_h
     assert (answer["reward"], answer["done"]) == (-1.1, False)
 
 
-async def test_a_service_s_refusal_is_a_step_with_the_problem_in_its_result(gateway: NotesGateway) -> None:
+async def test_a_rejection_by_a_service_is_a_step_with_the_problem_in_its_result(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     answer = await gateway.step(episode, "notes_get_note", note_id=9)
     assert answer["observation"]["error"] is None
@@ -116,7 +114,7 @@ async def test_a_service_s_refusal_is_a_step_with_the_problem_in_its_result(gate
     assert answer["reward"] == -0.4
 
 
-async def test_waiting_lets_things_happen(open_gateway: OpenGateway) -> None:
+async def test_scheduled_events_occur_while_the_agent_waits(open_gateway: OpenGateway) -> None:
     async with open_gateway(NoteKeeping(later=STARTED_AT + timedelta(minutes=30))) as gateway:
         episode = (await gateway.reset())["episode_id"]
         assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
@@ -127,13 +125,13 @@ async def test_waiting_lets_things_happen(open_gateway: OpenGateway) -> None:
         assert texts[-1] == "from a colleague"
 
 
-async def test_waiting_until_the_next_working_morning(gateway: NotesGateway) -> None:
+async def test_wait_can_end_at_the_next_working_morning(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     waited = await gateway.step(episode, "wait", until="next_working_morning")
     assert waited["observation"]["now"] == "2026-03-03T09:00:00Z"
 
 
-async def test_a_planned_fault_costs_the_step_alone_and_is_never_resent(open_gateway: OpenGateway) -> None:
+async def test_a_planned_fault_costs_one_step_and_is_never_resent(open_gateway: OpenGateway) -> None:
     faults = {
         ("finish_note", 1): Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7),
         ("finish_note", 2): Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT),
@@ -150,7 +148,7 @@ async def test_a_planned_fault_costs_the_step_alone_and_is_never_resent(open_gat
         assert (await gateway.step(episode, "notes_get_note", note_id=1))["observation"]["result"]["done_at"]
 
 
-async def test_a_bug_of_the_house_ends_the_episode_without_a_penalty(gateway: NotesGateway) -> None:
+async def test_an_internal_error_ends_the_episode_without_a_penalty(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     answer = await gateway.step(episode, "notes_break_things")
     assert (answer["done"], answer["reward"]) == (True, 0.0)
@@ -185,7 +183,7 @@ async def test_the_end_checks_the_rows_of_services_that_were_sent_writes(
     assert calls.count("/control/digest") == digests
 
 
-async def test_what_a_snapshot_holds_is_checked_at_the_end_of_an_episode_that_was_restored(
+async def test_the_services_of_a_restored_snapshot_are_checked_at_the_end_of_the_episode(
     open_gateway: OpenGateway,
 ) -> None:
     calls: list[str] = []
@@ -199,7 +197,7 @@ async def test_what_a_snapshot_holds_is_checked_at_the_end_of_an_episode_that_wa
     assert calls.count("/control/digest") == 1
 
 
-async def test_a_seen_task_is_reset_without_a_call(open_gateway: OpenGateway) -> None:
+async def test_a_cached_task_is_reset_without_a_service_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
     async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
         await gateway.reset()
@@ -209,7 +207,7 @@ async def test_a_seen_task_is_reset_without_a_call(open_gateway: OpenGateway) ->
         assert len(calls) == before
 
 
-async def test_a_step_is_one_call(open_gateway: OpenGateway) -> None:
+async def test_a_step_makes_one_service_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
     async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -218,21 +216,21 @@ async def test_a_step_is_one_call(open_gateway: OpenGateway) -> None:
         assert calls == ["/notes/1"]
 
 
-async def test_a_service_that_forgot_the_source_is_sent_the_document_again(gateway: NotesGateway) -> None:
+async def test_a_service_that_lost_the_source_gets_the_document_again(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     for template in (gateway.service.state.episodes._folder / "templates").rglob("*.db"):
         template.unlink()
     assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
 
 
-async def test_two_episodes_of_one_task_never_meet(gateway: NotesGateway) -> None:
+async def test_two_episodes_of_one_task_are_isolated(gateway: NotesGateway) -> None:
     one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
     await gateway.step(one, "notes_write_note", text="only mine")
     listed = await asyncio.gather(*(gateway.step(episode, "notes_list_notes") for episode in (one, other)))
     assert [len(answer["observation"]["result"]) for answer in listed] == [3, 2]
 
 
-async def test_the_last_step_asked_for_again_answers_the_same(gateway: NotesGateway) -> None:
+async def test_a_repeated_last_step_gets_the_same_response(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     first = await gateway.post_step(episode, "notes_write_note", step=1, text="a")
     again = await gateway.post_step(episode, "notes_write_note", step=1, text="a")
@@ -243,7 +241,7 @@ async def test_the_last_step_asked_for_again_answers_the_same(gateway: NotesGate
         assert (other.status_code, other.json()["code"]) == (409, "step-conflict")
 
 
-async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_gateway: OpenGateway) -> None:
+async def test_calls_of_one_episode_are_queued_up_to_a_limit(open_gateway: OpenGateway) -> None:
     gate = asyncio.Event()
     async with open_gateway(wrap=lambda inner: _Gated(inner, gate)) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -259,7 +257,7 @@ async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_gateway: O
         assert (await gateway.state(episode))["step_count"] == MAX_QUEUED_CALLS + 1
 
 
-async def test_the_task_s_toolset_offers_and_takes_its_tools_alone(gateway: NotesGateway) -> None:
+async def test_a_task_toolset_lists_and_accepts_only_its_tools(gateway: NotesGateway) -> None:
     episode = (await gateway.reset(toolset="task"))["episode_id"]
     offered = (await gateway.http.get("/v1/tools", params={"episode_id": episode})).json()
     assert [tool["name"] for tool in offered] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
@@ -267,7 +265,7 @@ async def test_the_task_s_toolset_offers_and_takes_its_tools_alone(gateway: Note
     assert answer["observation"]["error"]["error_type"] == "tool_not_found"
 
 
-async def test_an_episode_is_rendered_for_people(gateway: NotesGateway) -> None:
+async def test_an_episode_is_rendered_as_readable_text(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_finish_note", note_id=1)
     shown = (await gateway.http.get("/render", params={"episode_id": episode})).json()
@@ -279,7 +277,7 @@ async def test_an_episode_is_rendered_for_people(gateway: NotesGateway) -> None:
     assert "\x1b" not in text
 
 
-async def test_the_unit_scale_with_the_terminal_signal_alone_pays_exactly_one(gateway: NotesGateway) -> None:
+async def test_the_unit_scale_with_the_terminal_reward_only_pays_exactly_one(gateway: NotesGateway) -> None:
     episode = (await gateway.reset(reward_scale="unit", shaping="none"))["episode_id"]
     assert (await gateway.step(episode, "notes_finish_note", note_id=1))["reward"] == 0.0
     assert (await gateway.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0

@@ -27,7 +27,7 @@ class Failing(NoteKeeping):
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("seed", [EMPTY, STOPPED])
-async def test_a_plan_that_fails_does_not_block_others(open_gateway: OpenGateway, seed: int) -> None:
+async def test_a_failing_plan_does_not_block_others(open_gateway: OpenGateway, seed: int) -> None:
     async with open_gateway(Failing()) as gateway:
         failed = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": seed})
         assert (failed.status_code, failed.json()["code"]) == (500, "internal-error")

@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = {
 NAMES = ["key", "limit", "rate", "status", "deep", "tags", "answers", "day"]
 
 
-def test_what_a_tool_needs_comes_first_and_is_marked() -> None:
+def test_required_arguments_are_listed_first_and_marked() -> None:
     fields = parse_fields(SCHEMA)
     assert [field.name for field in fields] == NAMES
     assert [field.label for field in fields][:2] == ["key *", "limit (number)"]
@@ -42,7 +42,7 @@ def test_what_a_tool_needs_comes_first_and_is_marked() -> None:
     }
 
 
-def test_a_filled_in_form_is_the_arguments_of_a_call() -> None:
+def test_a_completed_form_is_parsed_as_arguments() -> None:
     raw = ("OPS-1", "2", "0.5", "open", "false", "one\n\n two ", '{"a": 1}', "2027-05-31")
     assert parse_arguments(parse_fields(SCHEMA), raw) == {
         "key": "OPS-1",
@@ -56,7 +56,7 @@ def test_a_filled_in_form_is_the_arguments_of_a_call() -> None:
     }
 
 
-def test_what_is_left_empty_is_left_out() -> None:
+def test_empty_fields_are_omitted() -> None:
     assert parse_arguments(parse_fields(SCHEMA), (None, "", " ", None, "", "", "", "")) == {}
 
 
@@ -75,7 +75,7 @@ def test_what_is_left_empty_is_left_out() -> None:
         ("tags", "a" * 70_000),
     ],
 )
-def test_what_does_not_fit_is_named(name: str, text: str) -> None:
+def test_an_invalid_field_is_named(name: str, text: str) -> None:
     raw = tuple(text if one == name else None for one in NAMES)
     with pytest.raises(InvalidFieldError, match=f"^{name} must be"):
         parse_arguments(parse_fields(SCHEMA), raw)

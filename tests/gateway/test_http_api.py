@@ -14,7 +14,7 @@ from companyos_gateway.engine import errors
 from tests.gateway.conftest import NotesGateway, OpenGateway
 
 
-async def test_the_home_page_stands_alone(gateway: NotesGateway) -> None:
+async def test_the_home_page_loads_only_its_own_files(gateway: NotesGateway) -> None:
     page = await gateway.http.get("/")
     assert page.status_code == 200
     assert "default-src 'self'" in page.headers["content-security-policy"]
@@ -38,7 +38,7 @@ async def test_the_api_documentation_works_offline(gateway: NotesGateway) -> Non
     )
 
 
-async def test_our_own_reset_comes_before_the_framework_s(gateway: NotesGateway) -> None:
+async def test_the_gateways_reset_route_replaces_that_of_the_framework(gateway: NotesGateway) -> None:
     first = await gateway.reset()
     assert (await gateway.step(first["episode_id"], "notes_list_notes"))["observation"]["result"]
 
@@ -58,7 +58,7 @@ async def test_production_mode_has_no_control_plane(open_gateway: OpenGateway) -
         assert (await gateway.http.get("/v1/tools")).status_code == 200
 
 
-async def test_alive_and_ready(gateway: NotesGateway) -> None:
+async def test_the_gateway_is_live_and_ready(gateway: NotesGateway) -> None:
     assert (await gateway.http.get("/livez")).json() == {"status": "alive"}
     ready = await gateway.http.get("/readyz")
     assert (ready.status_code, ready.json()["services"]) == (200, {"notes": "ready"})
@@ -79,7 +79,7 @@ async def test_alive_and_ready(gateway: NotesGateway) -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_a_body_that_does_not_fit_is_a_problem(
+async def test_an_invalid_body_gets_a_problem(
     gateway: NotesGateway, path: str, body: bytes, status: int, code: str
 ) -> None:
     answer = await gateway.http.post(path, content=body)
@@ -87,7 +87,7 @@ async def test_a_body_that_does_not_fit_is_a_problem(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None:
+async def test_the_size_of_a_body_is_limited_while_it_is_read(gateway: NotesGateway) -> None:
     sent = 0
 
     async def endless() -> object:
@@ -102,7 +102,7 @@ async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None
     assert sent < 100_000
 
 
-async def test_an_unknown_route_is_a_problem_too(gateway: NotesGateway) -> None:
+async def test_an_unknown_route_gets_a_problem(gateway: NotesGateway) -> None:
     answer = await gateway.http.get("/nowhere")
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 

@@ -116,7 +116,9 @@ async def _code_of_mcp(socket: Socket, message: str | bytes) -> str:
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize(("_what", "sent", "code"), BEYOND + ONLY_OVER_HTTP, ids=_id)
-async def test_plain_http_refuses_by_code(gateway: NotesGateway, _what: str, sent: str | bytes, code: str) -> None:
+async def test_http_requests_over_a_limit_are_rejected_with_a_code(
+    gateway: NotesGateway, _what: str, sent: str | bytes, code: str
+) -> None:
     await gateway.reset(episode_id="live")
     await gateway.step("live", "notes_write_note", text="a")
     before = await _standing(gateway)
@@ -133,7 +135,7 @@ async def test_plain_http_refuses_by_code(gateway: NotesGateway, _what: str, sen
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize(("_what", "sent", "code"), [*BEYOND, ("a binary frame", b"{}", "not-text")], ids=_id)
-async def test_sockets_refuse_by_code_and_go_on(
+async def test_socket_messages_over_a_limit_are_rejected_and_the_session_continues(
     gateway: NotesGateway, _what: str, sent: str | bytes, code: str
 ) -> None:
     async with connected(gateway.app) as socket, connected(gateway.app, "/mcp") as mcp:
@@ -148,7 +150,7 @@ async def test_sockets_refuse_by_code_and_go_on(
 
 
 @pytest.mark.parametrize(("_what", "sent"), WITHIN, ids=_id)
-async def test_what_keeps_every_limit_is_looked_at(gateway: NotesGateway, _what: str, sent: str) -> None:
+async def test_a_message_at_the_limits_is_parsed(gateway: NotesGateway, _what: str, sent: str) -> None:
     answer = await gateway.http.post("/reset", content=sent.encode())
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
     async with connected(gateway.app) as socket:
@@ -157,7 +159,7 @@ async def test_what_keeps_every_limit_is_looked_at(gateway: NotesGateway, _what:
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("body", "status", "code"), UNKNOWN, ids=lambda value: json.dumps(value)[:60])
-async def test_a_step_that_names_nothing_there_is_refused(
+async def test_a_step_without_a_valid_episode_or_action_is_rejected(
     gateway: NotesGateway, body: dict[str, Any], status: int, code: str
 ) -> None:
     await gateway.reset(episode_id="live")
@@ -184,7 +186,7 @@ async def test_a_step_that_names_nothing_there_is_refused(
     ],
     ids=str,
 )
-async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
+async def test_a_message_of_unknown_shape_gets_an_error_and_the_session_continues(
     gateway: NotesGateway, message: dict[str, Any], code: str
 ) -> None:
     async with connected(gateway.app) as socket:
@@ -214,7 +216,7 @@ async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
     ],
     ids=str,
 )
-async def test_a_request_of_no_known_shape_is_answered_over_mcp(
+async def test_an_mcp_request_of_unknown_shape_gets_an_error(
     gateway: NotesGateway, request_: dict[str, Any], number: int
 ) -> None:
     await gateway.reset(episode_id="live")
@@ -225,7 +227,7 @@ async def test_a_request_of_no_known_shape_is_answered_over_mcp(
     assert (await gateway.http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).json()["result"]
 
 
-async def test_a_body_that_dribbles_is_given_up(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_body_times_out(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_limit, "BODY_DEADLINE_S", 0.05)
     await gateway.reset(episode_id="live")
     before = await _standing(gateway)
@@ -235,14 +237,14 @@ async def test_a_body_that_dribbles_is_given_up(gateway: NotesGateway, monkeypat
     assert await _standing(gateway) == before
 
 
-async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None:
+async def test_the_size_of_a_body_is_limited_while_it_is_read(gateway: NotesGateway) -> None:
     endless = [b" " * 1024] * 65
     received = await _post(gateway, "/step", endless, last=None)
     assert (received[0]["status"], json.loads(received[1]["body"])["code"]) == (413, "body-too-large")
     assert (b"connection", b"close") in received[0]["headers"]
 
 
-async def test_a_client_that_leaves_before_the_end_of_its_body_asked_for_nothing(gateway: NotesGateway) -> None:
+async def test_a_client_that_disconnects_before_the_end_of_its_body_has_no_effect(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="live")
     before = await _standing(gateway)
     whole = json.dumps({"episode_id": "live", "action": {"tool_name": "notes_list_notes", "arguments": {}}}).encode()

@@ -36,7 +36,7 @@ def _text(result: CallToolResult) -> Any:
 
 
 @pytest.mark.parametrize("toolset", ["all", "task"])
-async def test_the_tools_are_openenv_s_word_for_word(gateway: NotesGateway, toolset: str) -> None:
+async def test_the_tools_are_identical_to_those_of_openenv(gateway: NotesGateway, toolset: str) -> None:
     await gateway.reset(episode_id="mine", toolset=toolset)
     listed = (await gateway.http.get("/v1/tools", params={"episode_id": "mine"})).json()
     async with mcp_client(gateway.app, episode="mine") as client:
@@ -48,7 +48,7 @@ async def test_the_tools_are_openenv_s_word_for_word(gateway: NotesGateway, tool
     ]
 
 
-async def test_tools_say_what_they_do_to_the_data(gateway: NotesGateway) -> None:
+async def test_tools_have_hints_about_their_effects(gateway: NotesGateway) -> None:
     async with mcp_client(gateway.app) as client:
         listed = await client.list_tools()
     hints = {tool.name: tool.annotations for tool in listed}
@@ -63,7 +63,7 @@ async def test_tools_say_what_they_do_to_the_data(gateway: NotesGateway) -> None
     assert found["wait"] == found["finish"] == (False, False, False, False)
 
 
-async def test_the_server_announces_tools_and_nothing_else(gateway: NotesGateway) -> None:
+async def test_the_server_announces_only_tools(gateway: NotesGateway) -> None:
     async with mcp_client(gateway.app) as client:
         initialized = client.initialize_result
     assert initialized is not None
@@ -72,7 +72,7 @@ async def test_the_server_announces_tools_and_nothing_else(gateway: NotesGateway
     assert (capabilities.prompts, capabilities.resources) == (None, None)
 
 
-async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(gateway: NotesGateway) -> None:
+async def test_a_call_over_mcp_is_a_step_of_the_same_episode_as_over_other_routes(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         await socket.step("notes_list_notes")
@@ -92,7 +92,7 @@ async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(gateway
         assert (await socket.state())["step_count"] == 4
 
 
-async def test_what_goes_wrong_is_a_step_and_costs_what_it_costs_elsewhere(gateway: NotesGateway) -> None:
+async def test_a_failed_call_is_a_step_with_the_same_reward_as_over_other_routes(gateway: NotesGateway) -> None:
     for name in ("here", "there"):
         await gateway.reset(episode_id=name)
     async with mcp_client(gateway.app, episode="here") as client:
@@ -131,7 +131,7 @@ async def test_concurrent_calls_are_queued_and_rejected_once_the_queue_is_full(o
     assert steps == list(range(1, 22 - len(refused)))
 
 
-async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(gateway: NotesGateway) -> None:
+async def test_without_an_episode_tools_are_listed_but_cannot_be_called(gateway: NotesGateway) -> None:
     async with mcp_client(gateway.app) as client:
         for _ in range(2):
             with pytest.raises(McpError, match="no-episode") as refused:
@@ -153,7 +153,7 @@ async def test_an_unknown_episode_is_rejected_at_the_handshake(gateway: NotesGat
             pass
 
 
-async def test_an_episode_that_is_dropped_ends_no_session(gateway: NotesGateway) -> None:
+async def test_dropping_an_episode_does_not_end_the_session(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="mine")
     async with mcp_client(gateway.app, "/v1/episodes/mine/mcp") as client:
         await _call(client, "notes_list_notes")
@@ -165,7 +165,7 @@ async def test_an_episode_that_is_dropped_ends_no_session(gateway: NotesGateway)
 
 
 @pytest.mark.parametrize("base", ["/v1/mcp", "/v1/episodes/mine/mcp"])
-async def test_each_service_is_a_server_of_its_own(gateway: NotesGateway, base: str) -> None:
+async def test_each_service_has_a_separate_mcp_server(gateway: NotesGateway, base: str) -> None:
     await gateway.reset(episode_id="mine")
     served: list[str] = []
     for server in ("notes", "gateway"):
@@ -186,7 +186,7 @@ async def test_an_unknown_server_is_rejected_with_the_accepted_names(gateway: No
             pass
 
 
-async def test_an_episode_s_token_names_the_episode_and_opens_no_other(open_gateway: OpenGateway) -> None:
+async def test_an_episode_token_selects_its_episode_and_grants_access_to_no_other(open_gateway: OpenGateway) -> None:
     async with open_gateway(trainer_token=TRAINER) as gateway:
         gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
         token = (await gateway.reset(episode_id="mine"))["token"]
@@ -203,7 +203,7 @@ async def test_an_episode_s_token_names_the_episode_and_opens_no_other(open_gate
         assert (await gateway.state("mine"))["step_count"] == 4
 
 
-async def test_openenv_s_own_mcp_is_closed_to_agents(open_gateway: OpenGateway) -> None:
+async def test_agents_cannot_call_openenvs_mcp_route(open_gateway: OpenGateway) -> None:
     async with open_gateway(trainer_token=TRAINER) as gateway:
         gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
         token = (await gateway.reset())["token"]
@@ -214,7 +214,7 @@ async def test_openenv_s_own_mcp_is_closed_to_agents(open_gateway: OpenGateway) 
         assert gateway.app.state.slots.slots_used() == 0
 
 
-async def test_openenv_s_sessions_are_not_to_be_had_at_the_real_door(gateway: NotesGateway) -> None:
+async def test_openenv_sessions_cannot_be_created_at_the_episode_route(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="mine")
     request = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
     answer = await gateway.http.post("/v1/episodes/mine/mcp", json=request, headers=HEADERS)
@@ -222,7 +222,7 @@ async def test_openenv_s_sessions_are_not_to_be_had_at_the_real_door(gateway: No
     assert gateway.app.state.slots.slots_used() == 0
 
 
-async def test_a_request_that_does_not_fit_is_answered_under_its_id(gateway: NotesGateway) -> None:
+async def test_an_invalid_request_gets_an_error_with_its_id(gateway: NotesGateway) -> None:
     for params, code in (
         ('{"name":"wait","arguments":[]}', "invalid-params"),
         ('{"name":7}', "invalid-params"),
@@ -238,20 +238,20 @@ async def test_a_request_that_does_not_fit_is_answered_under_its_id(gateway: Not
         assert answer.json()["error"]["message"].startswith(f"{code}: ")
 
 
-async def test_what_is_no_request_is_refused_without_an_id(gateway: NotesGateway) -> None:
+async def test_a_body_that_is_not_a_request_gets_an_error_without_an_id(gateway: NotesGateway) -> None:
     for sent in (b"[]", b"null", b"{", b"[" * 60_000, b"\xff", b'{"a":"' + b"x" * 65_536 + b'"}'):
         answer = await gateway.http.post("/v1/mcp", content=sent, headers=HEADERS)
         assert answer.status_code in {400, 413, 422}
         assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32700)
 
 
-async def test_there_are_no_sessions_and_no_streams(gateway: NotesGateway) -> None:
+async def test_sessions_and_streams_are_not_supported(gateway: NotesGateway) -> None:
     for method in ("GET", "DELETE", "PUT"):
         answer = await gateway.http.request(method, "/v1/mcp", headers=HEADERS)
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
-async def test_a_bare_request_is_enough_for_a_step(gateway: NotesGateway) -> None:
+async def test_a_request_without_a_session_is_enough_for_a_step(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="mine")
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "notes_write_note", "arguments": WRITE}}
     for number in (1, 2):

@@ -33,7 +33,7 @@ async def figures_of(http: httpx.AsyncClient) -> Figures:
     }
 
 
-async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(open_gateway: OpenGateway) -> None:
+async def test_steps_resets_faults_and_ends_are_counted_by_result(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 2): Fault(kind=FaultKind.RATE_LIMITED)}
     async with open_gateway(NoteKeeping(faults=faults)) as gateway:
         episode_id = (await gateway.reset())["episode_id"]
@@ -60,7 +60,7 @@ async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(o
     assert metrics["companyos_service_call_seconds_count", ("notes",)] > 4
 
 
-async def test_what_lives_is_told_as_it_lives(gateway: NotesGateway) -> None:
+async def test_gauges_show_current_values(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
         plain = (await gateway.reset())["episode_id"]
@@ -81,7 +81,7 @@ def leaks(metrics: Figures) -> dict[str, float]:
     return {labels[0]: value for (name, labels), value in metrics.items() if name == "companyos_leaked"}
 
 
-async def test_where_nothing_leaks_the_gauge_says_nothing(gateway: NotesGateway) -> None:
+async def test_without_a_leak_the_gauges_are_zero(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
         await gateway.step((await gateway.reset())["episode_id"], "notes_list_notes")
@@ -89,7 +89,7 @@ async def test_where_nothing_leaks_the_gauge_says_nothing(gateway: NotesGateway)
     assert {"gateway_folders", "sessions", "sockets", "held_episodes"} <= set(leaks(await figures_of(gateway.http)))
 
 
-async def test_a_leak_is_seen(gateway: NotesGateway) -> None:
+async def test_a_leak_is_reported(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset())["episode_id"]
     assert gateway.runtime.data_dir is not None
     (gateway.runtime.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
@@ -119,7 +119,7 @@ async def test_every_metric_that_the_operations_page_names_exists(gateway: Notes
     assert named <= existing
 
 
-async def test_each_gateway_has_figures_of_its_own(open_gateway: OpenGateway) -> None:
+async def test_each_gateway_has_separate_metrics(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
         await gateway.reset()
         other = create_app(GatewayRuntime(Settings()))
@@ -130,7 +130,7 @@ async def test_each_gateway_has_figures_of_its_own(open_gateway: OpenGateway) ->
         assert (await figures_of(gateway.http))["companyos_operations_total", ("reset", "done")] == 1
 
 
-async def test_a_gateway_is_ready_where_nothing_is_amiss(gateway: NotesGateway) -> None:
+async def test_a_gateway_without_problems_is_ready(gateway: NotesGateway) -> None:
     answer = await gateway.http.get("/readyz")
     body = answer.json()
     assert (answer.status_code, body["status"], body["services"]) == (200, "ready", {"notes": "ready"})
@@ -143,7 +143,7 @@ async def test_a_gateway_is_ready_where_nothing_is_amiss(gateway: NotesGateway) 
     ("settings", "reason"),
     [({"min_free_bytes": 2**60}, "too little disk space is free")],
 )
-async def test_a_gateway_without_room_is_not_ready(
+async def test_a_gateway_without_capacity_is_not_ready(
     open_gateway: OpenGateway, settings: dict[str, Any], reason: str
 ) -> None:
     async with open_gateway(**settings) as gateway:
@@ -153,7 +153,7 @@ async def test_a_gateway_without_room_is_not_ready(
         assert (await gateway.http.get("/livez")).status_code == 200
 
 
-async def test_a_gateway_that_has_few_descriptors_left_is_not_ready(
+async def test_a_gateway_with_few_descriptors_left_is_not_ready(
     gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = (await gateway.http.get("/readyz")).json()["descriptors"]["open"]

@@ -12,7 +12,7 @@ def _finish_note(note_id: int) -> CallToolAction:
     return CallToolAction(tool_name="notes_finish_note", arguments={"note_id": note_id})
 
 
-async def test_every_check_and_milestone_is_a_rubric_with_a_name(gateway: NotesGateway) -> None:
+async def test_every_check_and_milestone_is_a_named_rubric(gateway: NotesGateway) -> None:
     environment = CompanyOSEnvironment(gateway.runtime)
     await environment.reset_async(scenario="note_keeping", seed=1, episode_id="mine")
     assert environment.rubric is not None
@@ -23,7 +23,7 @@ async def test_every_check_and_milestone_is_a_rubric_with_a_name(gateway: NotesG
     assert names == parts | checks | {f"milestones.{milestone.id}" for milestone in task_rubric.milestones}
 
 
-async def test_the_tree_says_after_each_step_what_was_paid_and_what_holds(gateway: NotesGateway) -> None:
+async def test_the_rubric_tree_shows_scores_and_met_milestones_after_each_step(gateway: NotesGateway) -> None:
     environment = CompanyOSEnvironment(gateway.runtime)
     first = await environment.reset_async(scenario="note_keeping", seed=1)
     rubric = environment.rubric
@@ -49,7 +49,7 @@ async def test_listing_tools_pays_nothing_and_changes_no_score(gateway: NotesGat
     assert environment.rubric.last_score == step.reward
 
 
-async def test_a_tree_that_is_looked_at_late_knows_the_last_step(gateway: NotesGateway) -> None:
+async def test_a_rubric_tree_that_is_first_read_late_has_the_last_step(gateway: NotesGateway) -> None:
     environment = CompanyOSEnvironment(gateway.runtime)
     await environment.reset_async(scenario="note_keeping", seed=1)
     step = await environment.step_async(_finish_note(1))
@@ -60,11 +60,11 @@ async def test_a_tree_that_is_looked_at_late_knows_the_last_step(gateway: NotesG
     assert environment.rubric is not rubric
 
 
-def test_before_the_first_reset_there_is_no_tree(gateway: NotesGateway) -> None:
+def test_before_the_first_reset_there_is_no_rubric_tree(gateway: NotesGateway) -> None:
     assert CompanyOSEnvironment(gateway.runtime).rubric is None
 
 
-async def test_each_episode_has_a_tree_of_its_own(gateway: NotesGateway) -> None:
+async def test_each_episode_has_a_separate_rubric_tree(gateway: NotesGateway) -> None:
     one, other = CompanyOSEnvironment(gateway.runtime), CompanyOSEnvironment(gateway.runtime)
     for environment in (one, other):
         await environment.reset_async(scenario="note_keeping", seed=1)

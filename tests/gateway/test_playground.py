@@ -64,7 +64,7 @@ async def _take(gateway: NotesGateway, visitor: str, tool: str, *raw: str) -> di
     return await _call(gateway, visitor, form["dependencies"][0]["id"], *raw)
 
 
-async def test_the_page_is_there_only_where_it_is_asked_for(open_gateway: OpenGateway) -> None:
+async def test_the_playground_is_served_only_if_it_is_enabled(open_gateway: OpenGateway) -> None:
     for settings in ({}, {"web": True, "mode": "production"}):
         async with open_gateway(**settings) as gateway:
             assert (await gateway.http.get("/web/")).status_code == 404
@@ -73,13 +73,15 @@ async def test_the_page_is_there_only_where_it_is_asked_for(open_gateway: OpenGa
 @pytest.mark.parametrize(
     ("value", "expected"), [("true", True), ("1", True), ("yes", True), ("false", False), ("", False)]
 )
-def test_it_is_asked_for_as_the_framework_does(monkeypatch: pytest.MonkeyPatch, value: str, expected: bool) -> None:
+def test_the_playground_is_enabled_by_the_variable_of_the_framework(
+    monkeypatch: pytest.MonkeyPatch, value: str, expected: bool
+) -> None:
     monkeypatch.setenv("ENABLE_WEB_INTERFACE", value)
     assert Settings().web is expected
 
 
 @pytest.mark.integration
-def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model() -> None:
+def test_starting_the_gateway_imports_neither_gradio_nor_an_openai_client() -> None:
     code = (
         "from companyos.openenv_preload import preload_openenv; preload_openenv()\n"
         "import sys; from companyos_gateway.app import create_app\n"
@@ -92,7 +94,9 @@ def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model()
     assert answer.stdout.split("\n") == ["neither", "True LLMJudge", ""]
 
 
-async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(playground: NotesGateway) -> None:
+async def test_the_playground_loads_no_external_resources_and_rejects_cross_site_requests(
+    playground: NotesGateway,
+) -> None:
     assert (await playground.http.get("/web")).headers["location"] == "/web/"
     page = await playground.http.get("/web/", headers={"Origin": "https://elsewhere.example"})
     assert page.status_code == 200
@@ -105,7 +109,7 @@ async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(
     assert foreign.json()["code"] == "foreign-origin"
 
 
-async def test_each_visitor_plays_an_episode_of_its_own_with_forms(playground: NotesGateway) -> None:
+async def test_each_visitor_plays_a_separate_episode_with_forms(playground: NotesGateway) -> None:
     for visitor in ("anna", "ben"):
         assert "Do notes 1 and 2." in await _begin(playground, visitor)
     form = await _form(playground, "anna", "notes_write_note")
@@ -119,7 +123,7 @@ async def test_each_visitor_plays_an_episode_of_its_own_with_forms(playground: N
     assert sorted(episode.step for episode in playground.runtime.engine().store) == [0, 2]
 
 
-async def test_what_does_not_fit_is_no_step_and_leaves_the_page_as_it_is(playground: NotesGateway) -> None:
+async def test_invalid_input_is_not_a_step_and_does_not_change_the_page(playground: NotesGateway) -> None:
     await _begin(playground, "anna")
     refused = await _take(playground, "anna", "notes_finish_note", "one")
     assert [one["__type__"] for one in refused["output"]["data"]] == ["update"] * 2
@@ -128,7 +132,7 @@ async def test_what_does_not_fit_is_no_step_and_leaves_the_page_as_it_is(playgro
     assert {one["__type__"] for one in begun["output"]["data"] if one} == {"update"}
 
 
-async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(playground: NotesGateway) -> None:
+async def test_a_new_episode_of_a_visitor_replaces_the_previous_one(playground: NotesGateway) -> None:
     await _begin(playground, "anna")
     (before,) = playground.runtime.engine().store
     await _begin(playground, "anna", seed="2")
@@ -137,7 +141,7 @@ async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(pla
     assert after.task.key.seed == 2
 
 
-async def test_an_open_page_holds_up_no_end_and_its_episode_is_let_go(playground: NotesGateway) -> None:
+async def test_an_open_page_does_not_delay_the_shutdown_and_its_episode_is_freed(playground: NotesGateway) -> None:
     await _begin(playground, "anna")
     listening = asyncio.create_task(playground.http.get("/web/gradio_api/heartbeat/anna"))
     done, _ = await asyncio.wait([listening], timeout=0.2)
@@ -149,7 +153,7 @@ async def test_an_open_page_holds_up_no_end_and_its_episode_is_let_go(playground
     assert len(playground.runtime.engine().store) == 0
 
 
-async def test_a_page_without_a_token_is_not_opened_where_one_is_asked_for(open_gateway: OpenGateway) -> None:
+async def test_the_playground_requires_the_trainer_token_if_one_is_configured(open_gateway: OpenGateway) -> None:
     async with open_gateway(web=True, trainer_token="the-trainer's-token") as gateway:
         token = (
             await gateway.http.post(

@@ -58,14 +58,14 @@ async def test_the_next_tasks_of_a_split_are_planned_up_to_its_end(open_gateway:
         assert (await _planned(scenario, 3))[-2:] == [key.seed for key in keys]
 
 
-async def test_a_task_that_cannot_be_planned_keeps_no_other_from_it(open_gateway: OpenGateway) -> None:
+async def test_a_task_that_cannot_be_planned_does_not_block_others(open_gateway: OpenGateway) -> None:
     scenario = Recorded()
     async with open_gateway(scenario) as gateway:
         await gateway.reset(seed=FAILING - 1, prefetch=2)
         assert await _planned(scenario, 3) == [FAILING - 1, FAILING, FAILING + 1]
 
 
-async def test_nothing_is_planned_ahead_between_steps_that_follow_each_other(
+async def test_tasks_are_not_planned_between_consecutive_steps(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefetcher, "QUIET_S", 1.0)
@@ -90,7 +90,7 @@ async def test_steps_without_a_pause_delay_planning_by_a_limited_time(
         assert await _planned(scenario, 2) == [4, 5]
 
 
-async def test_no_more_is_planned_than_half_of_what_is_kept(open_gateway: OpenGateway) -> None:
+async def test_prefetching_plans_at_most_half_of_the_cached_tasks(open_gateway: OpenGateway) -> None:
     scenario = Recorded()
     async with open_gateway(scenario, max_tasks_kept=6) as gateway:
         await gateway.reset(seed=1, prefetch=20)
@@ -99,7 +99,7 @@ async def test_no_more_is_planned_than_half_of_what_is_kept(open_gateway: OpenGa
     assert scenario.planned == [1, 2, 3, 4]
 
 
-async def test_an_episode_is_the_same_whether_its_task_was_planned_ahead(open_gateway: OpenGateway) -> None:
+async def test_an_episode_does_not_depend_on_prefetching(open_gateway: OpenGateway) -> None:
     scenario = Recorded()
     async with open_gateway(scenario) as gateway:
         await gateway.reset(seed=1, prefetch=1)
@@ -119,7 +119,7 @@ async def test_an_episode_is_the_same_whether_its_task_was_planned_ahead(open_ga
         ({"prefetch": 33, "seed": 1}, "less than or equal to 32"),
     ],
 )
-async def test_what_cannot_be_planned_ahead_is_refused(
+async def test_prefetching_options_that_cannot_be_used_are_rejected(
     open_gateway: OpenGateway, options: dict[str, object], text: str
 ) -> None:
     async with open_gateway(Recorded()) as gateway:

@@ -46,7 +46,7 @@ async def _while_held(held: list[Held], request: Any, meanwhile: Any) -> Any:
     return await asking
 
 
-async def test_a_snapshot_of_an_episode_that_is_freed_meanwhile_is_refused(
+async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
     open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=hold) as gateway:
@@ -60,7 +60,7 @@ async def test_a_snapshot_of_an_episode_that_is_freed_meanwhile_is_refused(
         assert list(tmp_path.rglob("snapshots/*.db")) == []
 
 
-async def test_an_episode_that_is_freed_while_it_is_restored_stays_gone(
+async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
     open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
@@ -72,7 +72,7 @@ async def test_an_episode_that_is_freed_while_it_is_restored_stays_gone(
         assert list((tmp_path / "kept" / "gateway" / "episodes").glob("[!.]*")) == []
 
 
-async def test_a_reset_while_the_episode_before_is_restored_is_found_again_as_it_was(
+async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after_a_restart(
     open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
@@ -88,9 +88,7 @@ async def test_a_reset_while_the_episode_before_is_restored_is_found_again_as_it
         assert await evidence(gateway, "mine") == output
 
 
-async def test_snapshots_at_the_same_time_keep_to_their_limit(
-    open_gateway: OpenGateway, hold: Any, held: list[Held]
-) -> None:
+async def test_concurrent_snapshots_respect_the_limit(open_gateway: OpenGateway, hold: Any, held: list[Held]) -> None:
     async with open_gateway(wrap=hold, max_snapshots=1) as gateway:
         first, second = [(await gateway.reset())["episode_id"] for _ in range(2)]
         await gateway.step(first, "notes_write_note", text="first")
@@ -101,7 +99,7 @@ async def test_snapshots_at_the_same_time_keep_to_their_limit(
         assert len((await gateway.http.get("/v1/snapshots")).json()) == 1
 
 
-async def test_a_resume_that_is_refused_takes_the_episode_from_nobody(
+async def test_a_rejected_resume_does_not_take_the_episode_from_its_session(
     open_gateway: OpenGateway, hold: Any, held: list[Held]
 ) -> None:
     scenario = NoteKeeping(max_steps=30)
@@ -126,7 +124,7 @@ async def test_a_resume_that_is_refused_takes_the_episode_from_nobody(
         assert (await first.step("notes_list_notes"))["type"] == "observation"
 
 
-async def test_a_reset_does_not_end_an_episode_that_was_resumed_elsewhere_meanwhile(
+async def test_a_reset_does_not_end_an_episode_that_another_session_resumed_concurrently(
     open_gateway: OpenGateway, hold: Any, held: list[Held]
 ) -> None:
     async with open_gateway(wrap=hold) as gateway, connected(gateway.app) as first, connected(gateway.app) as second:
@@ -140,7 +138,7 @@ async def test_a_reset_does_not_end_an_episode_that_was_resumed_elsewhere_meanwh
         assert (await first.state())["seed"] == 2
 
 
-async def test_an_episode_that_is_ended_elsewhere_is_closed_to_whoever_asks_again(gateway: NotesGateway) -> None:
+async def test_an_episode_that_was_deleted_by_another_client_is_reported_as_closed(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         assert (await socket.state())["done"] is False

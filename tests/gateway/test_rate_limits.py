@@ -53,7 +53,7 @@ async def _goes_on(shares: FairShareScheduler, name: str) -> bool:
     return True
 
 
-async def test_a_client_alone_never_waits(shares: FairShareScheduler) -> None:
+async def test_a_single_client_never_waits(shares: FairShareScheduler) -> None:
     for _ in range(10):
         shares.charge("a", 1.0)
         assert await _goes_on(shares, "a")
@@ -69,7 +69,7 @@ async def test_a_client_without_budget_waits_while_others_are_active(shares: Fai
     assert await _goes_on(shares, "a")
 
 
-async def test_a_client_that_is_alone_again_goes_on(shares: FairShareScheduler, clock: Clock) -> None:
+async def test_a_client_that_is_the_only_one_again_continues(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("b")
     shares.charge("a", 10.0)
     assert not await _goes_on(shares, "a")
@@ -77,13 +77,13 @@ async def test_a_client_that_is_alone_again_goes_on(shares: FairShareScheduler, 
     assert await _goes_on(shares, "a")
 
 
-async def test_what_a_client_alone_has_taken_is_no_debt(shares: FairShareScheduler) -> None:
+async def test_time_used_by_a_single_client_is_not_a_debt(shares: FairShareScheduler) -> None:
     shares.charge("a", 100.0)
     await shares.admit("b")
     assert shares.charge("a", 0.01) == pytest.approx(0.01 / MAX_SHARE)
 
 
-async def test_shares_shrink_as_clients_come_and_grow_as_they_leave(shares: FairShareScheduler, clock: Clock) -> None:
+async def test_shares_depend_on_the_number_of_active_clients(shares: FairShareScheduler, clock: Clock) -> None:
     for number in range(1000):
         await shares.admit(f"client {number}")
     assert shares.share() == LEAST_SHARE
@@ -92,7 +92,7 @@ async def test_shares_shrink_as_clients_come_and_grow_as_they_leave(shares: Fair
     assert (len(shares), shares.share()) == (1, MAX_SHARE)
 
 
-async def test_a_client_that_owes_is_remembered(shares: FairShareScheduler, clock: Clock) -> None:
+async def test_a_client_with_a_debt_is_remembered(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("a")
     shares.charge("b", 10.0)
     clock.now += ACTIVE_S + 0.001
@@ -100,7 +100,7 @@ async def test_a_client_that_owes_is_remembered(shares: FairShareScheduler, cloc
     assert not await _goes_on(shares, "b")
 
 
-async def test_more_than_the_queue_of_a_client_is_refused(shares: FairShareScheduler) -> None:
+async def test_requests_beyond_the_queue_of_a_client_are_rejected(shares: FairShareScheduler) -> None:
     await shares.admit("b")
     shares.charge("a", 10.0)
     waiting = [asyncio.create_task(shares.admit("a")) for _ in range(2)]
@@ -113,7 +113,7 @@ async def test_more_than_the_queue_of_a_client_is_refused(shares: FairShareSched
         one.cancel()
 
 
-async def test_those_that_wait_go_on_in_order_as_the_budget_fills() -> None:
+async def test_waiting_requests_continue_in_order_as_the_budget_fills() -> None:
     shares, order = FairShareScheduler(min_share=LEAST_SHARE, max_waiting=8), []
 
     async def admitted(number: int) -> None:
@@ -126,7 +126,7 @@ async def test_those_that_wait_go_on_in_order_as_the_budget_fills() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-async def test_a_flood_takes_no_more_than_its_share_of_the_loop() -> None:
+async def test_a_flood_gets_no_more_than_its_share_of_the_event_loop() -> None:
     shares, taken = FairShareScheduler(min_share=LEAST_SHARE, max_waiting=64), Counter[str]()
 
     async def work(name: str) -> None:
@@ -151,7 +151,7 @@ async def test_a_flood_takes_no_more_than_its_share_of_the_loop() -> None:
     assert min(taken[f"other {number}"] for number in range(39)) >= 3
 
 
-async def test_a_ticket_that_moves_takes_its_charge_along(shares: FairShareScheduler) -> None:
+async def test_a_client_that_changes_its_key_keeps_its_charge(shares: FairShareScheduler) -> None:
     await shares.admit("b")
     ticket = ClientAccount(shares, "a")
     await ticket.admit()
@@ -235,7 +235,7 @@ async def test_a_request_belongs_to_the_live_episode_that_it_names(
         ("GET", "/v1/tools", None),
     ],
 )
-async def test_a_request_that_names_no_live_episode_belongs_to_its_address(
+async def test_a_request_without_a_live_episode_belongs_to_its_address(
     open_gateway: OpenGateway, method: str, path: str, body: object
 ) -> None:
     async with open_gateway() as gateway:
@@ -243,7 +243,7 @@ async def test_a_request_that_names_no_live_episode_belongs_to_its_address(
         assert _names(gateway) == {ADDRESS}
 
 
-async def test_a_token_decides_where_tokens_are_asked_for(open_gateway: OpenGateway) -> None:
+async def test_a_token_determines_the_client_if_tokens_are_required(open_gateway: OpenGateway) -> None:
     trainer = {"Authorization": "Bearer " + "t" * 40}
     async with open_gateway(trainer_token="t" * 40) as gateway:
         opened = [
@@ -265,7 +265,7 @@ async def test_a_token_decides_where_tokens_are_asked_for(open_gateway: OpenGate
         assert _names(gateway) == {"trainer"}
 
 
-async def test_a_socket_belongs_to_the_episode_that_it_has_begun(open_gateway: OpenGateway) -> None:
+async def test_a_socket_belongs_to_its_current_episode(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway, connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
         _shares_of(gateway)._clients.clear()
@@ -273,7 +273,7 @@ async def test_a_socket_belongs_to_the_episode_that_it_has_begun(open_gateway: O
         assert _names(gateway) == {client_of_episode("live")}
 
 
-async def test_a_client_whose_queue_is_full_is_told_to_come_back(open_gateway: OpenGateway) -> None:
+async def test_a_client_with_a_full_queue_gets_retry_after(open_gateway: OpenGateway) -> None:
     async with open_gateway(client_queue=1) as gateway:
         await gateway.reset(episode_id="live")
         _shares_of(gateway).charge(ADDRESS, 1.0)

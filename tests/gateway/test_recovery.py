@@ -50,7 +50,7 @@ class Held(httpx.AsyncBaseTransport):
         return answer
 
 
-async def test_an_episode_is_found_again_as_it_was(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_an_episode_is_recovered_unchanged(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -66,9 +66,7 @@ async def test_an_episode_is_found_again_as_it_was(open_gateway: OpenGateway, tm
         assert (ended["done"], (await gateway.state(episode))["outcome"]) == (True, "failed")
 
 
-async def test_a_step_that_was_cut_off_after_its_effect_is_completed_once(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
+async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept, transports = tmp_path / "kept", []
 
     def lossy(inner: httpx.AsyncBaseTransport) -> Lossy:
@@ -89,7 +87,7 @@ async def test_a_step_that_was_cut_off_after_its_effect_is_completed_once(
         assert (await texts(gateway, episode)).count("two") == 1
 
 
-async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_a_truncated_line_at_the_end_of_a_journal_is_removed(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -104,7 +102,7 @@ async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_gateway: Open
         assert (await gateway.state(episode))["step_count"] == 2
 
 
-async def test_a_journal_without_the_writes_that_a_service_holds_is_quarantined(
+async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
@@ -120,7 +118,7 @@ async def test_a_journal_without_the_writes_that_a_service_holds_is_quarantined(
         assert (item["id"], item["reason"]) == (journal.parent.name, "databases-disagree")
 
 
-async def test_forks_are_found_again_all_of_them_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -138,7 +136,7 @@ async def test_forks_are_found_again_all_of_them_or_none(open_gateway: OpenGatew
         assert not list(notes.iterdir())
 
 
-async def test_what_nothing_names_is_quarantined_in_the_services(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         lost, found = [(await gateway.reset())["episode_id"] for _ in range(2)]
@@ -160,7 +158,7 @@ async def test_what_nothing_names_is_quarantined_in_the_services(open_gateway: O
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-async def test_a_drop_that_was_cut_off_is_completed(open_gateway: OpenGateway, tmp_path: Path, epoch: int) -> None:
+async def test_an_interrupted_drop_is_completed(open_gateway: OpenGateway, tmp_path: Path, epoch: int) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -179,7 +177,7 @@ async def test_a_drop_that_was_cut_off_is_completed(open_gateway: OpenGateway, t
     assert [path for path in tmp_path.rglob("*.db*") if "templates" not in path.parts] == []
 
 
-async def test_a_snapshot_that_was_cut_off_leaves_nothing(
+async def test_an_interrupted_snapshot_leaves_no_files(
     open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(_self: SnapshotFiles, _content: bytes) -> str:
@@ -200,7 +198,7 @@ async def test_a_snapshot_that_was_cut_off_leaves_nothing(
     assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
 
-async def test_a_note_of_a_snapshot_that_was_cut_off_while_it_was_written_leaves_nothing(
+async def test_a_truncated_snapshot_note_leaves_no_files(
     open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut_off(path: Path, content: bytes) -> None:
@@ -217,7 +215,7 @@ async def test_a_note_of_a_snapshot_that_was_cut_off_while_it_was_written_leaves
         assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
 
-async def test_without_a_folder_of_its_own_nothing_is_left(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_without_a_data_folder_no_files_are_left(open_gateway: OpenGateway, tmp_path: Path) -> None:
     async with open_gateway() as gateway:
         episode = (await gateway.reset())["episode_id"]
         await gateway.step(episode, "notes_write_note", text="one")
@@ -225,7 +223,9 @@ async def test_without_a_folder_of_its_own_nothing_is_left(open_gateway: OpenGat
     assert [*(tmp_path / "notes" / "episodes").iterdir(), *(tmp_path / "notes" / "snapshots").iterdir()] == []
 
 
-async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_a_kept_episode_is_available_after_every_start_and_never_idle(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
     settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main", "idle_limit_s": 0.01}
     settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
     async with open_gateway(**settings) as gateway:
@@ -236,7 +236,7 @@ async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_gatewa
         assert "one" in await texts(gateway, "main")
 
 
-async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(open_gateway: OpenGateway) -> None:
+async def test_a_step_whose_client_disconnects_is_still_taken(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
         episode = (await gateway.reset())["episode_id"]
         engine = gateway.runtime.engine()
@@ -252,7 +252,7 @@ async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(op
         assert (await texts(gateway, episode)).count("one") == 1
 
 
-async def test_whoever_resumes_in_the_middle_of_a_step_is_told_what_it_answered(open_gateway: OpenGateway) -> None:
+async def test_a_resume_during_a_step_returns_its_result(open_gateway: OpenGateway) -> None:
     held: list[Held] = []
 
     def hold(inner: httpx.AsyncBaseTransport) -> Held:

@@ -31,7 +31,7 @@ HEADERS = {
         ("GET", "/v1/episodes/nobody/apps", 404),
     ],
 )
-async def test_every_response_carries_the_headers(gateway: NotesGateway, method: str, path: str, status: int) -> None:
+async def test_every_response_has_the_headers(gateway: NotesGateway, method: str, path: str, status: int) -> None:
     answer = await gateway.http.request(method, path)
     assert answer.status_code == status
     assert {name for name in HEADERS if name not in answer.headers} == set()
@@ -39,7 +39,7 @@ async def test_every_response_carries_the_headers(gateway: NotesGateway, method:
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
-async def test_a_refused_host_and_a_refused_body_carry_the_headers(gateway: NotesGateway) -> None:
+async def test_rejected_hosts_and_bodies_have_the_headers(gateway: NotesGateway) -> None:
     for answer in (
         await gateway.http.get("/livez", headers={"Host": "evil.com"}),
         await gateway.http.post("/reset", content=b"{"),
@@ -48,7 +48,7 @@ async def test_a_refused_host_and_a_refused_body_carry_the_headers(gateway: Note
         assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
-async def test_an_internal_error_carries_the_headers(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_internal_error_has_the_headers(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway.runtime, "readiness", None)
     transport = httpx.ASGITransport(gateway.app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://g") as http:
@@ -57,13 +57,13 @@ async def test_an_internal_error_carries_the_headers(gateway: NotesGateway, monk
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
-async def test_a_page_keeps_its_own_policy(gateway: NotesGateway) -> None:
+async def test_a_page_keeps_its_own_content_security_policy(gateway: NotesGateway) -> None:
     page = await gateway.http.get("/")
     assert page.headers.get_list("content-security-policy") == [page.headers["content-security-policy"]]
     assert "default-src 'self'" in page.headers["content-security-policy"]
 
 
-async def test_in_a_space_the_frame_of_hugging_face_may_show_it(
+async def test_a_hugging_face_space_may_be_embedded_by_hugging_face(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")

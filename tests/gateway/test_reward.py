@@ -26,17 +26,17 @@ def test_a_step_that_changes_nothing_costs_a_tenth() -> None:
 @pytest.mark.parametrize(
     ("kind", "reward"), [(StepKind.PROBLEM, -0.4), (StepKind.INVALID_CALL, -1.1), (StepKind.PLANNED_FAULT, -0.1)]
 )
-def test_what_a_step_costs_depends_on_whose_fault_it_was(kind: StepKind, reward: float) -> None:
+def test_the_cost_of_a_step_depends_on_its_kind(kind: StepKind, reward: float) -> None:
     assert RewardLedger().add_step(kind, standing(), None) == reward
 
 
-def test_a_milestone_is_paid_once_and_taken_back_when_undone() -> None:
+def test_a_milestone_is_paid_once_and_deducted_when_undone() -> None:
     ledger = RewardLedger()
     rewards = [ledger.add_step(StepKind.CARRIED_OUT, standing(potential), None) for potential in (1.0, 1.0, 0.0, 1.0)]
     assert rewards == [0.9, -0.1, -1.1, 0.9]
 
 
-def test_the_four_costs_stop_at_eight() -> None:
+def test_the_four_costs_are_limited_to_eight() -> None:
     ledger = RewardLedger()
     for count in range(20):
         ledger.add_step(StepKind.INVALID_CALL, standing(rejections=count), None)
@@ -44,7 +44,7 @@ def test_the_four_costs_stop_at_eight() -> None:
     assert ledger.add_step(StepKind.INVALID_CALL, standing(rejections=20), None) == 0.0
 
 
-def test_each_rejection_is_paid_for_once() -> None:
+def test_each_rejection_is_charged_once() -> None:
     ledger = RewardLedger()
     assert ledger.add_step(StepKind.CARRIED_OUT, standing(rejections=2), None) == -1.1
     assert ledger.add_step(StepKind.CARRIED_OUT, standing(rejections=2), None) == -0.1
@@ -66,7 +66,7 @@ def test_success_pays_fifteen_and_any_other_end_costs_five() -> None:
 
 
 @pytest.mark.parametrize("end", [RewardLedger.add_close, RewardLedger.add_infrastructure_error])
-def test_every_end_pays_milestones_back_where_only_the_end_counts(end: Callable[[RewardLedger], float]) -> None:
+def test_with_the_terminal_reward_only_every_end_pays_back_milestones(end: Callable[[RewardLedger], float]) -> None:
     ledger = RewardLedger(Shaping.POTENTIAL, potential=1.0)
     ledger.add_step(StepKind.CARRIED_OUT, standing(potential=4.0), None)
     assert ledger.return_ == pytest.approx(2.9)
@@ -74,7 +74,7 @@ def test_every_end_pays_milestones_back_where_only_the_end_counts(end: Callable[
     assert ledger.return_ == pytest.approx(-0.1 - (5.0 if end is RewardLedger.add_close else 0.0))
 
 
-def test_the_terminal_signal_alone_is_the_whole_scale_or_the_failure() -> None:
+def test_on_the_unit_scale_the_terminal_reward_alone_is_one_or_the_failure_cost() -> None:
     ledger = RewardLedger(Shaping.NONE, RewardScale.UNIT)
     assert ledger.add_step(StepKind.INVALID_CALL, standing(3.0, damage=("a",)), None) == 0.0
     assert ledger.add_step(StepKind.CARRIED_OUT, standing(9.0), Outcome.SUCCESS, solved_share=1.0) == 1.0
@@ -98,7 +98,7 @@ STEPS = st.lists(
 
 @DRAWN
 @given(STEPS, st.sampled_from([Outcome.SUCCESS, Outcome.FAILED, Outcome.OUT_OF_STEPS]), st.floats(0, 9, width=16))
-def test_paid_back_potential_leaves_the_return_as_without_milestones(
+def test_paid_back_potential_gives_the_return_without_milestones(
     steps: list[tuple[StepKind, float, int, int]], end: Outcome, first: float
 ) -> None:
     shaped = RewardLedger(Shaping.POTENTIAL, potential=first)
@@ -113,7 +113,7 @@ def test_paid_back_potential_leaves_the_return_as_without_milestones(
 
 @DRAWN
 @given(STEPS, st.sampled_from(Shaping), st.sampled_from(RewardScale), st.sampled_from([None, *Outcome]))
-def test_every_reward_lies_within_the_declared_range(
+def test_every_reward_is_within_the_declared_range(
     steps: list[tuple[StepKind, float, int, int]], shaping: Shaping, scale: RewardScale, end: Outcome | None
 ) -> None:
     ledger = RewardLedger(shaping, scale)
@@ -125,7 +125,7 @@ def test_every_reward_lies_within_the_declared_range(
 
 @DRAWN
 @given(st.lists(st.floats(0, 9, width=16), min_size=1, max_size=20))
-def test_a_closed_cycle_of_states_never_pays(potentials: list[float]) -> None:
+def test_a_cycle_of_states_never_pays(potentials: list[float]) -> None:
     ledger = RewardLedger(potential=potentials[-1])
     for potential in potentials:
         ledger.add_step(StepKind.CARRIED_OUT, standing(potential), None)
@@ -147,7 +147,7 @@ def test_a_closed_cycle_of_states_never_pays(potentials: list[float]) -> None:
         (False, False, Completion.AUTO, False, 0, Outcome.OUT_OF_STEPS),
     ],
 )
-def test_the_closing_act_ends_an_episode_right_or_wrong(
+def test_the_closing_step_ends_an_episode_with_any_result(
     met: bool, closed: bool, completion: Completion, finished: bool, steps_left: int, end: Outcome | None
 ) -> None:
     is_ended = is_ended_by_agent(standing(closed=closed), completion, finished=finished)
@@ -155,7 +155,9 @@ def test_the_closing_act_ends_an_episode_right_or_wrong(
 
 
 @pytest.mark.parametrize(("damage", "share", "reward"), [((), 0.5, 4.9), (("a",), 0.0, -7.1)])
-def test_the_end_pays_by_the_share_of_solved_cases(damage: tuple[str, ...], share: float, reward: float) -> None:
+def test_the_terminal_reward_is_proportional_to_the_share_of_solved_cases(
+    damage: tuple[str, ...], share: float, reward: float
+) -> None:
     judged = Verdict(
         potential=0.0, damage=damage, rejections=0, success=False, checks=(), cases={"A-1": True, "A-2": False}
     )

@@ -27,7 +27,7 @@ from tests.gateway.notes import SERVICE, NoteKeeping
 from verification.in_process import KEY, in_process_service_client, service_app
 
 
-async def test_a_gateway_whose_services_are_late_says_so_and_goes_on_looking() -> None:
+async def test_a_gateway_reports_unavailable_services_and_keeps_polling() -> None:
     late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
     app = create_app(GatewayRuntime(Settings(start_timeout_s=0.01), service_clients=late, scenarios={}))
     transport = httpx.ASGITransport(app)
@@ -39,9 +39,7 @@ async def test_a_gateway_whose_services_are_late_says_so_and_goes_on_looking() -
         assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
 
 
-async def test_a_gateway_that_cannot_be_opened_after_its_services_came_late_says_why(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failed_late_start_reports_the_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "gateway").mkdir()
     (tmp_path / "gateway" / SECRET_FILE).write_text("no secret")
     late = LateTransport(httpx.ASGITransport(service_app(SERVICE, tmp_path / "notes")))
@@ -70,7 +68,7 @@ class LateTransport(httpx.AsyncBaseTransport):
         return await self._inner.handle_async_request(request)
 
 
-async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Path) -> None:
+async def test_an_added_service_gets_its_tools_and_an_empty_company(tmp_path: Path) -> None:
     both = (SERVICE, replace(SERVICE, name="memos"))
     services = {service.name: service_app(service, tmp_path / service.name) for service in both}
     clients = {name: in_process_service_client(name, service) for name, service in services.items()}
@@ -86,7 +84,7 @@ async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Pa
         assert (await gateway.step(episode, "memos_write_note", text="a"))["observation"]["result"]["id"] == 1
 
 
-async def test_the_sync_twins_work_from_another_thread(gateway: NotesGateway) -> None:
+async def test_the_sync_methods_work_from_another_thread(gateway: NotesGateway) -> None:
     env = CompanyOSEnvironment(gateway.runtime)
     with pytest.raises(NotResetError):
         await asyncio.to_thread(env.step, CallToolAction(tool_name="wait", arguments={"minutes": 1}))
@@ -98,7 +96,7 @@ async def test_the_sync_twins_work_from_another_thread(gateway: NotesGateway) ->
     await asyncio.to_thread(env.close)
 
 
-async def test_outside_its_lifetime_a_gateway_refuses(open_gateway: OpenGateway) -> None:
+async def test_a_gateway_rejects_calls_outside_of_its_lifetime(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
         env = CompanyOSEnvironment(gateway.runtime)
     with pytest.raises(ServicesUnavailableError):

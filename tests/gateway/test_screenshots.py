@@ -48,7 +48,7 @@ async def _begun(gateway: NotesGateway) -> Episode:
     return await gateway.runtime.engine().reset(options)
 
 
-async def test_without_the_extra_a_reset_is_refused_with_the_line_that_installs_it(
+async def test_without_the_extra_a_reset_is_rejected_with_the_install_command(
     gateway: NotesGateway, without_extra: None
 ) -> None:
     body = {"scenario": "note_keeping", "modality": "screenshot"}
@@ -59,9 +59,7 @@ async def test_without_the_extra_a_reset_is_refused_with_the_line_that_installs_
     assert len(gateway.runtime.engine().store) == 0
 
 
-async def test_without_the_extra_there_is_no_picture_and_everything_else_is_rendered(
-    gateway: NotesGateway, without_extra: None
-) -> None:
+async def test_without_the_extra_only_png_rendering_is_unavailable(gateway: NotesGateway, without_extra: None) -> None:
     episode_id = (await gateway.reset())["episode_id"]
     picture = await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "png"})
     assert (picture.status_code, picture.json()["code"]) == (409, "browser-missing")
@@ -79,13 +77,13 @@ async def test_without_the_extra_there_is_no_picture_and_everything_else_is_rend
         ({"modality": "screenshot", "viewport": {"width": "800"}}, "viewport.width"),
     ],
 )
-async def test_a_window_that_cannot_be_is_refused(gateway: NotesGateway, options: dict[str, Any], place: str) -> None:
+async def test_an_invalid_window_is_rejected(gateway: NotesGateway, options: dict[str, Any], place: str) -> None:
     answer = await gateway.http.post("/reset", json={"scenario": "note_keeping", **options})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
     assert [error["place"] for error in answer.json()["errors"]] == [place]
 
 
-async def test_an_episode_of_text_has_no_window_and_no_tool_of_one(gateway: NotesGateway) -> None:
+async def test_a_text_episode_has_no_window_and_no_browser_tools(gateway: NotesGateway) -> None:
     begun = await gateway.reset()
     seen = await gateway.step(begun["episode_id"], CLICK, x=1, y=1)
     listed = await gateway.http.get("/v1/tools", params={"episode_id": begun["episode_id"]})
@@ -94,7 +92,7 @@ async def test_an_episode_of_text_has_no_window_and_no_tool_of_one(gateway: Note
     assert not set(BROWSER_TOOLS) & {tool["name"] for tool in listed.json()}
 
 
-async def test_the_tools_of_the_browser_come_behind_the_others_and_change_none(gateway: NotesGateway) -> None:
+async def test_the_browser_tools_are_listed_after_the_others(gateway: NotesGateway) -> None:
     engine = gateway.runtime.engine()
     episode = await _begun(gateway)
     of_all, of_episode = [tool.name for tool in engine.tools(None)], [tool.name for tool in engine.tools(episode)]
@@ -102,7 +100,7 @@ async def test_the_tools_of_the_browser_come_behind_the_others_and_change_none(g
     assert not any({"oneOf", "anyOf", "allOf"} & set(tool.input_schema) for tool in BROWSER_TOOLS.values())
 
 
-async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
+async def test_without_looks_browser_calls_are_steps_that_cost_reward(
     gateway: NotesGateway, without_extra: None
 ) -> None:
     episode = await _begun(gateway)
@@ -117,7 +115,7 @@ async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
     assert (await gateway.state(episode.id))["outcome"] == "out_of_steps"
 
 
-async def test_screenshots_of_an_episode_are_listed_once_each_and_are_kept_when_it_is_over(
+async def test_screenshots_of_an_episode_are_listed_once_each_and_kept_after_its_end(
     gateway: NotesGateway,
 ) -> None:
     episode = await _begun(gateway)
@@ -136,7 +134,7 @@ async def test_screenshots_of_an_episode_are_listed_once_each_and_are_kept_when_
     assert (await gateway.http.get(f"/console/episodes/{text}/document")).json()["facts"]["screenshots"] is None
 
 
-async def test_a_screenshot_that_is_taken_after_its_episode_was_deleted_is_not_stored(
+async def test_a_screenshot_taken_after_its_episode_was_deleted_is_not_stored(
     open_gateway: OpenGateway,
 ) -> None:
     async with open_gateway(max_finished=0) as gateway:
@@ -156,7 +154,7 @@ async def test_screenshots_before_a_restore_are_deleted(gateway: NotesGateway) -
     assert (await gateway.http.get(f"/console/episodes/{episode.id}/screenshots")).json() == []
 
 
-def test_beyond_the_maximum_the_episode_whose_last_screenshot_is_oldest_loses_all(tmp_path: Path) -> None:
+def test_over_the_limit_the_episode_with_the_oldest_last_screenshot_loses_all(tmp_path: Path) -> None:
     stored = ScreenshotFiles(tmp_path / "shown", max_bytes=10)
     stored.add("a", 0, b"1234")
     stored.add("b", 0, b"1234")
@@ -167,12 +165,12 @@ def test_beyond_the_maximum_the_episode_whose_last_screenshot_is_oldest_loses_al
     assert sorted(path.parent.name for path in (tmp_path / "shown").rglob("*.png")) == ["a", "a", "c"]
 
 
-async def test_every_step_of_a_task_brings_its_looks(gateway: NotesGateway) -> None:
+async def test_an_episode_has_free_looks_for_every_step(gateway: NotesGateway) -> None:
     episode = await _begun(gateway)
     assert WindowSession.from_episode(episode).looks_left == FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps
 
 
-async def test_a_step_number_promises_that_no_form_is_sent_twice(gateway: NotesGateway) -> None:
+async def test_the_step_number_prevents_sending_a_form_twice(gateway: NotesGateway) -> None:
     episode = await _begun(gateway)
     session = WindowSession.from_episode(episode)
     assert session.find_repeat(episode, CLICK, {"testid": "save"}, None) is None
@@ -192,7 +190,7 @@ async def test_a_step_number_promises_that_no_form_is_sent_twice(gateway: NotesG
         (f"{ORIGIN}{ROOT}", ROOT),
     ],
 )
-def test_an_address_of_the_apps_is_found(address: str, url: str) -> None:
+def test_an_address_of_the_apps_is_resolved(address: str, url: str) -> None:
     assert AppUrls("abc").to_url(address) == f"{ORIGIN}{url}"
 
 
@@ -216,7 +214,7 @@ def test_an_address_of_the_apps_is_found(address: str, url: str) -> None:
         f"{ORIGIN}@example.org/",
     ],
 )
-def test_an_address_outside_of_the_apps_is_refused(address: str) -> None:
+def test_an_address_outside_of_the_apps_is_rejected(address: str) -> None:
     with pytest.raises(ActionRejectedError) as refused:
         AppUrls("abc").to_url(address)
     assert refused.value.body.code == "foreign-address"
@@ -233,13 +231,13 @@ def test_an_address_outside_of_the_apps_is_refused(address: str) -> None:
         f"http://example.org{ROOT}/",
     ],
 )
-def test_a_window_opens_on_no_other_premises(url: str) -> None:
+def test_a_window_does_not_open_other_urls(url: str) -> None:
     app_urls = AppUrls("abc")
     assert not app_urls.contains(url)
     assert not app_urls.is_asset(url)
 
 
-def test_what_an_agent_is_told_names_no_episode() -> None:
+def test_text_for_the_agent_contains_no_episode_id() -> None:
     text = AppUrls("abc").strip_root(f"/url: {ROOT}/datahub/ /url: {ROOT}")
     assert text == "/url: /datahub/ /url: /"
 
@@ -261,12 +259,12 @@ def test_what_an_agent_is_told_names_no_episode() -> None:
         (GOTO, {"address": "/", "wait": True}),
     ],
 )
-def test_arguments_that_do_not_fit_are_told_apart(tool: str, arguments: dict[str, Any]) -> None:
+def test_invalid_arguments_are_rejected_with_the_reason(tool: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentsError, match=r"must|required|unknown"):
         check_arguments(tool, arguments)
 
 
-def test_the_chromium_that_is_named_is_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_configured_chromium_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named, own = tmp_path / "named", tmp_path / "own"
     with pytest.raises(BrowserMissingError, match="path of a file"):
         find_chromium(named, own)

@@ -52,7 +52,7 @@ def losing(found: list[Flaky]) -> Callable[[httpx.AsyncBaseTransport], httpx.Asy
     return wrap
 
 
-async def test_a_write_whose_answer_was_lost_happens_once(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
+async def test_a_write_whose_response_was_lost_is_applied_once(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     async with open_gateway(wrap=losing(flaky)) as gateway:
         episode = (await gateway.reset())["episode_id"]
         flaky[0].sent.clear()
@@ -63,7 +63,7 @@ async def test_a_write_whose_answer_was_lost_happens_once(open_gateway: OpenGate
         assert len(set(flaky[0].sent)) == 1
 
 
-async def test_a_lost_settle_loses_no_change(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
+async def test_a_settle_whose_response_was_lost_loses_no_change(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     scenario = NoteKeeping(later=STARTED_AT + timedelta(minutes=5))
     async with open_gateway(scenario, wrap=losing(flaky)) as gateway:
         episode = (await gateway.reset())["episode_id"]
@@ -74,9 +74,7 @@ async def test_a_lost_settle_loses_no_change(open_gateway: OpenGateway, flaky: l
         assert len(gateway.runtime.engine().store.get(episode).evidence.changes("notes")) == 1
 
 
-async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
-    open_gateway: OpenGateway, flaky: list[Flaky]
-) -> None:
+async def test_an_unreachable_service_ends_only_its_episode(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     async with open_gateway(wrap=losing(flaky), step_timeout_s=0.5) as gateway:
         one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
         flaky[0].lose_requests = 10_000
@@ -87,7 +85,7 @@ async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
         assert (await gateway.step(other, "notes_list_notes"))["observation"]["result"]
 
 
-async def test_a_service_that_is_back_within_the_budget_is_back_in_time(
+async def test_a_service_that_recovers_within_the_retry_budget_loses_no_step(
     open_gateway: OpenGateway, flaky: list[Flaky]
 ) -> None:
     async with open_gateway(wrap=losing(flaky), step_timeout_s=3.0) as gateway:
@@ -98,7 +96,7 @@ async def test_a_service_that_is_back_within_the_budget_is_back_in_time(
     assert answer["observation"]["error"] is None
 
 
-async def test_health_says_healthy_only_while_every_service_answers(
+async def test_health_is_healthy_only_while_every_service_responds(
     open_gateway: OpenGateway, flaky: list[Flaky]
 ) -> None:
     async with open_gateway(wrap=losing(flaky)) as gateway:
@@ -108,7 +106,7 @@ async def test_health_says_healthy_only_while_every_service_answers(
         assert (await _health(gateway)) == (200, "healthy")
 
 
-async def test_a_service_without_a_document_is_not_there() -> None:
+async def test_an_unreachable_service_is_not_ready() -> None:
     gone = ServiceClients.from_addresses({"gone": "unix:/nowhere/gone.sock"}, b"key")
     assert await gone.readiness() == {"gone": False}
     with pytest.raises(ServicesUnavailableError):

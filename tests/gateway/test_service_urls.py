@@ -52,7 +52,7 @@ async def _evidence(gateway: NotesGateway, episode_id: str) -> dict[str, Any]:
     return {"own": text, **kept}
 
 
-async def test_rest_requests_leave_the_evidence_of_the_tool_calls(gateway: NotesGateway) -> None:
+async def test_rest_requests_leave_the_same_evidence_as_tool_calls(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="tools")
     await gateway.step("tools", "notes_list_notes", word="milk")
     await gateway.step("tools", "notes_get_note", note_id=404)
@@ -77,14 +77,16 @@ async def test_rest_requests_leave_the_evidence_of_the_tool_calls(gateway: Notes
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/"), ("GET", "/control/evidence"), ("POST", "/control/reset"), ("DELETE", "/notes")]
 )
-async def test_a_route_that_is_no_tool_is_not_found_and_no_step(gateway: NotesGateway, method: str, path: str) -> None:
+async def test_a_route_without_a_tool_is_not_found_and_not_a_step(
+    gateway: NotesGateway, method: str, path: str
+) -> None:
     await gateway.reset(episode_id="one")
     notes = await _notes(gateway, "one")
     assert (await notes.request(method, path)).json()["code"] == "not-found"
     assert (await gateway.state("one"))["step_count"] == 0
 
 
-async def test_the_url_needs_no_token_and_opens_nothing_else(locked: NotesGateway) -> None:
+async def test_the_url_requires_no_token_and_grants_access_to_nothing_else(locked: NotesGateway) -> None:
     await locked.reset(episode_id="one")
     await locked.reset(episode_id="two")
     notes = await _notes(locked, "one")
@@ -109,14 +111,14 @@ async def test_the_url_needs_no_token_and_opens_nothing_else(locked: NotesGatewa
     assert (await locked.state("two"))["step_count"] == 0
 
 
-async def test_the_agent_cannot_ask_for_urls(locked: NotesGateway) -> None:
+async def test_the_agent_cannot_request_urls(locked: NotesGateway) -> None:
     token = (await locked.reset(episode_id="one"))["token"]
     async with _client(locked) as agent:
         refused = await agent.post("/v1/episodes/one/service-urls", headers={"Authorization": f"Bearer {token}"})
     assert (refused.status_code, refused.json()["code"]) == (403, "agent-plane")
 
 
-async def test_the_url_ends_with_the_episode(gateway: NotesGateway) -> None:
+async def test_the_url_is_invalid_after_the_episode(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="one")
     notes = await _notes(gateway, "one")
     await gateway.step("one", "finish", outcome="done", summary="Done.")
@@ -128,7 +130,7 @@ async def test_the_url_ends_with_the_episode(gateway: NotesGateway) -> None:
     assert (await notes.get("/notes")).json()["code"] == "unknown-token"
 
 
-async def test_faults_and_bugs_look_as_they_do_at_the_service(open_gateway: OpenGateway) -> None:
+async def test_faults_and_errors_have_the_responses_of_the_service(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 1): Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7)}
     async with open_gateway(NoteKeeping(faults=faults)) as gateway:
         await gateway.reset(episode_id="one")
@@ -141,7 +143,7 @@ async def test_faults_and_bugs_look_as_they_do_at_the_service(open_gateway: Open
         assert (await gateway.state("one"))["outcome"] == "infra_error"
 
 
-async def test_a_body_that_is_no_object_is_refused_and_no_step(gateway: NotesGateway) -> None:
+async def test_a_body_that_is_not_an_object_is_rejected_and_not_a_step(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="one")
     notes = await _notes(gateway, "one")
     for body in (b"[]", b"{", b'{"text": "a", "text": "b"}'):

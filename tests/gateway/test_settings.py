@@ -15,22 +15,22 @@ def test_addresses_are_read_by_name() -> None:
     assert settings.addresses() == {"desk": "http://desk:8001", "hub": "unix:/run/hub.sock"}
 
 
-def test_no_address_means_embedded() -> None:
+def test_without_addresses_services_are_embedded() -> None:
     assert Settings(services="").addresses() == {}
 
 
 @pytest.mark.parametrize("services", ["desk", "desk=8001", "=http://desk:1", "desk=ftp://desk"])
-def test_an_entry_that_is_no_address_is_refused(services: str) -> None:
+def test_an_invalid_address_is_rejected(services: str) -> None:
     with pytest.raises(ValueError, match="must be a list of name=address"):
         Settings(services=services).addresses()
 
 
-def test_the_key_may_lie_in_a_file(tmp_path: Path) -> None:
+def test_the_key_can_be_read_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("secret\n")
     assert Settings(service_key_file=tmp_path / "key").key() == b"secret"
 
 
-def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPANYOS_SERVICE_KEY", "from the environment")
     monkeypatch.setenv("COMPANYOS_MAX_EPISODES", "7")
     monkeypatch.setenv("OPENENV_MODE", "production")
@@ -39,11 +39,11 @@ def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "from the environment" not in repr(settings)
 
 
-def test_without_a_trainer_s_token_nothing_asks_for_one() -> None:
+def test_without_a_configured_token_there_is_no_trainer_token() -> None:
     assert Settings().trainer() is None
 
 
-def test_the_trainer_s_token_may_lie_in_a_file_and_is_not_printed(tmp_path: Path) -> None:
+def test_the_trainer_token_can_be_read_from_a_file_and_is_not_printed(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from-a-file-of-mine\n")
     assert Settings(trainer_token_file=tmp_path / "token").trainer() == "from-a-file-of-mine"
     given = Settings(trainer_token=SecretStr("from-the-settings"), trainer_token_file=tmp_path / "token")
@@ -54,7 +54,7 @@ def test_the_trainer_s_token_may_lie_in_a_file_and_is_not_printed(tmp_path: Path
 @pytest.mark.parametrize(
     "token", ["", " ", "fifteen-letters", "two words of some length", "n\u00fctzlich-und-lang", "a-line\nanother-line"]
 )
-def test_a_trainer_s_token_that_nobody_can_send_is_refused(tmp_path: Path, token: str) -> None:
+def test_a_trainer_token_with_invalid_characters_is_rejected(tmp_path: Path, token: str) -> None:
     with pytest.raises(ValueError, match="the trainer's token"):
         Settings(trainer_token=SecretStr(token)).trainer()
     (tmp_path / "token").write_text(token)

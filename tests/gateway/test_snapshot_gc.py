@@ -9,7 +9,7 @@ from tests.gateway.sockets import connected
 from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 
-async def test_what_deleted_snapshots_shared_with_a_living_episode_is_remembered_once(gateway: NotesGateway) -> None:
+async def test_databases_shared_by_deleted_snapshots_and_a_live_episode_are_tracked_once(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     for _ in range(3):
         await gateway.step(episode, "wait", minutes=1)
@@ -17,9 +17,7 @@ async def test_what_deleted_snapshots_shared_with_a_living_episode_is_remembered
     assert not gateway.runtime.snapshots()._unreferenced
 
 
-async def test_databases_that_were_kept_for_no_snapshot_are_forgotten(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
+async def test_databases_of_a_failed_snapshot_are_deleted(open_gateway: OpenGateway, tmp_path: Path) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
         episode = (await gateway.reset())["episode_id"]
         first = await snapshot(gateway, episode)
@@ -34,7 +32,7 @@ async def test_databases_that_were_kept_for_no_snapshot_are_forgotten(
         assert "one" in await texts(gateway, (await fork(gateway, await snapshot(gateway, episode)))[0])
 
 
-async def test_a_socket_that_begins_from_a_snapshot_again_and_again_holds_one_episode(
+async def test_a_socket_that_repeatedly_restores_a_snapshot_has_one_episode(
     open_gateway: OpenGateway,
 ) -> None:
     async with open_gateway(max_episodes=2) as gateway:
@@ -49,7 +47,7 @@ async def test_a_socket_that_begins_from_a_snapshot_again_and_again_holds_one_ep
             assert {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()} == {other, "mine"}
 
 
-async def test_a_restore_counts_though_something_strange_lies_beside_the_journal(
+async def test_a_restore_counts_despite_an_unknown_folder_next_to_the_journal(
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
@@ -64,7 +62,9 @@ async def test_a_restore_counts_though_something_strange_lies_beside_the_journal
         assert await gateway.state(episode) == state
 
 
-async def test_what_only_a_found_episode_names_goes_with_it(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_databases_that_only_a_recovered_episode_references_are_deleted_with_it(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
         origin = (await gateway.reset())["episode_id"]
         await gateway.step(origin, "notes_write_note", text="one")

@@ -42,7 +42,7 @@ async def evidence(gateway: NotesGateway, episode: str) -> Any:
     return {name: stored[name] for name in ("initial", "changes", "audits", "finish")}
 
 
-async def test_a_restored_episode_stands_where_its_snapshot_was_taken(gateway: NotesGateway) -> None:
+async def test_a_restored_episode_has_the_state_of_its_snapshot(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="before")
     before, taken = await gateway.state(episode), await snapshot(gateway, episode)
@@ -54,7 +54,7 @@ async def test_a_restored_episode_stands_where_its_snapshot_was_taken(gateway: N
     assert "before" in await texts(gateway, episode)
 
 
-async def test_a_fork_goes_on_exactly_as_its_origin(gateway: NotesGateway) -> None:
+async def test_a_fork_continues_exactly_like_its_origin(gateway: NotesGateway) -> None:
     origin = (await gateway.reset(chaos=0))["episode_id"]
     await gateway.step(origin, "notes_write_note", text="before")
     await gateway.step(origin, "wait", until="next_working_morning")
@@ -75,7 +75,7 @@ async def test_a_fork_goes_on_exactly_as_its_origin(gateway: NotesGateway) -> No
     assert all(one == output[0] for one in output)
 
 
-async def test_forks_do_not_meet(gateway: NotesGateway) -> None:
+async def test_forks_are_isolated(gateway: NotesGateway) -> None:
     origin = (await gateway.reset())["episode_id"]
     await gateway.step(origin, "notes_write_note", text="before")
     first, second = await fork(gateway, await snapshot(gateway, origin), 2)
@@ -92,7 +92,7 @@ async def test_forks_do_not_meet(gateway: NotesGateway) -> None:
     assert "first" not in await texts(gateway, origin)
 
 
-async def test_a_snapshot_of_an_untouched_episode_needs_no_service(open_gateway: OpenGateway) -> None:
+async def test_a_snapshot_of_an_untouched_episode_calls_no_service(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
         episode = (await gateway.reset())["episode_id"]
         taken = await snapshot(gateway, episode)
@@ -100,9 +100,7 @@ async def test_a_snapshot_of_an_untouched_episode_needs_no_service(open_gateway:
         assert await texts(gateway, forked) == await texts(gateway, episode)
 
 
-async def test_what_was_not_written_to_since_the_last_snapshot_is_not_copied_again(
-    gateway: NotesGateway, tmp_path: Path
-) -> None:
+async def test_an_unchanged_database_is_not_copied_again(gateway: NotesGateway, tmp_path: Path) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="before")
     first = await snapshot(gateway, episode)
@@ -117,7 +115,7 @@ async def test_what_was_not_written_to_since_the_last_snapshot_is_not_copied_aga
     assert "before" in await texts(gateway, (await fork(gateway, third))[0])
 
 
-async def test_an_episode_that_is_over_can_be_taken_back(gateway: NotesGateway) -> None:
+async def test_an_ended_episode_can_be_restored(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     taken = await snapshot(gateway, episode)
     await gateway.step(episode, "finish", outcome="impossible", summary="No.")
@@ -125,7 +123,7 @@ async def test_an_episode_that_is_over_can_be_taken_back(gateway: NotesGateway) 
     assert (await gateway.step(episode, "notes_list_notes"))["done"] is False
 
 
-async def test_a_snapshot_of_another_reset_is_foreign(gateway: NotesGateway) -> None:
+async def test_a_snapshot_of_another_reset_is_rejected_as_foreign(gateway: NotesGateway) -> None:
     episode, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
     answer = await restore(gateway, episode, await snapshot(gateway, other))
     assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
@@ -133,7 +131,7 @@ async def test_a_snapshot_of_another_reset_is_foreign(gateway: NotesGateway) -> 
     assert (await restore(gateway, forked, await snapshot(gateway, episode))).status_code == 200
 
 
-async def test_a_reset_begins_from_a_snapshot(gateway: NotesGateway) -> None:
+async def test_a_reset_can_start_from_a_snapshot(gateway: NotesGateway) -> None:
     origin = (await gateway.reset())["episode_id"]
     await gateway.step(origin, "notes_write_note", text="before")
     output = await gateway.http.get("/render", params={"episode_id": origin, "format": "json"})
@@ -145,7 +143,7 @@ async def test_a_reset_begins_from_a_snapshot(gateway: NotesGateway) -> None:
     assert rendered.json() == {**output.json(), "episode_id": "mine"}
 
 
-async def test_a_resume_goes_on_with_a_lost_episode_and_takes_it_from_whoever_holds_it(gateway: NotesGateway) -> None:
+async def test_a_resume_continues_an_episode_and_takes_it_from_the_previous_session(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as first:
         await first.reset()
         output = await first.step("notes_list_notes")
@@ -159,18 +157,18 @@ async def test_a_resume_goes_on_with_a_lost_episode_and_takes_it_from_whoever_ho
             assert again["data"]["observation"]["steps_left"] == output["data"]["observation"]["steps_left"] - 1
 
 
-async def test_a_token_that_fits_no_episode_resumes_none(gateway: NotesGateway) -> None:
+async def test_an_unknown_token_cannot_resume(gateway: NotesGateway) -> None:
     answer = await gateway.http.post("/reset", json={"resume": "x" * 43})
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
 
 
 @pytest.mark.parametrize("body", [{"resume": "x", "seed": 1}, {"injected_state": {"snapshot": "0" * 32}, "chaos": 1}])
-async def test_an_episode_that_goes_on_brings_its_own_options(gateway: NotesGateway, body: dict[str, Any]) -> None:
+async def test_a_resume_accepts_no_other_options(gateway: NotesGateway, body: dict[str, Any]) -> None:
     answer = await gateway.http.post("/reset", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
 
 
-async def test_snapshots_are_listed_and_forgotten(gateway: NotesGateway, tmp_path: Path) -> None:
+async def test_snapshots_are_listed_and_deleted(gateway: NotesGateway, tmp_path: Path) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="before")
     taken = await snapshot(gateway, episode)
@@ -190,7 +188,9 @@ async def test_snapshots_are_listed_and_forgotten(gateway: NotesGateway, tmp_pat
     assert list(tmp_path.rglob("snapshots/*.db")) == []
 
 
-async def test_a_database_that_only_a_fork_named_goes_with_the_fork(gateway: NotesGateway, tmp_path: Path) -> None:
+async def test_a_database_that_only_a_fork_references_is_deleted_with_the_fork(
+    gateway: NotesGateway, tmp_path: Path
+) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="before")
     taken = await snapshot(gateway, episode)
@@ -203,7 +203,7 @@ async def test_a_database_that_only_a_fork_named_goes_with_the_fork(gateway: Not
             await asyncio.sleep(0.01)
 
 
-async def test_what_differs_between_two_steps_is_told_row_by_row(gateway: NotesGateway) -> None:
+async def test_the_difference_between_two_steps_is_listed_row_by_row(gateway: NotesGateway) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="one")
     await gateway.step(episode, "notes_finish_note", note_id=1)
@@ -218,7 +218,7 @@ async def test_what_differs_between_two_steps_is_told_row_by_row(gateway: NotesG
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-step")
 
 
-async def test_a_database_is_copied_as_it_stands(gateway: NotesGateway, tmp_path: Path) -> None:
+async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Path) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="canary")
     answer = await gateway.http.get(f"/v1/episodes/{episode}/databases/notes")
@@ -239,7 +239,7 @@ async def test_a_database_is_copied_as_it_stands(gateway: NotesGateway, tmp_path
         (lambda path: path.write_bytes(b"\x01" + path.read_bytes()[1:]), "snapshot-corrupt"),
     ],
 )
-async def test_a_snapshot_whose_database_was_harmed_is_refused_and_the_episode_goes_on(
+async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_continues(
     gateway: NotesGateway, tmp_path: Path, harm: Any, code: str
 ) -> None:
     episode = (await gateway.reset())["episode_id"]
@@ -259,7 +259,7 @@ async def test_a_snapshot_whose_database_was_harmed_is_refused_and_the_episode_g
 
 
 @pytest.mark.parametrize("cut", [1, 200])
-async def test_a_snapshot_file_that_was_cut_is_refused(open_gateway: OpenGateway, tmp_path: Path, cut: int) -> None:
+async def test_a_truncated_snapshot_file_is_rejected(open_gateway: OpenGateway, tmp_path: Path, cut: int) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
         episode = (await gateway.reset())["episode_id"]
         await gateway.step(episode, "notes_write_note", text="before")
@@ -271,7 +271,7 @@ async def test_a_snapshot_file_that_was_cut_is_refused(open_gateway: OpenGateway
         assert "before" in await texts(gateway, episode)
 
 
-async def test_a_fork_of_more_than_there_is_room_for_begins_none(open_gateway: OpenGateway) -> None:
+async def test_forks_beyond_the_capacity_are_rejected_and_none_is_created(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=3) as gateway:
         episode = (await gateway.reset())["episode_id"]
         taken = await snapshot(gateway, episode)

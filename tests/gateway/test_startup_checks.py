@@ -29,7 +29,7 @@ from companyos_gateway.process.startup_checks import StartupError, load_checked_
         ("COMPANYOS_TRAINER_TOKEN", "short", "must have at least 16 characters, and has 5"),
     ],
 )
-def test_a_setting_that_does_not_fit_is_named(
+def test_an_invalid_setting_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, words: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -46,7 +46,7 @@ def test_an_invalid_token_is_not_in_the_message(monkeypatch: pytest.MonkeyPatch,
     assert "hush" not in str(refusal.value)
 
 
-def test_a_folder_is_used_by_one_gateway_and_free_again_after_it(tmp_path: Path) -> None:
+def test_a_data_folder_is_locked_by_one_gateway_and_released_at_its_end(tmp_path: Path) -> None:
     with open_folders(tmp_path), pytest.raises(FolderInUseError), open_folders(tmp_path):
         pass
     with open_folders(tmp_path) as folders:
@@ -54,7 +54,7 @@ def test_a_folder_is_used_by_one_gateway_and_free_again_after_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize("folder", ["/proc/nowhere", "used"])
-def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, folder: str) -> None:
+def test_an_unusable_data_folder_is_named(tmp_path: Path, folder: str) -> None:
     data_dir = tmp_path / folder
     with ExitStack() as stack:
         if folder == "used":
@@ -64,7 +64,7 @@ def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, folder: str)
     assert (code, line) == (2, f"error: COMPANYOS_DATA_DIR {data_dir} {reason}")
 
 
-def test_an_invalid_secret_is_named_and_left_alone(tmp_path: Path) -> None:
+def test_an_invalid_secret_is_named_and_not_changed(tmp_path: Path) -> None:
     load_checked_settings(tmp_path)
     (tmp_path / "secret").write_text("half")
     with pytest.raises(StartupError, match="secret must contain a secret of 32 bytes"):
@@ -73,7 +73,7 @@ def test_an_invalid_secret_is_named_and_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_the_process_ends_with_that_line_and_the_status_of_misuse() -> None:
+def test_the_process_exits_with_that_line_and_the_status_of_a_usage_error() -> None:
     code, line = _refused_start(COMPANYOS_MAX_EPISODES="many")
     assert code == 2
     assert line.startswith("error: COMPANYOS_MAX_EPISODES: ")

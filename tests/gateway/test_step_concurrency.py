@@ -38,7 +38,7 @@ class Crowded(httpx.AsyncBaseTransport):
             self.inside -= 1
 
 
-async def test_no_more_steps_are_in_a_service_than_it_answers_in_time(open_gateway: OpenGateway) -> None:
+async def test_the_steps_in_a_service_are_limited(open_gateway: OpenGateway) -> None:
     crowded: list[Crowded] = []
 
     def wrap(transport: httpx.AsyncBaseTransport) -> Crowded:
@@ -54,7 +54,7 @@ async def test_no_more_steps_are_in_a_service_than_it_answers_in_time(open_gatew
     assert 1 < crowded[0].most <= concurrency.MAX_CONCURRENT_STEPS < CROWD
 
 
-async def test_a_step_that_finds_no_place_in_time_is_refused_and_not_taken(
+async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concurrency, "MAX_CONCURRENT_STEPS", 1)

@@ -47,9 +47,7 @@ def _no_descriptor_left() -> Iterator[None]:
             os.close(descriptor)
 
 
-async def test_a_reset_that_finds_no_descriptor_leaves_nothing_behind(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
+async def test_a_reset_without_free_descriptors_leaves_no_files(open_gateway: OpenGateway, tmp_path: Path) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
         await gateway.reset(chaos=0)
         with _no_descriptor_left():
@@ -58,7 +56,7 @@ async def test_a_reset_that_finds_no_descriptor_leaves_nothing_behind(
         assert len(list((tmp_path / "kept" / "gateway" / "episodes").iterdir())) == 1
 
 
-async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(
+async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
@@ -84,7 +82,7 @@ async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(
         await snapshot(gateway, episode)
 
 
-def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> None:
+def test_a_temporarily_unreadable_manifest_loses_no_episode(tmp_path: Path) -> None:
     files = EpisodeFiles(tmp_path)
     manifest = tmp_path / "episodes" / f"n1-{0:024}" / "manifest.json"
     manifest.parent.mkdir()
@@ -95,7 +93,7 @@ def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("sources", [{"notes": "../x"}, {"elsewhere": "0" * 64}, {}])
-async def test_a_snapshot_that_no_gateway_wrote_is_refused_and_keeps_none_from_starting(
+async def test_an_invalid_snapshot_is_rejected_and_does_not_prevent_a_start(
     open_gateway: OpenGateway, tmp_path: Path, sources: dict[str, str]
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:

@@ -53,9 +53,7 @@ async def test_tasks_are_listed_one_by_one_and_in_slices(gateway: NotesGateway) 
         ("task_range", {"split": "dev", "start": 0, "stop": 1}, "split"),
     ],
 )
-async def test_what_the_task_set_does_not_have_is_400(
-    gateway: NotesGateway, path: str, body: dict[str, Any], place: str
-) -> None:
+async def test_an_unknown_task_is_400(gateway: NotesGateway, path: str, body: dict[str, Any], place: str) -> None:
     answer = await gateway.http.post(f"/companyos/{path}", json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, "unknown-task")
     assert answer.json()["detail"].startswith(place)
@@ -70,7 +68,7 @@ async def test_what_the_task_set_does_not_have_is_400(
         ("task_range", {"split": "train", "start": 0, "stop": True}, "stop"),
     ],
 )
-async def test_a_number_is_neither_a_text_nor_a_truth_value(
+async def test_a_number_must_not_be_a_text_or_a_boolean(
     gateway: NotesGateway, path: str, body: dict[str, Any], place: str
 ) -> None:
     answer = await gateway.http.post(f"/companyos/{path}", json=body)
@@ -78,7 +76,7 @@ async def test_a_number_is_neither_a_text_nor_a_truth_value(
     assert [one["place"] for one in answer.json()["errors"]] == [place]
 
 
-async def test_a_task_is_played_by_split_and_index_or_by_its_id(gateway: NotesGateway) -> None:
+async def test_a_task_is_selected_by_split_and_index_or_by_its_id(gateway: NotesGateway) -> None:
     first = (await _reset(gateway, split="test", index=7)).json()
     task = (await _ask(gateway, "task", split="test", index=7))["task"]
     second = (await _reset(gateway, task_id=task["id"])).json()
@@ -89,7 +87,7 @@ async def test_a_task_is_played_by_split_and_index_or_by_its_id(gateway: NotesGa
     assert states[0]["seed"] >= 5_000_000_000
 
 
-async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
+async def test_an_episode_without_a_task_has_no_task_id(gateway: NotesGateway) -> None:
     state = await gateway.state((await gateway.reset(seed=3))["episode_id"])
     assert (state["task_id"], state["task_set"]) == (None, None)
 
@@ -113,7 +111,7 @@ async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
         ({"task_id": "test.nothing.0.00"}, "no task has the id"),
     ],
 )
-async def test_a_task_is_named_in_one_way_and_brings_its_own_seed(
+async def test_a_task_is_selected_in_one_way_and_determines_its_seed(
     gateway: NotesGateway, options: dict[str, Any], message: str
 ) -> None:
     answer = await _reset(gateway, **options)
@@ -121,12 +119,12 @@ async def test_a_task_is_named_in_one_way_and_brings_its_own_seed(
     assert message in answer.json()["detail"]
 
 
-async def test_other_options_go_together_with_a_task(gateway: NotesGateway) -> None:
+async def test_other_options_can_be_combined_with_a_task(gateway: NotesGateway) -> None:
     answer = await _reset(gateway, split="train", index=1, completion="explicit", toolset="task", episode_id="mine")
     assert (answer.status_code, answer.json()["episode_id"]) == (200, "mine")
 
 
-async def test_an_episode_of_a_task_is_found_again_after_a_restart_as_the_same_task(
+async def test_an_episode_of_a_task_is_recovered_after_a_restart_with_the_same_task(
     open_gateway: OpenGateway, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     data_dir = tmp_path_factory.mktemp("data")
@@ -139,7 +137,7 @@ async def test_an_episode_of_a_task_is_found_again_after_a_restart_as_the_same_t
     assert after["task_id"] == "test.note_keeping.3.00"
 
 
-async def test_the_framework_finds_the_same_tasks_on_a_fresh_environment(gateway: NotesGateway) -> None:
+async def test_the_framework_lists_the_same_tasks_on_a_new_environment(gateway: NotesGateway) -> None:
     environment = CompanyOSEnvironment(gateway.runtime)
     assert [split["name"] for split in environment.list_splits()] == ["train", "validation", "test"]
     assert environment.num_tasks("validation") == len(environment.list_tasks("validation")) == 20

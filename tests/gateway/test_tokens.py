@@ -13,7 +13,7 @@ from companyos_gateway.engine.tokens import EpisodeTokens, InvalidSecretError, r
 SECRET = bytes(range(32))
 
 
-def test_a_token_fits_its_own_episode_and_no_other() -> None:
+def test_a_token_matches_its_own_episode_only() -> None:
     tokens = EpisodeTokens(SECRET)
     token = tokens.token("n1-a")
     assert tokens.matches(token, "n1-a")
@@ -23,13 +23,13 @@ def test_a_token_fits_its_own_episode_and_no_other() -> None:
     assert not tokens.matches("é" * 43, "n1-a")
 
 
-def test_a_token_says_nothing_of_the_episode_and_fits_a_header() -> None:
+def test_a_token_does_not_contain_the_episode_id_and_is_valid_in_a_header() -> None:
     token = EpisodeTokens(SECRET).token("n1-a")
     assert re.fullmatch(r"[A-Za-z0-9_-]{43}", token)
     assert "n1-a" not in token
 
 
-def test_the_same_secret_makes_the_same_token_and_another_one_does_not() -> None:
+def test_a_token_depends_on_the_secret() -> None:
     token = EpisodeTokens(SECRET).token("n1-a")
     assert EpisodeTokens(SECRET).token("n1-a") == token
     assert EpisodeTokens(SECRET[::-1]).token("n1-a") != token
@@ -43,7 +43,7 @@ def test_a_token_is_found_among_the_live_episodes() -> None:
     assert tokens.find("", live) is None
 
 
-def test_episodes_that_are_gone_are_forgotten_and_new_ones_found() -> None:
+def test_tokens_of_removed_episodes_are_evicted_and_new_ones_found() -> None:
     tokens = EpisodeTokens(SECRET)
     first = tokens.token("n1-0")
     for generation in range(30):
@@ -54,13 +54,13 @@ def test_episodes_that_are_gone_are_forgotten_and_new_ones_found() -> None:
     assert tokens.find(tokens.token(live[0]), live) == live[0]
 
 
-def test_the_secret_is_no_part_of_what_is_printed() -> None:
+def test_the_secret_is_not_part_of_the_repr() -> None:
     assert repr(SECRET) not in repr(EpisodeTokens(SECRET))
     with pytest.raises(ValueError, match="at least 32 bytes"):
         EpisodeTokens(SECRET[1:])
 
 
-def test_the_secret_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+def test_the_secret_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
     secret = read_or_create_secret(tmp_path)
     assert len(secret) == 32
     assert read_or_create_secret(tmp_path) == secret
@@ -68,14 +68,14 @@ def test_the_secret_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) 
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
-def test_what_a_killed_gateway_left_aside_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_temporary_file_of_a_killed_gateway_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "secret.tmp").write_text("half")
     assert len(read_or_create_secret(tmp_path)) == 32
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 @pytest.mark.parametrize("content", ["", "abc", "z" * 64, "é", "00" * 31])
-def test_a_file_that_holds_no_secret_is_an_error_and_stays(tmp_path: Path, content: str) -> None:
+def test_a_file_without_a_valid_secret_is_an_error_and_is_kept(tmp_path: Path, content: str) -> None:
     (tmp_path / "secret").write_text(content, encoding="utf-8")
     with pytest.raises(InvalidSecretError, match="must contain a secret"):
         read_or_create_secret(tmp_path)

@@ -81,16 +81,16 @@ def tool(toolbox: Toolbox, name: str) -> Tool:
     return found
 
 
-def test_every_named_operation_is_a_tool_beside_the_gateways_own_two(toolbox: Toolbox) -> None:
+def test_every_named_operation_is_a_tool_in_addition_to_the_two_of_the_gateway(toolbox: Toolbox) -> None:
     assert [tool.name for tool in toolbox] == ["shop_get_thing", "shop_change_thing", "wait", "finish"]
 
 
-def test_an_agent_reads_the_first_paragraph_alone(toolbox: Toolbox) -> None:
+def test_a_tool_description_is_the_first_paragraph(toolbox: Toolbox) -> None:
     assert tool(toolbox, "shop_get_thing").description == "Get one thing."
     assert tool(toolbox, "shop_change_thing").description == "Change Thing"
 
 
-def test_schemas_are_flat_inlined_and_without_noise(toolbox: Toolbox) -> None:
+def test_schemas_are_flat_inlined_and_minimal(toolbox: Toolbox) -> None:
     assert tool(toolbox, "shop_change_thing").input_schema == {
         "type": "object",
         "additionalProperties": False,
@@ -106,12 +106,12 @@ def test_schemas_are_flat_inlined_and_without_noise(toolbox: Toolbox) -> None:
     }
 
 
-def test_minutes_follow_the_kind_unless_the_operation_says_otherwise(toolbox: Toolbox) -> None:
+def test_minutes_follow_the_kind_unless_the_operation_states_them(toolbox: Toolbox) -> None:
     minutes = {tool.name: tool.operation.minutes for tool in toolbox if tool.operation}
     assert minutes == {"shop_get_thing": 1, "shop_change_thing": 7}
 
 
-def test_arguments_find_their_places(toolbox: Toolbox) -> None:
+def test_arguments_are_placed_in_path_query_and_body(toolbox: Toolbox) -> None:
     operation = tool(toolbox, "shop_change_thing").operation
     assert operation is not None
     call = operation.build_call({"key": "a b/c?", "if_match": 3, "name": "x", "weight": None})
@@ -119,7 +119,7 @@ def test_arguments_find_their_places(toolbox: Toolbox) -> None:
     assert orjson.loads(call.body) == {"name": "x", "weight": None}
 
 
-def test_queries_repeat_lists_and_leave_out_null(toolbox: Toolbox) -> None:
+def test_queries_repeat_lists_and_omit_null(toolbox: Toolbox) -> None:
     operation = tool(toolbox, "shop_get_thing").operation
     assert operation is not None
     call = operation.build_call({"key": "k", "word": None, "tag": ["a", "b&c"], "deep": True})
@@ -127,7 +127,7 @@ def test_queries_repeat_lists_and_leave_out_null(toolbox: Toolbox) -> None:
     assert call.body == b""
 
 
-def test_the_entity_of_a_call_is_its_path(toolbox: Toolbox) -> None:
+def test_the_entity_of_a_call_is_in_its_path(toolbox: Toolbox) -> None:
     operation = tool(toolbox, "shop_get_thing").operation
     assert operation is not None
     assert operation.entity({"key": "OPS-1", "word": "x"}) == "OPS-1"
@@ -151,7 +151,7 @@ def test_the_entity_of_a_call_is_its_path(toolbox: Toolbox) -> None:
     ],
     ids=str,
 )
-def test_arguments_that_do_not_fit_are_named(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
+def test_invalid_arguments_are_named(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentsError, match=r"required|must|unknown"):
         tool(toolbox, "shop_get_thing").check(arguments)
 
@@ -166,7 +166,7 @@ def test_arguments_that_do_not_fit_are_named(toolbox: Toolbox, arguments: dict[s
     ],
     ids=str,
 )
-def test_messages_state_what_is_accepted(change: dict[str, Any], message: str) -> None:
+def test_messages_state_the_accepted_values(change: dict[str, Any], message: str) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -182,11 +182,11 @@ def test_messages_state_what_is_accepted(change: dict[str, Any], message: str) -
 
 
 @pytest.mark.parametrize("arguments", [{"key": "k"}, {"key": "k", "word": None, "deep": False, "tag": []}], ids=str)
-def test_arguments_that_fit_are_taken(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
+def test_valid_arguments_are_accepted(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
     tool(toolbox, "shop_get_thing").check(arguments)
 
 
-def test_wait_says_that_other_calls_take_time_too(toolbox: Toolbox) -> None:
+def test_the_description_of_wait_states_that_other_calls_take_time(toolbox: Toolbox) -> None:
     assert tool(toolbox, "wait").description.endswith("Every other call takes a few minutes too.")
 
 
@@ -194,12 +194,12 @@ def test_wait_says_that_other_calls_take_time_too(toolbox: Toolbox) -> None:
     "arguments",
     [{}, {"minutes": 0}, {"minutes": 10_081}, {"minutes": 1.5}, {"minutes": 1, "until": "next_working_morning"}],
 )
-def test_wait_takes_exactly_one_of_its_two(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
+def test_wait_accepts_exactly_one_of_its_two_arguments(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentsError):
         tool(toolbox, "wait").check(arguments)
 
 
-def test_two_arguments_of_one_name_are_refused() -> None:
+def test_two_arguments_with_the_same_name_are_rejected() -> None:
     clashing = document()
     clashing["paths"]["/things/{key}"]["patch"]["parameters"].append(
         {"name": "name", "in": "query", "schema": {"type": "string"}}
@@ -213,7 +213,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(TEXT, TEXT)
-def test_no_client_on_the_way_writes_an_address_differently(key: str, word: str) -> None:
+def test_no_http_client_encodes_a_target_differently(key: str, word: str) -> None:
     operation = tool(_SHOP, "shop_get_thing").operation
     assert operation is not None
     try:

@@ -16,7 +16,7 @@ from companyos_gateway.evaluation.injection_checks import WINDOW
 from tests.gateway.conftest import NotesGateway, OpenGateway
 
 
-async def test_the_scenarios_are_listed_with_what_they_are_about(gateway: NotesGateway) -> None:
+async def test_the_scenarios_are_listed_with_descriptions(gateway: NotesGateway) -> None:
     listed = (await gateway.http.get("/v1/scenarios")).json()
     assert [scenario["name"] for scenario in listed] == ["note_keeping"]
     assert listed[0]["summary"].startswith("Both notes have to be done")
@@ -27,7 +27,7 @@ async def test_the_scenarios_are_listed_with_what_they_are_about(gateway: NotesG
     }
 
 
-async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: NotesGateway) -> None:
+async def test_the_evidence_of_an_episode_reproduces_its_verdict(gateway: NotesGateway) -> None:
     episode = (await gateway.reset(seed=3))["episode_id"]
     await gateway.step(episode, "finish", outcome="impossible", summary="No.")
     stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
@@ -94,7 +94,7 @@ async def test_an_unknown_episode_has_no_evidence(gateway: NotesGateway) -> None
 
 
 @pytest.mark.parametrize(("keep", "left"), [(False, 0), (True, 1)])
-async def test_the_database_of_an_episode_is_left_only_where_that_is_asked_for(
+async def test_the_database_of_an_episode_is_kept_only_if_configured(
     open_gateway: OpenGateway, tmp_path: Path, keep: bool, left: int
 ) -> None:
     async with open_gateway(keep_episodes=keep) as gateway:

@@ -27,12 +27,12 @@ async def _status(open_gateway: OpenGateway, host: str | list[str], **settings: 
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("host", NOBODY_S_TO_GIVE)
-async def test_a_name_that_no_public_dns_hands_out_is_answered(open_gateway: OpenGateway, host: str) -> None:
+async def test_a_host_that_no_public_dns_can_resolve_is_accepted(open_gateway: OpenGateway, host: str) -> None:
     assert await _status(open_gateway, host) == 200
 
 
 @pytest.mark.parametrize("host", [name for name in SOMEBODY_S if "." in name])
-async def test_a_name_that_somebody_may_point_here_is_answered_where_tokens_are_asked_for(
+async def test_a_host_that_a_public_dns_may_resolve_is_accepted_only_with_tokens(
     open_gateway: OpenGateway, host: str
 ) -> None:
     assert await _status(open_gateway, host) == 400
@@ -41,12 +41,12 @@ async def test_a_name_that_somebody_may_point_here_is_answered_where_tokens_are_
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("host", NO_HOSTS)
-async def test_what_is_no_name_is_refused_in_any_case(open_gateway: OpenGateway, host: str) -> None:
+async def test_an_invalid_host_is_always_rejected(open_gateway: OpenGateway, host: str) -> None:
     assert await _status(open_gateway, host) == 400
     assert await _status(open_gateway, host, **TRAINER) == 400
 
 
-async def test_two_names_are_none(open_gateway: OpenGateway) -> None:
+async def test_two_host_headers_are_rejected(open_gateway: OpenGateway) -> None:
     assert await _status(open_gateway, ["localhost", "localhost"]) == 400
 
 
@@ -64,21 +64,21 @@ async def test_two_names_are_none(open_gateway: OpenGateway) -> None:
         ("*", "whatever.example.org", 200),
     ],
 )
-async def test_names_that_are_configured_are_the_only_ones(
+async def test_only_configured_hosts_are_accepted(
     open_gateway: OpenGateway, names: str, host: str, status: int
 ) -> None:
     assert await _status(open_gateway, host, allowed_hosts=names) == status
     assert await _status(open_gateway, host, allowed_hosts=names, **TRAINER) == status
 
 
-async def test_a_space_tells_its_own_name(open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_space_accepts_its_own_host(open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
     assert await _status(open_gateway, "me-companyos.hf.space") == 200
     assert await _status(open_gateway, "10.20.30.40:7860") == 200
     assert await _status(open_gateway, "you-companyos.hf.space") == 400
 
 
-async def test_the_pages_of_a_space_may_be_shown_where_hugging_face_shows_it_and_others_nowhere(
+async def test_only_hugging_face_may_embed_the_pages_of_a_space(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in ("/", "/docs"):
@@ -105,7 +105,7 @@ async def test_the_pages_of_a_space_may_be_shown_where_hugging_face_shows_it_and
         ("http://127.0.0.1:8000@evil.com", False),
     ],
 )
-async def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
+async def test_a_cross_origin_page_changes_nothing_and_opens_no_socket(
     open_gateway: OpenGateway, origin: str, is_own: bool
 ) -> None:
     names = [(b"host", b"127.0.0.1:8000"), (b"origin", origin.encode())]
@@ -126,7 +126,7 @@ async def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
         assert "access-control-allow-origin" not in looked.headers
 
 
-async def test_a_page_of_a_site_that_is_named_may_ask(open_gateway: OpenGateway) -> None:
+async def test_a_page_of_a_configured_host_may_send_requests(open_gateway: OpenGateway) -> None:
     async with open_gateway(allowed_hosts="127.0.0.1, board.example.org") as gateway:
         headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org"}
         answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
@@ -134,9 +134,7 @@ async def test_a_page_of_a_site_that_is_named_may_ask(open_gateway: OpenGateway)
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_what_a_browser_marks_as_sent_by_another_site_changes_nothing(
-    open_gateway: OpenGateway, site: str
-) -> None:
+async def test_a_cross_site_request_by_fetch_metadata_changes_nothing(open_gateway: OpenGateway, site: str) -> None:
     mark = {"Host": "127.0.0.1:8000", "Sec-Fetch-Site": site}
     names = [(b"host", b"127.0.0.1:8000"), (b"sec-fetch-site", site.encode())]
     async with open_gateway() as gateway:
@@ -152,14 +150,14 @@ async def test_what_a_browser_marks_as_sent_by_another_site_changes_nothing(
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-async def test_what_the_user_or_the_own_page_sends_is_carried_out(open_gateway: OpenGateway, site: str) -> None:
+async def test_same_origin_and_user_initiated_requests_are_accepted(open_gateway: OpenGateway, site: str) -> None:
     async with open_gateway() as gateway:
         headers = {"Sec-Fetch-Site": site}
         answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
         assert answer.status_code == 200
 
 
-async def test_a_page_of_a_site_that_is_named_may_ask_from_another_site(open_gateway: OpenGateway) -> None:
+async def test_a_page_of_a_configured_host_may_send_cross_site_requests(open_gateway: OpenGateway) -> None:
     async with open_gateway(allowed_hosts="127.0.0.1, board.example.org") as gateway:
         headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org", "Sec-Fetch-Site": "cross-site"}
         answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)

@@ -41,7 +41,7 @@ def service(tmp_path: Path) -> FastAPI:
     return service_app(SERVICE, tmp_path / "services")
 
 
-async def test_a_second_gateway_is_refused_and_deletes_nothing(service: FastAPI, tmp_path: Path) -> None:
+async def test_a_second_gateway_is_rejected_and_deletes_nothing(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first") as first:
         episode = (await first.reset())["episode_id"]
         await first.step(episode, "notes_write_note", text="one")
@@ -53,9 +53,7 @@ async def test_a_second_gateway_is_refused_and_deletes_nothing(service: FastAPI,
         assert list(tmp_path.glob("services/*/episodes/*/1-*.db"))
 
 
-async def test_a_gateway_that_was_taken_over_ends_its_episodes_and_writes_nothing(
-    service: FastAPI, tmp_path: Path
-) -> None:
+async def test_a_replaced_gateway_ends_its_episodes_and_writes_nothing(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first") as first:
         episode = (await first.reset())["episode_id"]
         await first.step(episode, "notes_write_note", text="one")
@@ -72,7 +70,7 @@ async def test_a_gateway_that_was_taken_over_ends_its_episodes_and_writes_nothin
         assert service.state.episodes.lease.generation == 2
 
 
-async def test_the_same_gateway_starts_again_at_once(service: FastAPI, tmp_path: Path) -> None:
+async def test_the_same_gateway_can_restart_at_once(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first") as first:
         episode = (await first.reset())["episode_id"]
         await first.step(episode, "notes_write_note", text="one")
@@ -81,14 +79,14 @@ async def test_the_same_gateway_starts_again_at_once(service: FastAPI, tmp_path:
     assert service.state.episodes.lease.generation == 2
 
 
-async def test_a_gateway_that_ended_leaves_the_services_to_another_one(service: FastAPI, tmp_path: Path) -> None:
+async def test_a_gateway_that_has_ended_releases_the_services(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first"):
         pass
     async with gateway(service, tmp_path / "second") as second:
         assert (await second.http.get("/readyz")).status_code == 200
 
 
-async def test_a_lease_is_renewed_while_nobody_calls(
+async def test_a_lease_is_renewed_without_calls(
     service: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "RENEWALS_PER_LIFETIME", 1_500)

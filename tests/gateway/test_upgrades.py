@@ -32,7 +32,7 @@ def digests(folder: Path) -> set[str]:
     return {hashlib.sha256(path.read_bytes()).hexdigest() for path in found if "templates" not in path.parts}
 
 
-def test_there_is_a_data_folder_of_this_format() -> None:
+def test_a_data_folder_of_this_format_exists() -> None:
     assert f"data-folder-format-{FORMAT}.tar.gz" in {path.name for path in PACKED}
 
 
@@ -54,7 +54,7 @@ async def test_a_data_folder_of_any_version_is_opened_or_quarantined(
             assert before <= digests(tmp_path)
 
 
-async def test_the_first_format_is_quarantined_and_can_be_taken_back(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_the_first_format_is_quarantined_and_can_be_restored(open_gateway: OpenGateway, tmp_path: Path) -> None:
     unpack(PACKED[-1], tmp_path)
     for path in (tmp_path / "kept" / "gateway").rglob("manifest.json"):
         path.write_bytes(b"{" + OLDER + b',"id":"%s"}' % EPISODE.encode())

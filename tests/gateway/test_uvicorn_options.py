@@ -10,7 +10,7 @@ from companyos_gateway.process.uvicorn_options import uvicorn_options
 from companyos_gateway.settings import Settings
 
 
-def test_pings_are_every_twenty_seconds_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ping_intervals_are_twenty_seconds_by_default_and_configurable(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = uvicorn_options(Settings())
     assert (plain["ws_ping_interval"], plain["ws_ping_timeout"]) == (20, 20)
     monkeypatch.setenv("COMPANYOS_WS_PING_INTERVAL_S", "5")
@@ -20,13 +20,13 @@ def test_pings_are_every_twenty_seconds_unless_the_environment_says_otherwise(mo
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "often"])
-def test_a_ping_setting_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_an_invalid_ping_setting_is_rejected(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("COMPANYOS_WS_PING_INTERVAL_S", value)
     with pytest.raises(ValueError, match="ws_ping_interval_s"):
         Settings()
 
 
-def test_every_option_is_one_that_the_server_knows() -> None:
+def test_every_uvicorn_option_is_valid() -> None:
     config = Config("companyos_gateway.main:app", **uvicorn_options(Settings()))
     assert config.ws_ping_interval == 20
     assert config.timeout_graceful_shutdown is not None

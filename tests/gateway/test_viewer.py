@@ -44,7 +44,7 @@ def test_each_part_of_a_reward_is_named() -> None:
     }
 
 
-def test_prose_is_text_but_for_strong_words_and_code() -> None:
+def test_markdown_is_rendered_as_text_except_for_strong_and_code() -> None:
     html = str(render_markdown("**Done** means `resolve` of [it](https://elsewhere); <script>alert(1)</script> & more"))
     assert html == (
         "<strong>Done</strong> means <code>resolve</code> of it; &lt;script&gt;alert(1)&lt;/script&gt; &amp; more"

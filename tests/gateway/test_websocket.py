@@ -45,7 +45,7 @@ WRONG_SHAPES = [
 ]
 
 
-async def test_an_episode_over_the_socket(gateway: NotesGateway) -> None:
+async def test_an_episode_can_be_played_over_the_socket(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         first = await socket.reset(episode_id="mine")
         assert first["data"]["observation"]["brief"] == "Do notes 1 and 2."
@@ -58,7 +58,7 @@ async def test_an_episode_over_the_socket(gateway: NotesGateway) -> None:
         assert (state["episode_id"], state["step_count"], state["return"]) == ("mine", 2, 16.8)
 
 
-async def test_tools_are_listed_without_a_reset_and_are_no_step(gateway: NotesGateway) -> None:
+async def test_listing_tools_without_a_reset_is_not_a_step(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         listed = await socket.ask({"type": "step", "data": {"type": "list_tools"}})
         names = [tool["name"] for tool in listed["data"]["observation"]["tools"]]
@@ -68,7 +68,7 @@ async def test_tools_are_listed_without_a_reset_and_are_no_step(gateway: NotesGa
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize(("message", "code"), BAD_MESSAGES, ids=[code for _, code in BAD_MESSAGES])
-async def test_a_bad_message_is_answered_and_the_session_lives_on(
+async def test_an_invalid_message_gets_an_error_and_the_session_continues(
     gateway: NotesGateway, message: Any, code: str
 ) -> None:
     async with connected(gateway.app) as socket:
@@ -79,7 +79,7 @@ async def test_a_bad_message_is_answered_and_the_session_lives_on(
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
 
-async def test_messages_of_a_wrong_shape_are_no_steps_and_the_session_lives_on(gateway: NotesGateway) -> None:
+async def test_messages_of_a_wrong_shape_are_not_steps_and_the_session_continues(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
         for message, code in WRONG_SHAPES:
@@ -89,7 +89,7 @@ async def test_messages_of_a_wrong_shape_are_no_steps_and_the_session_lives_on(g
         assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
 
 
-async def test_after_the_close_nothing_is_answered_any_more(gateway: NotesGateway) -> None:
+async def test_no_message_is_answered_after_the_close(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
         await socket.send({"type": "close"})
@@ -110,7 +110,7 @@ async def test_after_the_close_nothing_is_answered_any_more(gateway: NotesGatewa
     ],
     ids=str,
 )
-async def test_a_reset_that_does_not_fit_leaves_the_running_episode_alone(
+async def test_an_invalid_reset_does_not_change_the_running_episode(
     gateway: NotesGateway, options: dict[str, Any]
 ) -> None:
     async with connected(gateway.app) as socket:
@@ -122,7 +122,7 @@ async def test_a_reset_that_does_not_fit_leaves_the_running_episode_alone(
         assert (await socket.state())["step_count"] == 1
 
 
-async def test_an_override_that_no_profile_knows_is_refused(gateway: NotesGateway) -> None:
+async def test_an_unknown_chaos_override_is_rejected(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         answer = await socket.reset(chaos_overrides={"rain": 0.5})
         assert answer["data"]["message"].startswith("invalid-reset: chaos_overrides")
@@ -143,7 +143,7 @@ async def test_a_step_after_the_end_is_an_execution_error(gateway: NotesGateway)
         assert answer["data"]["message"].startswith("episode-done")
 
 
-async def test_the_same_socket_may_reset_its_own_id_and_moves_on_to_the_next_epoch(gateway: NotesGateway) -> None:
+async def test_a_socket_may_reset_its_own_id_which_starts_the_next_epoch(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         await socket.step("notes_write_note", text="a")
@@ -153,7 +153,7 @@ async def test_the_same_socket_may_reset_its_own_id_and_moves_on_to_the_next_epo
         assert len(_store(gateway)) == 1
 
 
-async def test_an_id_that_is_live_elsewhere_is_taken(gateway: NotesGateway) -> None:
+async def test_an_id_that_is_live_in_another_session_is_rejected(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as one, connected(gateway.app) as other:
         await one.reset(episode_id="mine")
         answer = await other.reset(episode_id="mine")
@@ -168,7 +168,7 @@ async def test_the_socket_and_plain_http_share_one_episode(gateway: NotesGateway
         assert listed[-1]["text"] == "over HTTP"
 
 
-async def test_an_episode_outlives_its_socket_for_a_while_and_is_then_freed(open_gateway: OpenGateway) -> None:
+async def test_an_episode_outlives_its_socket_for_a_limited_time(open_gateway: OpenGateway) -> None:
     async with open_gateway(detached_limit_s=1e-9) as gateway:
         async with connected(gateway.app) as socket:
             await socket.reset(episode_id="mine")
@@ -189,7 +189,7 @@ async def test_an_idle_episode_is_freed(open_gateway: OpenGateway) -> None:
         assert _store(gateway).outcomes == {"closed": 1}
 
 
-async def test_a_full_house_says_so(open_gateway: OpenGateway) -> None:
+async def test_a_full_gateway_rejects_connections(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=1) as gateway:
         await gateway.reset()
         answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"})
@@ -197,7 +197,7 @@ async def test_a_full_house_says_so(open_gateway: OpenGateway) -> None:
         assert answer.headers["retry-after"]
 
 
-async def test_an_episode_that_is_over_makes_room_and_leaves_its_id(open_gateway: OpenGateway) -> None:
+async def test_an_ended_episode_frees_its_place_and_its_id(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=1) as gateway:
         for _ in range(3):
             episode = (await gateway.reset(episode_id="again"))["episode_id"]
@@ -205,7 +205,7 @@ async def test_an_episode_that_is_over_makes_room_and_leaves_its_id(open_gateway
         assert len(_store(gateway)) == 1
 
 
-async def test_in_a_full_house_the_longest_idle_makes_room(
+async def test_a_full_gateway_evicts_the_longest_idle_episode(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "IDLE_BEFORE_EVICTION_S", 0.0)
@@ -218,7 +218,7 @@ async def test_in_a_full_house_the_longest_idle_makes_room(
         assert (await gateway.state("one"))["step_count"] == 1
 
 
-async def test_mcp_reads_the_payload_under_data(gateway: NotesGateway) -> None:
+async def test_mcp_messages_have_the_payload_under_data(gateway: NotesGateway) -> None:
     async with connected(gateway.app, "/mcp") as socket:
         listed = await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
         assert listed["result"]["tools"]
@@ -243,7 +243,7 @@ async def test_mcp_and_the_socket_share_a_session(gateway: NotesGateway) -> None
 
 
 @pytest.mark.parametrize("session_id", [{}, [], 7, True])
-async def test_a_session_id_that_is_no_text_is_refused(gateway: NotesGateway, session_id: object) -> None:
+async def test_a_session_id_that_is_not_a_string_is_rejected(gateway: NotesGateway, session_id: object) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": session_id}}
     answer = await gateway.http.post("/mcp", json=request)
     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)

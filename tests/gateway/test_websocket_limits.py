@@ -39,7 +39,7 @@ async def _lists(gateway: NotesGateway, session_id: str) -> bool:
     return "result" in (await gateway.http.post("/mcp", json=body)).json()
 
 
-async def test_a_slot_is_a_socket_and_comes_back_with_it(open_gateway: OpenGateway) -> None:
+async def test_a_socket_occupies_a_slot_until_it_closes(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_websockets=3, max_mcp_sessions=2) as gateway:
         server = _server(gateway)
         assert (server.slots_used(), server.slots_limit()) == (0, 5)
@@ -50,7 +50,7 @@ async def test_a_slot_is_a_socket_and_comes_back_with_it(open_gateway: OpenGatew
         assert server.slots_used() == 1
 
 
-async def test_where_all_slots_are_taken_openenv_s_error_comes_before_1013(open_gateway: OpenGateway) -> None:
+async def test_without_a_free_slot_openenvs_error_precedes_the_close_with_1013(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_websockets=1) as gateway, connected(gateway.app) as first:
         await first.reset()
         async with connected(gateway.app) as second:
@@ -71,7 +71,7 @@ async def test_where_all_slots_are_taken_openenv_s_error_comes_before_1013(open_
         assert _server(gateway).slots_used() == 1
 
 
-async def test_a_slot_that_came_back_is_taken_again(open_gateway: OpenGateway) -> None:
+async def test_a_released_slot_can_be_used_again(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_websockets=1) as gateway:
         for _ in range(5):
             async with connected(gateway.app) as socket:
@@ -79,7 +79,7 @@ async def test_a_slot_that_came_back_is_taken_again(open_gateway: OpenGateway) -
         assert _server(gateway).slots_used() == 0
 
 
-async def test_in_a_full_house_the_longest_idle_socket_goes_and_its_episode_can_be_continued(
+async def test_a_full_gateway_closes_the_longest_idle_socket_and_its_episode_can_be_resumed(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket_limits, "IDLE_BEFORE_EVICTION_S", 0.0)
@@ -97,7 +97,7 @@ async def test_in_a_full_house_the_longest_idle_socket_goes_and_its_episode_can_
         assert await gateway.step("young", "notes_list_notes")
 
 
-async def test_a_socket_at_work_is_never_the_one_that_goes(
+async def test_a_busy_socket_is_never_closed_for_another(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket_limits, "IDLE_BEFORE_EVICTION_S", 0.0)
@@ -113,7 +113,7 @@ async def test_a_socket_at_work_is_never_the_one_that_goes(
         assert (await busy.answer())["data"]["observation"]["result"]
 
 
-async def test_a_socket_that_was_idle_for_too_long_is_told_why(open_gateway: OpenGateway) -> None:
+async def test_an_idle_socket_is_closed_with_a_reason(open_gateway: OpenGateway) -> None:
     async with open_gateway(idle_limit_s=1e-9) as gateway, connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         await _server(gateway).reap()
@@ -123,7 +123,7 @@ async def test_a_socket_that_was_idle_for_too_long_is_told_why(open_gateway: Ope
 
 
 @pytest.mark.parametrize("jump_s", [1e9, -1e9])
-async def test_a_wall_clock_that_jumps_ends_no_session_and_keeps_none(
+async def test_a_jump_of_the_wall_clock_neither_ends_nor_extends_sessions(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch, jump_s: float
 ) -> None:
     async with open_gateway(idle_limit_s=60.0, mcp_idle_limit_s=60.0) as gateway, connected(gateway.app) as socket:
@@ -144,7 +144,7 @@ async def test_a_wall_clock_that_jumps_ends_no_session_and_keeps_none(
         assert _server(gateway).slots_used() == 0
 
 
-async def test_sessions_without_a_socket_take_no_slot_of_a_socket(open_gateway: OpenGateway) -> None:
+async def test_sessions_without_a_socket_do_not_occupy_slots_of_sockets(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_websockets=1, max_mcp_sessions=2) as gateway:
         made = await asyncio.gather(*(_create(gateway) for _ in range(20)))
         assert sum("result" in answer for answer in made) == 2
@@ -155,7 +155,7 @@ async def test_sessions_without_a_socket_take_no_slot_of_a_socket(open_gateway: 
         assert _server(gateway).slots_used() == 2
 
 
-async def test_the_longest_idle_session_without_a_socket_makes_room(
+async def test_the_longest_idle_session_without_a_socket_is_evicted(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openenv_server, "IDLE_BEFORE_EVICTION_S", 0.0)
@@ -166,7 +166,7 @@ async def test_the_longest_idle_session_without_a_socket_makes_room(
         assert [await _lists(gateway, session) for session in (one, two, three)] == [True, False, True]
 
 
-async def test_a_session_that_a_socket_holds_is_nobody_s_room(
+async def test_a_session_with_a_socket_is_never_evicted(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openenv_server, "IDLE_BEFORE_EVICTION_S", 0.0)
@@ -181,7 +181,7 @@ async def test_a_session_that_a_socket_holds_is_nobody_s_room(
         assert _server(gateway).slots_used() == 0
 
 
-async def test_a_session_that_was_closed_leaves_its_slot_at_once(open_gateway: OpenGateway) -> None:
+async def test_a_closed_session_releases_its_slot_at_once(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_mcp_sessions=1) as gateway:
         for _ in range(3):
             closing = {**RPC, "method": "openenv/session/close", "params": {"session_id": await _session(gateway)}}
@@ -190,14 +190,14 @@ async def test_a_session_that_was_closed_leaves_its_slot_at_once(open_gateway: O
             assert _server(gateway).slots_used() == 0
 
 
-async def test_a_socket_that_is_let_into_no_session_breaks_a_rule(gateway: NotesGateway) -> None:
+async def test_a_socket_for_an_unknown_session_is_closed_as_a_policy_violation(gateway: NotesGateway) -> None:
     async with connected(gateway.app, query="session_id=nobody") as socket:
         answer = await socket.answer()
         assert (answer["type"], answer["data"]["code"]) == ("error", "SESSION_ERROR")
         assert (await socket.closed())[0] == 1008
 
 
-async def test_a_socket_that_says_goodbye_is_closed_as_it_asked(gateway: NotesGateway) -> None:
+async def test_a_close_message_closes_the_socket_normally(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.send({"type": "close"})
         assert (await socket.closed())[0] == 1000

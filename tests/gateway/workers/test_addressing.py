@@ -43,7 +43,7 @@ Request = tuple[str, str, bytes, list[tuple[bytes, bytes]], bytes]
         (("GET", "/", b"", [(b"authorization", b"Bearer short")], b""), None),
     ],
 )
-def test_a_request_names_what_it_is_about(request_of: Request, name: Name | None) -> None:
+def test_the_names_in_a_request_are_extracted(request_of: Request, name: Name | None) -> None:
     assert find_name(*request_of, trainer_token=None) == name
 
 
@@ -71,19 +71,19 @@ def test_a_reset_creates_an_episode_and_a_step_does_not() -> None:
         (Name(NameKind.TOKEN, "t"), "unknown-episode", True),
     ],
 )
-def test_only_the_gateways_own_error_about_that_name_leads_to_the_next_worker(
+def test_only_the_gateways_own_error_about_that_name_is_tried_on_the_next_worker(
     name: Name, problem: str | None, expected: bool
 ) -> None:
     assert is_unknown(name, problem, b'{"code":"unknown-episode"}') is expected
 
 
-def test_an_unknown_session_of_openenv_has_no_header_and_is_read_from_the_body() -> None:
+def test_an_unknown_openenv_session_is_recognized_by_the_body() -> None:
     answer = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown session_id: s1","data":null}}'
     assert is_unknown(Name(NameKind.SESSION, "s1"), None, answer)
     assert not is_unknown(Name(NameKind.SESSION, "s1"), None, b'{"jsonrpc":"2.0","id":1,"result":{}}')
 
 
-def test_ids_and_tokens_in_the_answer_to_a_creating_request_are_remembered() -> None:
+def test_ids_and_tokens_in_the_response_to_a_creating_request_are_remembered() -> None:
     answer = b'[{"episode_id":"a","token":"b"},{"episode_id": "c", "token": null}]'
     assert list(names_in_answer("POST", "/v1/snapshots/s/fork", answer)) == ["a", "b", "c"]
     assert list(names_in_answer("POST", "/reset", answer)) == ["a", "b", "c"]

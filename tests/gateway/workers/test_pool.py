@@ -8,7 +8,7 @@ from companyos_gateway.workers.metrics import merge_metrics
 from companyos_gateway.workers.pool import WorkerPool, worker_environment
 
 
-def test_the_first_worker_uses_the_folder_of_a_gateway_alone(tmp_path: Path) -> None:
+def test_the_first_worker_uses_the_folder_of_a_single_gateway(tmp_path: Path) -> None:
     pool = WorkerPool(3, tmp_path / "data", tmp_path)
     assert [str(worker.data_dir.relative_to(tmp_path)) for worker in pool.workers] == [
         "data",
@@ -17,7 +17,7 @@ def test_the_first_worker_uses_the_folder_of_a_gateway_alone(tmp_path: Path) -> 
     ]
 
 
-def test_workers_with_the_fewest_sockets_come_first_and_equal_ones_in_turn(tmp_path: Path) -> None:
+def test_workers_with_the_fewest_sockets_come_first_and_equal_ones_take_turns(tmp_path: Path) -> None:
     pool = WorkerPool(3, tmp_path, tmp_path)
     assert [pool.by_load()[0].number for _ in range(6)] == [1, 2, 3, 1, 2, 3]
     pool.workers[0].websockets, pool.workers[2].websockets = 2, 1
@@ -38,7 +38,7 @@ def test_only_the_first_worker_keeps_the_named_episode(tmp_path: Path) -> None:
     assert second["COMPANYOS_DATA_DIR"] == str(tmp_path / "worker-2")
 
 
-def test_metrics_of_all_workers_are_one_page_with_a_label(tmp_path: Path) -> None:
+def test_metrics_of_all_workers_are_merged_with_a_label(tmp_path: Path) -> None:
     pool = WorkerPool(2, tmp_path, tmp_path)
     pool.workers[1].websockets = 3
     page = (

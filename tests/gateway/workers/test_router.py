@@ -65,7 +65,9 @@ def workers() -> tuple[Answering, Answering]:
     return Answering(), Answering()
 
 
-async def test_a_name_is_asked_for_once_and_remembered(tmp_path: Path, workers: tuple[Answering, Answering]) -> None:
+async def test_the_worker_of_a_name_is_looked_up_once_and_remembered(
+    tmp_path: Path, workers: tuple[Answering, Answering]
+) -> None:
     for worker, answer in zip(workers, (f"404 {PROBLEM}: unknown-episode", "200"), strict=True):
         worker.answers["GET /v1/episodes/a"] = worker.answers["GET /v1/episodes/b"] = answer
     async with _routed(tmp_path, *workers) as http:
@@ -75,7 +77,7 @@ async def test_a_name_is_asked_for_once_and_remembered(tmp_path: Path, workers: 
     assert len(workers[0].seen) <= 2
 
 
-async def test_an_error_of_a_service_is_the_answer_though_it_says_404(
+async def test_a_404_of_a_service_is_returned_without_trying_other_workers(
     tmp_path: Path, workers: tuple[Answering, Answering]
 ) -> None:
     for worker in workers:
@@ -85,7 +87,7 @@ async def test_an_error_of_a_service_is_the_answer_though_it_says_404(
     assert len(workers[0].seen) + len(workers[1].seen) == 1
 
 
-async def test_of_workers_that_know_nothing_404_counts_more_than_401(
+async def test_if_no_worker_knows_the_name_404_takes_precedence_over_401(
     tmp_path: Path, workers: tuple[Answering, Answering]
 ) -> None:
     for worker, answer in zip(workers, ("401 {}: unknown-token", "404 {}: unknown-episode"), strict=True):
@@ -94,7 +96,7 @@ async def test_of_workers_that_know_nothing_404_counts_more_than_401(
         assert [(await http.get(f"/v1/episodes/{name}")).status_code for name in "ab"] == [404, 404]
 
 
-async def test_a_worker_that_ends_during_a_request_leaves_it_unanswered(
+async def test_a_request_whose_worker_exits_gets_no_response(
     tmp_path: Path, workers: tuple[Answering, Answering]
 ) -> None:
     async with _routed(tmp_path, *workers) as http:
@@ -103,7 +105,7 @@ async def test_a_worker_that_ends_during_a_request_leaves_it_unanswered(
     assert len(workers[0].seen) + len(workers[1].seen) == 1
 
 
-async def test_a_refused_request_does_not_decide_where_an_episode_lives(
+async def test_a_rejected_request_does_not_assign_an_episode_to_a_worker(
     tmp_path: Path, workers: tuple[Answering, Answering]
 ) -> None:
     for worker in workers:

@@ -108,7 +108,7 @@ async def test_a_worker_sees_the_address_of_the_client_and_frames_pass_unchanged
     assert pool.workers[0].websockets == 0
 
 
-async def test_messages_that_arrive_in_pieces_are_relayed_whole(tmp_path: Path) -> None:
+async def test_fragmented_messages_are_relayed_completely(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
     async with _relayed(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
         writer.write(HEAD)
@@ -123,7 +123,7 @@ async def test_messages_that_arrive_in_pieces_are_relayed_whole(tmp_path: Path) 
     assert [data for _, data in seen][1:] == messages
 
 
-async def test_a_reset_goes_to_the_worker_that_knows_what_it_continues_at_any_time(tmp_path: Path) -> None:
+async def test_a_reset_that_resumes_is_relayed_to_the_worker_that_has_the_episode(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
     first, second, third = (
         _answering(answer, seen, name) for name, answer in (("1", UNKNOWN), ("2", UNKNOWN), ("3", b"known"))
@@ -142,7 +142,7 @@ async def test_a_reset_goes_to_the_worker_that_knows_what_it_continues_at_any_ti
     assert messages == [("1", _sent(STEP)), *((name, _sent(RESUME)) for name in "123"), ("3", _sent(STEP))]
 
 
-async def test_what_no_worker_knows_is_refused_by_the_first_which_goes_on(tmp_path: Path) -> None:
+async def test_a_name_that_no_worker_knows_is_rejected_by_the_first_which_continues(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
     workers = [_answering(UNKNOWN, seen, name) for name in ("1", "2")]
     async with _relayed(tmp_path, *workers) as (pool, reader, writer):
@@ -157,7 +157,7 @@ async def test_what_no_worker_knows_is_refused_by_the_first_which_goes_on(tmp_pa
     assert ("2", _sent(STEP)) not in seen
 
 
-async def test_a_client_that_leaves_during_a_reset_leaves_no_connection(tmp_path: Path) -> None:
+async def test_a_client_that_disconnects_during_a_reset_leaves_no_connection(tmp_path: Path) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _read_head(reader)
         writer.write(SWITCHING)
@@ -173,7 +173,7 @@ async def test_a_client_that_leaves_during_a_reset_leaves_no_connection(tmp_path
         await _wait_for_websockets(pool, [0, 0])
 
 
-async def test_a_name_that_a_missing_worker_may_know_is_not_called_unknown(tmp_path: Path) -> None:
+async def test_a_name_that_a_missing_worker_may_know_is_not_reported_as_unknown(tmp_path: Path) -> None:
     async with _relayed(tmp_path, _answering(UNKNOWN, []), None) as (_pool, reader, writer):
         writer.write(HEAD)
         await _read_head(reader)
@@ -182,7 +182,7 @@ async def test_a_name_that_a_missing_worker_may_know_is_not_called_unknown(tmp_p
             await asyncio.wait_for(reader.readuntil(UNKNOWN), 5)
 
 
-async def test_without_a_worker_a_socket_is_refused_with_503(tmp_path: Path) -> None:
+async def test_without_a_worker_a_socket_is_rejected_with_503(tmp_path: Path) -> None:
     async with _relayed(tmp_path, None, None) as (_pool, reader, writer):
         writer.write(HEAD)
         answer = await asyncio.wait_for(reader.read(), 5)
@@ -193,7 +193,7 @@ async def test_without_a_worker_a_socket_is_refused_with_503(tmp_path: Path) -> 
     assert f"Content-Length: {len(body)}".encode() in head
 
 
-async def test_a_refusal_before_the_socket_opens_is_passed_on(tmp_path: Path) -> None:
+async def test_a_rejected_handshake_is_relayed(tmp_path: Path) -> None:
     refusal = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -206,7 +206,7 @@ async def test_a_refusal_before_the_socket_opens_is_passed_on(tmp_path: Path) ->
         assert await asyncio.wait_for(reader.read(), 5) == refusal
 
 
-async def test_a_client_that_does_not_read_stops_its_worker_and_not_the_memory(tmp_path: Path) -> None:
+async def test_a_client_that_does_not_read_pauses_its_worker_without_using_memory(tmp_path: Path) -> None:
     written = 0
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -232,7 +232,7 @@ async def test_a_client_that_does_not_read_stops_its_worker_and_not_the_memory(t
 
 @pytest.mark.parametrize("key", [b"", b"\x01\x02\x03\xff"])
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65535])
-def test_the_length_of_a_frame_is_known_from_its_header(size: int, key: bytes) -> None:
+def test_the_length_of_a_frame_is_parsed_from_its_header(size: int, key: bytes) -> None:
     frame = _frame(b"x" * size, key)
     header = header_length(frame)
     assert header is not None
@@ -252,12 +252,12 @@ def test_the_length_of_a_frame_is_known_from_its_header(size: int, key: bytes) -
         (b"", False),
     ],
 )
-def test_a_reset_that_continues_something_is_recognised(message: bytes, expected: bool) -> None:
+def test_a_reset_that_continues_something_is_recognized(message: bytes, expected: bool) -> None:
     assert continues_episode(_sent(message)) is expected
     assert not continues_episode(_frame(message))
 
 
-def test_only_the_error_of_an_unknown_name_is_one() -> None:
+def test_only_an_unknown_name_error_is_recognized_as_one() -> None:
     assert reports_unknown(_frame(UNKNOWN))
     assert reports_unknown(_frame(UNKNOWN.replace(b"episode", b"snapshot")))
     assert not reports_unknown(_frame(b'{"type":"observation","data":{"text":"unknown-episode: "}}'))
