@@ -101,7 +101,7 @@ def _is_problem(answer: requests.Response, code: str | None = None) -> bool:
 
 
 @pytest.mark.parametrize(("options", "status", "code"), BAD_RESETS, ids=str)
-def test_a_bad_reset_is_refused_by_code(
+def test_an_invalid_reset_is_rejected_with_a_code(
     url: str, http: requests.Session, options: dict[str, Any], status: int, code: str
 ) -> None:
     answer = http.post(f"{url}/reset", json=options)
@@ -111,7 +111,7 @@ def test_a_bad_reset_is_refused_by_code(
 
 @pytest.mark.parametrize("path", ["/reset", "/step"])
 @pytest.mark.parametrize(("body", "statuses"), BAD_BODIES, ids=lambda value: repr(value)[:30])
-def test_a_body_that_is_no_object_is_refused(
+def test_a_body_that_is_not_an_object_is_rejected(
     url: str, http: requests.Session, bystander: HttpEpisode, path: str, body: str | bytes, statuses: set[int]
 ) -> None:
     answer = http.post(f"{url}{path}", data=body, headers={"Content-Type": "application/json"})
@@ -120,7 +120,7 @@ def test_a_body_that_is_no_object_is_refused(
 
 
 @pytest.mark.parametrize(("body", "status"), BAD_STEPS, ids=lambda value: repr(value)[:40])
-def test_a_step_without_its_episode_is_refused(
+def test_a_step_without_an_episode_is_rejected(
     url: str, http: requests.Session, bystander: HttpEpisode, body: dict[str, Any], status: int
 ) -> None:
     answer = http.post(f"{url}/step", json=body)
@@ -129,7 +129,7 @@ def test_a_step_without_its_episode_is_refused(
 
 
 @pytest.mark.parametrize("action", [None, [], "list", 7, {}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}])
-def test_an_action_that_is_none_is_no_step(episode: HttpEpisode, bystander: HttpEpisode, action: Any) -> None:
+def test_an_invalid_action_is_not_a_step(episode: HttpEpisode, bystander: HttpEpisode, action: Any) -> None:
     answer = episode.post({"episode_id": episode.id, "action": action})
     assert answer.status_code == 422
     assert _is_problem(answer, "invalid-action")
@@ -137,7 +137,7 @@ def test_an_action_that_is_none_is_no_step(episode: HttpEpisode, bystander: Http
 
 
 @pytest.mark.parametrize(("tool_name", "arguments", "kind"), BAD_ACTIONS, ids=str)
-def test_a_misfit_is_a_step_that_costs(
+def test_an_invalid_call_is_a_step_that_costs_reward(
     episode: HttpEpisode, bystander: HttpEpisode, tool_name: str, arguments: dict[str, Any], kind: str
 ) -> None:
     answer = episode.step(tool_name, **arguments)
@@ -148,7 +148,7 @@ def test_a_misfit_is_a_step_that_costs(
     assert episode.result("ticketdesk_list_tickets")["items"]
 
 
-def test_a_step_after_the_end_is_refused(episode: HttpEpisode, bystander: HttpEpisode) -> None:
+def test_a_step_after_the_end_is_rejected(episode: HttpEpisode, bystander: HttpEpisode) -> None:
     assert episode.step("finish", outcome="done", summary="Nothing was done.")["done"]
     before = episode.state()
     answer = episode.post({"episode_id": episode.id, "action": LIST_TICKETS})
@@ -157,7 +157,7 @@ def test_a_step_after_the_end_is_refused(episode: HttpEpisode, bystander: HttpEp
     assert episode.state() == before
 
 
-def test_a_live_id_is_taken(url: str, http: requests.Session, episode: HttpEpisode) -> None:
+def test_a_live_id_is_rejected(url: str, http: requests.Session, episode: HttpEpisode) -> None:
     answer = http.post(f"{url}/reset", json={"episode_id": episode.id})
     assert answer.status_code == 409
     assert _is_problem(answer, "episode-exists")
@@ -165,13 +165,13 @@ def test_a_live_id_is_taken(url: str, http: requests.Session, episode: HttpEpiso
 
 
 @pytest.mark.parametrize("path", ["/state", "/render"])
-def test_looking_at_an_unknown_episode_is_refused(url: str, http: requests.Session, path: str) -> None:
+def test_reading_an_unknown_episode_is_rejected(url: str, http: requests.Session, path: str) -> None:
     answer = http.get(f"{url}{path}", params={"episode_id": "nobody"})
     assert answer.status_code == 404
     assert _is_problem(answer, "unknown-episode")
 
 
-def test_a_socket_refuses_a_step_before_reset(socket: ClientConnection) -> None:
+def test_a_socket_rejects_a_step_before_reset(socket: ClientConnection) -> None:
     answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
     assert answer["type"] == "error"
     assert answer["data"]["message"].startswith("not-reset")
@@ -179,7 +179,7 @@ def test_a_socket_refuses_a_step_before_reset(socket: ClientConnection) -> None:
 
 
 @pytest.mark.parametrize(("options", "_status", "code"), BAD_RESETS, ids=str)
-def test_a_socket_outlives_a_bad_reset(
+def test_a_session_continues_after_an_invalid_reset(
     socket: ClientConnection, options: dict[str, Any], _status: int, code: str
 ) -> None:
     answer = _ask(socket, {"type": "reset", "data": options})
@@ -189,14 +189,16 @@ def test_a_socket_outlives_a_bad_reset(
 
 
 @pytest.mark.parametrize(("body", "_statuses"), BAD_BODIES, ids=lambda value: repr(value)[:30])
-def test_a_socket_outlives_a_bad_message(
+def test_a_session_continues_after_an_invalid_message(
     socket: ClientConnection, bystander: HttpEpisode, body: str | bytes, _statuses: set[int]
 ) -> None:
     assert _ask(socket, body)["type"] == "error"
     _plays_on(socket)
 
 
-def test_a_socket_goes_on_after_misfits_and_after_the_end(socket: ClientConnection, bystander: HttpEpisode) -> None:
+def test_a_session_continues_after_invalid_calls_and_after_the_end(
+    socket: ClientConnection, bystander: HttpEpisode
+) -> None:
     assert _ask(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
     for tool_name, arguments, kind in BAD_ACTIONS:
         action = {"type": "call_tool", "tool_name": tool_name, "arguments": arguments}

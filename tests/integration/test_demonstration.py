@@ -14,7 +14,7 @@ def _steps(url: str, http: requests.Session, episode_id: str) -> int:
     return len(shown["steps"])
 
 
-def test_a_demonstration_goes_on_by_itself(url: str, http: requests.Session) -> None:
+def test_a_demonstration_plays_in_the_background(url: str, http: requests.Session) -> None:
     begun = http.post(f"{url}/v1/demonstrations", json={}, timeout=10)
     assert begun.status_code == 202
     episode_id = begun.json()["episode_id"]
@@ -26,7 +26,7 @@ def test_a_demonstration_goes_on_by_itself(url: str, http: requests.Session) -> 
     assert shown["brief"]
 
 
-def test_the_page_names_the_demonstration_and_loads_nothing_from_elsewhere(url: str, http: requests.Session) -> None:
+def test_the_page_links_the_demonstration_and_loads_no_external_resources(url: str, http: requests.Session) -> None:
     page = http.get(f"{url}/", timeout=10).text
     assert "Watch a demonstration" in page
     assert "//" not in page.replace("ws://…/ws", "")

@@ -63,20 +63,20 @@ def first(up: str, http: requests.Session) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_an_example_runs_as_it_stands(up: str, example: Path) -> None:
+def test_an_example_runs_unchanged(up: str, example: Path) -> None:
     assert GATEWAY in example.read_text()
     assert _told_by(example, up).strip()
 
 
 @pytest.mark.parametrize("suffix", [".py", ".sh", ".mjs"])
-def test_the_three_languages_tell_the_same_story(up: str, suffix: str) -> None:
+def test_the_examples_in_three_languages_print_the_same_episode(up: str, suffix: str) -> None:
     output = _told_by(ROOT / "examples" / "http" / f"episode{suffix}", up)
     for word in ("onboard", "approvalflow_list_approval_types", "-5.1", "episode-done", "failed", "Caldera Foods"):
         assert word in output
 
 
 @pytest.mark.usefixtures("first")
-def test_the_lines_of_the_page_are_answered(up: str) -> None:
+def test_the_commands_of_the_page_succeed(up: str) -> None:
     _check_has("curl")
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 2

@@ -144,14 +144,14 @@ def _cut_after(connection: socket.socket, deadline_s: float) -> tuple[float, byt
     return time.monotonic() - began, received
 
 
-def test_the_slot_of_a_killed_client_is_back_at_once(quick: str) -> None:
+def test_the_slot_of_a_killed_client_is_released_at_once(quick: str) -> None:
     with _player(quick) as player:
         assert _slots_used(quick) == 1
         player.kill()
         assert _wait_until_back(quick, SLOT_BACK_S) < MARGIN_S
 
 
-def test_the_slots_of_stopped_silent_and_deaf_clients_are_back_in_time_and_nobody_else_s(quick: str) -> None:
+def test_the_slots_of_unresponsive_clients_are_released_in_time_and_no_others(quick: str) -> None:
     """One client is stopped midway, one answers no ping, and one sends requests without reading responses."""
     with connect(_ws(quick), proxy=None) as alive, _player(quick) as stopped, _opened(quick):
         stopped.send_signal(signal.SIGSTOP)
@@ -164,7 +164,7 @@ def test_the_slots_of_stopped_silent_and_deaf_clients_are_back_in_time_and_nobod
     _wait_until_back(quick, MARGIN_S)
 
 
-def test_a_full_house_answers_and_closes_with_1013(quick: str) -> None:
+def test_a_full_gateway_reports_its_capacity_and_closes_with_1013(quick: str) -> None:
     with ExitStack() as stack:
         for _ in range(8):
             stack.enter_context(connect(_ws(quick), proxy=None))
@@ -174,7 +174,7 @@ def test_a_full_house_answers_and_closes_with_1013(quick: str) -> None:
     _wait_until_back(quick, SLOT_BACK_S)
 
 
-def test_a_message_beyond_every_limit_is_closed_with_1009(quick: str) -> None:
+def test_an_oversized_message_is_closed_with_1009(quick: str) -> None:
     with connect(_ws(quick), proxy=None) as player:
         player.send("x" * (70 * 1024))
         assert json.loads(player.recv(timeout=5))["data"]["message"].startswith("body-too-large")
@@ -183,7 +183,7 @@ def test_a_message_beyond_every_limit_is_closed_with_1009(quick: str) -> None:
     _wait_until_back(quick, SLOT_BACK_S)
 
 
-def test_requests_that_never_end_are_given_up(quick: str) -> None:
+def test_incomplete_requests_time_out(quick: str) -> None:
     """All at once: no data, half a head, blank lines, and a body byte by byte."""
     head = f"POST /step HTTP/1.1\r\nHost: {HOST}\r\n".encode()
     with _connected(quick) as mute, _connected(quick) as half, _connected(quick) as blank, _connected(quick) as slow:
@@ -199,14 +199,14 @@ def test_requests_that_never_end_are_given_up(quick: str) -> None:
             assert received == b""
 
 
-def test_a_head_without_end_is_refused(quick: str) -> None:
+def test_an_endless_request_head_is_rejected(quick: str) -> None:
     with _connected(quick) as connection:
         connection.settimeout(5)
         connection.sendall(f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\n".encode() + b"X-More: " + b"y" * 80_000)
         assert b" 400 " in connection.recv(4096).splitlines()[0]
 
 
-def test_a_body_without_end_is_refused_while_it_comes(quick: str) -> None:
+def test_an_endless_request_body_is_rejected_while_it_is_read(quick: str) -> None:
     with _connected(quick) as connection:
         connection.settimeout(5)
         connection.sendall(

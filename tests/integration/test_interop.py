@@ -26,25 +26,25 @@ print(json.dumps({{"version": "1", "tools": tools, "steps_left": None, "steps": 
 """
 
 
-def test_a_client_that_saw_what_there_was_is_ok(up: str) -> None:
+def test_a_client_with_the_expected_observations_passes(up: str) -> None:
     trial = play(FASTMCP, Path(sys.executable), up)
     assert trial.is_ok, trial.reason
     assert trial.steps == CALLS
 
 
-def test_a_client_that_counts_otherwise_than_the_house_is_not(up: str, tmp_path: Path) -> None:
+def test_a_client_with_other_counts_fails(up: str, tmp_path: Path) -> None:
     (tmp_path / "liar.py").write_text(LIAR.format(players=str(FASTMCP.script.parent)))
     liar = replace(FASTMCP, name="liar", player=str(tmp_path / "liar"))
     assert play(liar, Path(sys.executable), up).reason == "steps: expected 1, client reported 3"
 
 
-def test_a_client_that_breaks_says_how(up: str, tmp_path: Path) -> None:
+def test_a_crash_of_a_client_is_reported_with_its_reason(up: str, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise SystemExit('it cannot be imported')")
     broken = replace(FASTMCP, name="broken", player=str(tmp_path / "broken"))
     assert play(broken, Path(sys.executable), up).reason == "it cannot be imported"
 
 
-def test_every_environment_is_pinned_to_versions_and_to_no_place() -> None:
+def test_every_environment_is_pinned_to_versions_without_urls() -> None:
     used = {client.environment for client in CLIENTS} | {harness.environment for harness in HARNESSES}
     used |= {peer.environment for peer in PEERS if isinstance(peer, Peer)}
     assert used == {*PACKAGES, WORKSPACE, "inspect"}
@@ -55,5 +55,5 @@ def test_every_environment_is_pinned_to_versions_and_to_no_place() -> None:
         assert "://" not in path.read_text()
 
 
-def test_every_client_has_its_player() -> None:
+def test_every_client_has_a_player_script() -> None:
     assert {client.script.name for client in CLIENTS} == {path.name for path in CLIENTS[0].script.parent.glob("with_*")}

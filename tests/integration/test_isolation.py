@@ -48,21 +48,21 @@ def _play(episodes: Sequence[HttpEpisode], seeds: Sequence[int]) -> list[str]:
     return [episode.digest for episode in episodes]
 
 
-def test_two_interleaved_episodes_never_meet(url: str, http: requests.Session) -> None:
+def test_two_interleaved_episodes_are_isolated(url: str, http: requests.Session) -> None:
     alone = [_play([HttpEpisode(url, http)], [seed])[0] for seed in SEEDS]
     together = _play([HttpEpisode(url, http) for _ in SEEDS], SEEDS)
     assert together == alone
     assert len(set(alone)) == len(SEEDS)
 
 
-def test_the_same_seed_twice_at_once_is_the_same_episode_twice(url: str, http: requests.Session) -> None:
+def test_the_same_seed_played_twice_at_once_gives_the_same_episode(url: str, http: requests.Session) -> None:
     first, second = (HttpEpisode(url, http) for _ in range(2))
     digests = _play([first, second], [SEEDS[0]] * 2)
     assert digests[0] == digests[1]
     assert first.id != second.id
 
 
-def test_what_one_episode_writes_no_other_reads(url: str, http: requests.Session) -> None:
+def test_writes_of_one_episode_are_not_visible_in_another(url: str, http: requests.Session) -> None:
     writer, reader = HttpEpisode(url, http), HttpEpisode(url, http)
     for episode in (writer, reader):
         episode.reset(seed=SEEDS[0], chaos=0)
@@ -73,7 +73,7 @@ def test_what_one_episode_writes_no_other_reads(url: str, http: requests.Session
     assert writer.result("ticketdesk_list_comments", key=key)["total"] == before["total"] + 1
 
 
-async def test_policies_in_parallel_play_what_they_play_alone(url: str) -> None:
+async def test_policies_play_the_same_in_parallel_and_alone(url: str) -> None:
     plans = [
         EpisodePlan(scenario="vendor_onboarding", seed=seed, chaos=chaos, policy=policy)
         for policy, chaos in (("oracle", 1), ("oracle", 2), ("random", 1))

@@ -18,7 +18,7 @@ GATEWAY = "http://127.0.0.1:8000"
 (EXAMPLE,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "mcp.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_example_of_the_page_runs_as_it_stands(url: str) -> None:
+def test_the_example_of_the_page_runs_unchanged(url: str) -> None:
     assert GATEWAY in EXAMPLE
     command = [sys.executable, "-W", "error", "-c", EXAMPLE.replace(GATEWAY, url)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -27,7 +27,7 @@ def test_the_example_of_the_page_runs_as_it_stands(url: str) -> None:
 
 
 @pytest.mark.parametrize("toolset", ["all", "task"])
-async def test_under_chaos_every_tool_is_told_as_openenv_tells_it(
+async def test_under_chaos_tools_are_described_the_same_over_mcp_and_http(
     url: str, http: requests.Session, toolset: str
 ) -> None:
     episode = HttpEpisode(url, http)

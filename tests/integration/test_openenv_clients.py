@@ -50,7 +50,7 @@ def test_the_mcp_client_works_without_async_too(up: str) -> None:
 
 @pytest.mark.parametrize("name", ["companyos", "companyos-env", "companyos_env"])
 @pytest.mark.usefixtures("discovery")
-def test_autoenv_finds_the_typed_client_by_the_environments_name(up: str, name: str) -> None:
+def test_autoenv_finds_the_typed_client_by_the_name_of_the_environment(up: str, name: str) -> None:
     assert AutoEnv.get_env_class(name) is CompanyOSEnv
     assert AutoAction.from_env(name) is CallToolAction
     assert AutoEnv.get_env_info(name)["package"] == "openenv-companyos"
@@ -71,7 +71,7 @@ def test_autoenv_plays_on_a_running_server(up: str) -> None:
         assert (env.state().step_count, other.state().step_count) == (1, 0)
 
 
-def test_the_oracle_of_the_manifest_reaches_the_greatest_reward(up: str) -> None:
+def test_the_oracle_of_the_manifest_reaches_the_maximum_reward(up: str) -> None:
     oracle = yaml.safe_load(MANIFEST.read_text())["validation"]["capabilities"]["oracle"]["location"]
     output = subprocess.run([sys.executable, ROOT / oracle, up], capture_output=True, text=True, check=False)
     assert (output.returncode, output.stdout) == (0, "reward 1, done True\n"), "python -m verification.openenv.record"

@@ -51,7 +51,7 @@ async def test_a_reset_on_the_same_socket_is_a_new_episode(url: str) -> None:
     assert state["step_count"] == 0
 
 
-async def test_a_seed_is_the_same_world_embedded_and_over_tcp(url: str, up: str, http: requests.Session) -> None:
+async def test_a_seed_gives_the_same_data_embedded_and_over_tcp(url: str, up: str, http: requests.Session) -> None:
     digests = set()
     for address in (url, up):
         episode = HttpEpisode(address, http)
@@ -64,7 +64,7 @@ async def test_a_seed_is_the_same_world_embedded_and_over_tcp(url: str, up: str,
     assert len(digests) == 1
 
 
-async def test_both_doors_lead_to_the_same_world(url: str, http: requests.Session) -> None:
+async def test_http_and_websocket_give_the_same_episode(url: str, http: requests.Session) -> None:
     episode = HttpEpisode(url, http)
     by_http = [episode.reset(seed=4, chaos=1), episode.step("ticketdesk_list_tickets")]
     async with CompanyOSEnv(base_url=url) as env:
@@ -74,7 +74,7 @@ async def test_both_doors_lead_to_the_same_world(url: str, http: requests.Sessio
     assert by_http[1]["reward"] == by_socket[1].reward
 
 
-async def test_every_service_is_behind_the_tools(url: str) -> None:
+async def test_every_service_has_tools(url: str) -> None:
     async with CompanyOSEnv(base_url=url) as env:
         await env.reset(seed=4)
         names = {tool.name for tool in await env.list_tools()}

@@ -34,13 +34,13 @@ def test_the_readme_has_blocks_for_both_clients_and_for_curl() -> None:
     assert any("curl" in code for code in SHELL)
 
 
-def test_five_lines_of_requests_are_enough() -> None:
+def test_five_lines_with_requests_play_an_episode() -> None:
     block = next(code for code in PYTHON if "import requests" in code)
     assert len([line for line in block.splitlines() if line.strip()]) <= 5
 
 
 @pytest.mark.parametrize("code", [*PYTHON, *OPENENV], ids=lambda code: code.splitlines()[0])
-def test_a_python_block_runs_as_it_stands(url: str, code: str) -> None:
+def test_a_python_block_runs_unchanged(url: str, code: str) -> None:
     assert GATEWAY in code
     outcome = subprocess.run(
         [sys.executable, "-W", "error", "-c", code.replace(GATEWAY, url)], capture_output=True, text=True, check=False
@@ -51,7 +51,7 @@ def test_a_python_block_runs_as_it_stands(url: str, code: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on this machine")
-def test_curl_speaks_to_a_service_alone(ticketdesk: str) -> None:
+def test_the_curl_commands_call_a_standalone_service(ticketdesk: str) -> None:
     lines = [line for code in SHELL for line in code.splitlines() if line.startswith("curl ")]
     assert lines
     for line in lines:
@@ -77,7 +77,7 @@ def kept(url: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("line", [line for line in LINES if not STORED_RUN.search(line)])
-def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_succeed(url: str, line: str, tmp_path: Path) -> None:
     command = re.sub(r"\.venv/bin/companyos (\w+)", rf"{sys.executable} -m companyos \1 --url {url}", line)
     command = re.sub(r"--episodes \d+", "--episodes 2", command)
     outcome = subprocess.run(

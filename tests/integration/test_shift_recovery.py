@@ -16,7 +16,7 @@ WEEK = "shift-week"
 
 
 @pytest.mark.parametrize(("seed", "chaos"), [(0, 1), pytest.param(1, 4, marks=pytest.mark.matrix)])
-def test_a_week_that_is_forked_and_killed_ends_as_one_that_is_not(
+def test_a_week_with_forks_and_kills_ends_like_an_undisturbed_one(
     tmp_path: Path, http: requests.Session, seed: int, chaos: int
 ) -> None:
     with open_player(tmp_path / "undisturbed") as play_all:

@@ -166,7 +166,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Pla
 Stopped = tuple[list[Played], int, str, float, Gateway]
 
 
-def test_the_gateway_ends_well_and_within_its_time(stopped: Stopped) -> None:
+def test_the_gateway_exits_successfully_in_time(stopped: Stopped) -> None:
     _, code, log, took_s, _ = stopped
     assert code == 0
     assert took_s < STOP_DEADLINE_S
@@ -174,13 +174,13 @@ def test_the_gateway_ends_well_and_within_its_time(stopped: Stopped) -> None:
     assert not [line for line in lines if line["level"] in ("error", "critical")]
 
 
-def test_every_client_is_told_why(stopped: Stopped) -> None:
+def test_every_client_gets_the_reason_of_the_shutdown(stopped: Stopped) -> None:
     players = stopped[0]
     assert {played.closed for played in players[::2]} == {SERVICE_RESTART}
     assert {refusal for played in players[1::2] for refusal in played.refusals} == {(503, "shutting-down")}
 
 
-def test_what_was_taken_was_answered_and_what_was_answered_is_there(stopped: Stopped, http: requests.Session) -> None:
+def test_every_accepted_step_was_answered_and_is_recovered(stopped: Stopped, http: requests.Session) -> None:
     players, url = stopped[0], stopped[4].url
     for played in players:
         state = http.get(f"{url}/state", params={"episode_id": played.id})
@@ -188,7 +188,7 @@ def test_what_was_taken_was_answered_and_what_was_answered_is_there(stopped: Sto
         assert state.json()["step_count"] == len(played.answers)
 
 
-def test_the_last_answer_is_given_again_and_the_episode_goes_on(stopped: Stopped, http: requests.Session) -> None:
+def test_the_last_step_can_be_repeated_and_the_episode_continues(stopped: Stopped, http: requests.Session) -> None:
     players, url = stopped[0], stopped[4].url
     for played in players:
         last = len(played.answers)
@@ -199,7 +199,7 @@ def test_the_last_answer_is_given_again_and_the_episode_goes_on(stopped: Stopped
         assert further.json()["observation"]["error"] is None
 
 
-def test_the_databases_hold_every_write_that_was_answered(stopped: Stopped, http: requests.Session) -> None:
+def test_the_databases_contain_every_write_that_was_answered(stopped: Stopped, http: requests.Session) -> None:
     players, url = stopped[0], stopped[4].url
     for played in players:
         evidence = http.get(f"{url}/v1/episodes/{played.id}/evidence").json()
@@ -214,7 +214,7 @@ def test_the_databases_hold_every_write_that_was_answered(stopped: Stopped, http
 
 
 @pytest.mark.parametrize("step_timeout_s", [ENDS_BEFORE_THE_DRAIN, "30"])
-def test_a_service_that_hangs_does_not_hold_up_the_end(
+def test_an_unresponsive_service_does_not_delay_the_shutdown(
     tmp_path: Path, http: requests.Session, step_timeout_s: str
 ) -> None:
     with gateway(tmp_path, http, COMPANYOS_STEP_TIMEOUT_S=step_timeout_s) as running:

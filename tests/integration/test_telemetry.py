@@ -69,7 +69,7 @@ def _steps(collector: Collector) -> dict[int, list[Seen]]:
     return {number: traces[trace] for trace, number in found.items()}
 
 
-def test_every_step_is_one_trace_whose_id_is_the_steps_own(
+def test_every_step_is_one_trace_with_the_trace_id_of_the_step(
     played: tuple[Collector, list[dict[str, Any]]],
 ) -> None:
     collector, observed = played
@@ -81,7 +81,7 @@ def test_every_step_is_one_trace_whose_id_is_the_steps_own(
         assert root.trace == Operation(root.attributes["companyos.episode"], 1, number).trace_id
 
 
-def test_a_call_is_seen_from_both_sides(played: tuple[Collector, list[dict[str, Any]]]) -> None:
+def test_a_call_has_client_and_server_spans(played: tuple[Collector, list[dict[str, Any]]]) -> None:
     steps = _steps(played[0])
     for number, (service, operation) in enumerate(
         [("ticketdesk", "search_tickets"), ("datahub", "search_policies"), ("approvalflow", "list_approvals")], start=1
@@ -94,14 +94,14 @@ def test_a_call_is_seen_from_both_sides(played: tuple[Collector, list[dict[str, 
         assert (request.process, answered.process) == ("companyos-gateway", f"companyos-{service}")
 
 
-def test_a_step_that_asks_all_services_is_one_trace_over_four_processes(
+def test_a_step_that_calls_all_services_is_one_trace_over_four_processes(
     played: tuple[Collector, list[dict[str, Any]]],
 ) -> None:
     collector, observed = played
     assert {span.process for span in _steps(collector)[len(observed) - 1]} == PROCESSES
 
 
-def test_a_reset_that_plants_is_one_trace_over_four_processes(
+def test_a_reset_that_loads_documents_is_one_trace_over_four_processes(
     played: tuple[Collector, list[dict[str, Any]]],
 ) -> None:
     traces = _traces(played[0])
@@ -109,7 +109,7 @@ def test_a_reset_that_plants_is_one_trace_over_four_processes(
     assert {span.process for span in traces[reset.trace]} == PROCESSES
 
 
-def test_no_span_holds_what_an_agent_said(played: tuple[Collector, list[dict[str, Any]]]) -> None:
+def test_no_span_contains_text_of_an_agent(played: tuple[Collector, list[dict[str, Any]]]) -> None:
     message = json.dumps([(span.name, span.attributes) for span in played[0].spans])
     assert "onboard" not in message
     assert "nothing was done" not in message
@@ -148,7 +148,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
         assert process.wait(DEADLINE_S) == 0
 
 
-def test_steps_write_no_lines(logged: Processes, http: requests.Session) -> None:
+def test_successful_steps_write_no_log_lines(logged: Processes, http: requests.Session) -> None:
     episode = HttpEpisode(logged.url, http)
     episode.reset(seed=1, chaos=0)
     before = len(logged.lines())
@@ -157,7 +157,7 @@ def test_steps_write_no_lines(logged: Processes, http: requests.Session) -> None
     assert len(logged.lines()) == before
 
 
-def test_what_goes_wrong_in_a_step_is_a_line_that_names_it(logged: Processes, http: requests.Session) -> None:
+def test_a_failure_in_a_step_writes_a_log_line_that_names_the_step(logged: Processes, http: requests.Session) -> None:
     episode = HttpEpisode(logged.url, http)
     begun = http.post(f"{logged.url}/reset", json={"seed": 1, "chaos": 0}).json()
     episode.id = begun["episode_id"]

@@ -47,7 +47,7 @@ def _refusal(url: str, headers: dict[str, str]) -> tuple[int, str]:
     return response.status_code, json.loads(response.body)["code"]
 
 
-def test_two_planes_over_tcp_and_across_a_restart(tmp_path: Path, http: requests.Session) -> None:
+def test_tokens_are_checked_over_tcp_and_after_a_restart(tmp_path: Path, http: requests.Session) -> None:
     with _gateway(tmp_path) as url:
         assert _code(http.post(f"{url}/reset", json={})) == (401, "token-required")
         assert _refusal(url, {}) == (401, "token-required")

@@ -75,7 +75,7 @@ class PlanWithFollowing(EpisodePlan):
 
 
 @pytest.mark.timeout(300)
-async def test_episodes_of_workers_with_prefetching_are_those_of_one_gateway(workers: Enterprise, url: str) -> None:
+async def test_workers_with_prefetching_play_the_same_episodes_as_one_gateway(workers: Enterprise, url: str) -> None:
     seeds = dict.fromkeys(sorted(builtin_names()), (3, 4))
 
     async def digests(url: str, kind: type[EpisodePlan]) -> list[str]:
@@ -87,7 +87,7 @@ async def test_episodes_of_workers_with_prefetching_are_those_of_one_gateway(wor
     assert await digests(workers.url, PlanWithFollowing) == await digests(url, EpisodePlan)
 
 
-async def test_sessions_are_shared_out_evenly(workers: Enterprise, http: requests.Session) -> None:
+async def test_sessions_are_distributed_evenly(workers: Enterprise, http: requests.Session) -> None:
     sessions = await _sessions(workers.url, SESSIONS)
     try:
         assert _metric(http, workers.url, "companyos_worker_websockets") == {"1": SESSIONS / 2, "2": SESSIONS / 2}
@@ -98,7 +98,7 @@ async def test_sessions_are_shared_out_evenly(workers: Enterprise, http: request
             await session.close()
 
 
-async def test_a_fork_and_a_resumed_episode_find_their_worker(workers: Enterprise) -> None:
+async def test_forked_and_resumed_episodes_are_routed_to_their_worker(workers: Enterprise) -> None:
     session, other = await _sessions(workers.url, 2)
     await session.call_tool(READ)
     snapshot = await session.snapshot()
@@ -113,7 +113,7 @@ async def test_a_fork_and_a_resumed_episode_find_their_worker(workers: Enterpris
     await session.close()
 
 
-async def test_sockets_and_requests_continue_and_fork_what_any_worker_has(
+async def test_episodes_of_any_worker_can_be_resumed_and_forked_over_sockets_and_http(
     workers: Enterprise, http: requests.Session
 ) -> None:
     made = []
@@ -140,7 +140,9 @@ async def test_sockets_and_requests_continue_and_fork_what_any_worker_has(
         assert restored.json()["code"] == "unknown-snapshot"
 
 
-def test_a_viewer_that_leaves_closes_its_connection_to_the_worker(workers: Enterprise, http: requests.Session) -> None:
+def test_a_viewer_that_disconnects_closes_its_connection_to_the_worker(
+    workers: Enterprise, http: requests.Session
+) -> None:
     episode = HttpEpisode(workers.url, http)
     episode.reset(seed=1)
     assert workers.pid is not None
@@ -156,7 +158,7 @@ def test_a_viewer_that_leaves_closes_its_connection_to_the_worker(workers: Enter
         time.sleep(0.1)
 
 
-async def test_an_episode_that_no_worker_has_is_unknown_as_with_one_gateway(
+async def test_an_unknown_episode_has_the_same_error_as_with_one_gateway(
     workers: Enterprise, http: requests.Session
 ) -> None:
     async with CompanyOSEnv(workers.url) as session:
@@ -168,7 +170,7 @@ async def test_an_episode_that_no_worker_has_is_unknown_as_with_one_gateway(
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
 
 
-async def test_every_door_leads_to_the_episode(workers: Enterprise, http: requests.Session) -> None:
+async def test_every_transport_reaches_the_episode(workers: Enterprise, http: requests.Session) -> None:
     url = workers.url
     for _ in range(2):
         session = (await _sessions(url, 1))[0]
@@ -191,7 +193,7 @@ async def test_every_door_leads_to_the_episode(workers: Enterprise, http: reques
         await session.close()
 
 
-def test_a_chosen_id_is_taken_on_every_worker(workers: Enterprise, http: requests.Session) -> None:
+def test_an_id_in_use_is_rejected_by_every_worker(workers: Enterprise, http: requests.Session) -> None:
     answers = [
         http.post(f"{workers.url}/v1/episodes", json={"episode_id": "chosen", "seed": seed}).status_code
         for seed in range(4)
@@ -215,7 +217,7 @@ def test_snapshots_of_all_workers_are_listed_and_forked(workers: Enterprise, htt
         assert http.delete(f"{workers.url}/v1/snapshots/{snapshot}").status_code == 204
 
 
-def test_bad_input_is_refused_as_with_one_gateway(workers: Enterprise, url: str, http: requests.Session) -> None:
+def test_invalid_input_is_rejected_as_with_one_gateway(workers: Enterprise, url: str, http: requests.Session) -> None:
     requests_of = [
         ("POST", "/reset", b"{", {}),
         ("POST", "/reset", b'{"seed": "x"}', {}),
@@ -237,7 +239,7 @@ def test_bad_input_is_refused_as_with_one_gateway(workers: Enterprise, url: str,
     assert http.get(f"{workers.url}/console?worker={'9' * 5000}").status_code == 200
 
 
-async def test_a_killed_worker_is_missed_until_it_comes_back_with_its_episodes(
+async def test_a_killed_worker_is_unavailable_until_it_restarts_with_its_episodes(
     tmp_path: Path, http: requests.Session
 ) -> None:
     with Enterprise(workers=2, data_dir=tmp_path, alone=True) as enterprise:
@@ -296,12 +298,12 @@ def test_a_browser_signs_in_once_for_all_workers(http: requests.Session) -> None
         assert keys == keys[:1] * 4
 
 
-def test_a_folder_that_cannot_be_used_is_named_in_one_line(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "worker-2").touch()
     with pytest.raises(EnterpriseError, match=f"^the data folder {tmp_path} cannot be used: Not a directory"):
         Enterprise(workers=2, data_dir=tmp_path, alone=True).__enter__()
 
 
-def test_two_gateways_with_one_folder_are_refused_in_one_line(workers: Enterprise) -> None:
+def test_two_gateways_with_one_folder_are_rejected_in_one_line(workers: Enterprise) -> None:
     with pytest.raises(EnterpriseError, match="another gateway uses the folder"):
         Enterprise(workers=2, data_dir=workers._data_dir, alone=True).__enter__()
