@@ -168,7 +168,7 @@ INTEGRATIONS: dict[str, Callable[[str, Calls], Result]] = {
 
 @pytest.mark.integration
 @pytest.mark.parametrize("integration", INTEGRATIONS)
-def test_an_abandoned_episode_loses_like_a_finish_with_impossible(
+def test_an_abandoned_episode_has_the_reward_of_a_finish_with_impossible(
     url: str, calls: Calls, milestones: float, integration: str
 ) -> None:
     return_, *rest = INTEGRATIONS[integration](url, calls)

@@ -23,19 +23,19 @@ RUNNER = CliRunner()
         (["--workers", "2"], "--workers needs --cluster"),
     ],
 )
-def test_options_that_do_not_fit_a_cluster_are_refused(options: list[str], message: str) -> None:
+def test_options_that_a_cluster_does_not_support_are_rejected(options: list[str], message: str) -> None:
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", *options])
     assert answer.exit_code == 2
     assert message in re.sub(r"\s+", " ", answer.output)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed here")
-def test_without_ray_the_command_that_installs_it_is_told() -> None:
+def test_without_ray_the_error_names_the_install_command() -> None:
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--cluster", "auto"])
     assert answer.exit_code == 1
     assert install_command("ray") in re.sub(r"\s+", " ", answer.output)
 
 
-def test_a_plan_travels_whole() -> None:
+def test_a_plan_is_serialized_without_loss() -> None:
     plan = EpisodePlan(scenario="vendor_onboarding", seed=2**53 - 1, chaos=4, policy="noop", trial=3)
     assert load_plan(dump_plan(7, plan)) == (7, plan)

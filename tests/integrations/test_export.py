@@ -35,7 +35,7 @@ def exported(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.integration
-def test_a_row_tells_what_the_agent_is_told_and_names_the_task_set(exported: Path) -> None:
+def test_a_row_contains_what_the_agent_sees_and_names_the_task_set(exported: Path) -> None:
     rows = {
         split: [TaskRow.model_validate_json(line) for line in (exported / f"{split}.jsonl").read_text().splitlines()]
         for split in ("train", "validation", "test")
@@ -58,7 +58,7 @@ def test_the_card_of_a_dataset_lists_its_files(exported: Path) -> None:
     assert CANARY in text
 
 
-def test_without_pyarrow_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_pyarrow_the_error_names_the_install_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match=re.escape(install_command("parquet"))):
         tables.check_parquet()
@@ -79,13 +79,13 @@ def _task(task_id: str) -> TaskInfo:
     return TaskInfo.model_validate({**reported, "difficulty": "calm", "held_out": False, "version": "1"})
 
 
-async def test_a_house_that_stays_away_is_one_error_and_no_group_of_them() -> None:
+async def test_an_unreachable_gateway_is_one_error_and_not_a_group() -> None:
     with pytest.raises(ConnectionError):
         await read_tasks_with_tools("http://127.0.0.1:1", [_task("test.tiny.0.00")], token=None)
 
 
 @pytest.mark.parametrize("task_id", ["../beside", "..", "/beside", "a/b"])
-def test_a_task_whose_id_leads_out_of_the_folder_is_written_nowhere(tmp_path: Path, task_id: str) -> None:
+def test_a_task_whose_id_is_not_a_file_name_is_not_written(tmp_path: Path, task_id: str) -> None:
     reported = _task(task_id).model_dump(exclude={"brief", "version"})
     place = {"seed": 0, "brief": "Do it.", "company": "Tiny", "acting_as": "E-1", "now": "2026-03-02T09:15:00Z"}
     row = TaskRow.model_validate({**reported, **place, "max_steps": 9, "tools": [], "task_set": "1"})
@@ -94,7 +94,7 @@ def test_a_task_whose_id_leads_out_of_the_folder_is_written_nowhere(tmp_path: Pa
     assert list(tmp_path.rglob("*.toml")) == []
 
 
-def test_a_split_that_there_is_not_is_a_misuse(tmp_path: Path) -> None:
+def test_an_unknown_split_is_a_usage_error(tmp_path: Path) -> None:
     answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path), "--split", "secret"])
     assert answer.exit_code == 2
 

@@ -30,20 +30,20 @@ def env(url: str) -> Iterator[gymnasium.Env[str, str]]:
     made.close()
 
 
-def test_gymnasiums_checker_finds_nothing(url: str) -> None:
+def test_the_environment_passes_gymnasiums_checker(url: str) -> None:
     made = gymnasium.make(NAME, url=url, scenario="bug_escalation", chaos=2)
     check_env(made.unwrapped)
     made.close()
 
 
-def test_the_longest_action_is_taken_and_costs_a_step_where_it_says_nothing(env: gymnasium.Env[str, str]) -> None:
+def test_an_action_of_maximum_length_is_accepted_and_an_invalid_one_costs_a_step(env: gymnasium.Env[str, str]) -> None:
     env.reset(seed=7)
     output, reward, *_ = env.step("\N{EURO SIGN}" * env.action_space.max_length)  # type: ignore[attr-defined]
     assert "error" in json.loads(output)
     assert float(reward) < 0
 
 
-def test_a_seed_is_an_episode_and_the_ones_behind_it_follow_from_it(env: gymnasium.Env[str, str]) -> None:
+def test_a_seed_determines_an_episode_and_the_following_ones(env: gymnasium.Env[str, str]) -> None:
     first, info = env.reset(seed=7)
     second, _ = env.reset()
     assert set(json.loads(first)) == {"brief", "company", "acting_as", "now", "steps_left"}
@@ -52,7 +52,7 @@ def test_a_seed_is_an_episode_and_the_ones_behind_it_follow_from_it(env: gymnasi
     assert env.reset()[0] == second
 
 
-def test_the_last_step_tells_how_the_episode_ended(env: gymnasium.Env[str, str]) -> None:
+def test_the_last_step_reports_how_the_episode_ended(env: gymnasium.Env[str, str]) -> None:
     env.reset(seed=7)
     output, reward, terminated, truncated, info = env.step(LIST)
     assert set(json.loads(output)) == {"result", "now", "steps_left"}
@@ -65,14 +65,14 @@ def test_the_last_step_tells_how_the_episode_ended(env: gymnasium.Env[str, str])
 
 
 @pytest.mark.parametrize("action", ["", "hello", "[]", '{"tool_name": 3}', '{"tool_name": "finish", "arguments": 1}'])
-def test_an_action_that_cannot_be_read_is_an_invalid_step(env: gymnasium.Env[str, str], action: str) -> None:
+def test_an_unparsable_action_is_an_invalid_step(env: gymnasium.Env[str, str], action: str) -> None:
     env.reset(seed=7)
     output, reward, *_ = env.step(action)
     assert json.loads(output)["message"].startswith("An action is ")
     assert reward == pytest.approx(-1.1)
 
 
-def test_what_an_agent_writes_beyond_the_charset_comes_back_within_the_space(env: gymnasium.Env[str, str]) -> None:
+def test_text_outside_of_the_charset_is_escaped_within_the_space(env: gymnasium.Env[str, str]) -> None:
     env.reset(seed=7, options={"chaos": 0})
     key = json.loads(env.step(LIST)[0])["result"]["items"][0]["key"]
     text = "\N{SNOWMAN} \N{GRINNING FACE} \N{LATIN SMALL LETTER E WITH ACUTE}"
@@ -81,7 +81,7 @@ def test_what_an_agent_writes_beyond_the_charset_comes_back_within_the_space(env
     assert json.loads(output)["result"]["body"] == text
 
 
-def test_options_of_a_reset_go_before_those_of_the_environment(url: str) -> None:
+def test_options_of_a_reset_override_those_of_the_environment(url: str) -> None:
     env = gymnasium.make(NAME, url=url, scenario="bug_escalation", toolset="task", render_mode="ansi")
     offered = len(env.reset(seed=7)[1]["tools"])
     output, info = env.reset(seed=7, options={"scenario": "vendor_onboarding", "toolset": "all"})
@@ -92,7 +92,7 @@ def test_options_of_a_reset_go_before_those_of_the_environment(url: str) -> None
     env.close()
 
 
-def test_a_split_is_drawn_from_and_its_tasks_bring_their_seeds(url: str) -> None:
+def test_a_split_is_sampled_and_its_tasks_determine_their_seeds(url: str) -> None:
     env = gymnasium.make(NAME, url=url, split="validation")
     drawn = [env.reset(seed=seed)[0] for seed in (1, 2, 1)]
     assert drawn[0] == drawn[2] != drawn[1]
@@ -100,7 +100,7 @@ def test_a_split_is_drawn_from_and_its_tasks_bring_their_seeds(url: str) -> None
     env.close()
 
 
-def test_environments_side_by_side_share_a_house(url: str) -> None:
+def test_vectorized_environments_share_a_gateway(url: str) -> None:
     envs = gymnasium.make_vec(NAME, num_envs=2, url=url)
     first, _ = envs.reset(seed=7)
     again, _ = envs.reset(seed=[7, 8])  # type: ignore[arg-type]  # it takes a list as well
@@ -112,7 +112,7 @@ def test_environments_side_by_side_share_a_house(url: str) -> None:
     envs.close()
 
 
-def test_without_an_address_a_house_is_started_and_ends_with_close() -> None:
+def test_without_a_url_a_gateway_is_started_and_stopped_by_close() -> None:
     env = CompanyOSGym(scenario="vendor_onboarding")
     env.reset(seed=7)
     pid = env._enterprise._owned.pid if env._enterprise._owned is not None else None
@@ -122,7 +122,7 @@ def test_without_an_address_a_house_is_started_and_ends_with_close() -> None:
     env.close()
 
 
-def test_without_gymnasium_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_gymnasium_the_error_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if "gymnasium" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)

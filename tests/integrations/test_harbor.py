@@ -111,7 +111,7 @@ def _company(exported: Path, address: str, *words: str) -> subprocess.CompletedP
     )
 
 
-def test_a_task_is_judged_in_the_companys_container_and_not_in_the_agents(exported: Path) -> None:
+def test_a_task_is_judged_in_the_company_container(exported: Path) -> None:
     reported = tomllib.loads((exported / TASK / "task.toml").read_text())
     assert reported["task"]["name"] == f"companyos/{TASK}"
     assert reported["metadata"]["canary"] == CANARY
@@ -123,7 +123,7 @@ def test_a_task_is_judged_in_the_companys_container_and_not_in_the_agents(export
     assert f"cp {kept['source']} /logs/verifier/reward.json" in (exported / TASK / "tests" / "test.sh").read_text()
 
 
-def test_the_company_of_a_task_is_a_service_of_the_image_that_was_named(exported: Path) -> None:
+def test_the_company_of_a_task_uses_the_named_image(exported: Path) -> None:
     services = yaml.safe_load((exported / TASK / "environment" / "docker-compose.yaml").read_text())["services"]
     assert services["companyos"]["image"] == FROM_ELSEWHERE
     assert services["companyos"]["command"][-2:] == ["serve", TASK]
@@ -131,7 +131,7 @@ def test_the_company_of_a_task_is_a_service_of_the_image_that_was_named(exported
     assert services["main"] == {"depends_on": {"companyos": {"condition": "service_healthy"}}}
 
 
-def test_nothing_that_the_agent_is_given_names_the_task_or_its_seed(exported: Path) -> None:
+def test_files_of_the_agent_name_neither_the_task_nor_its_seed(exported: Path) -> None:
     given = "".join((exported / TASK / name).read_text() for name in ("instruction.md", "environment/company.py"))
     assert TASK not in given
     assert "seed" not in given
@@ -140,7 +140,7 @@ def test_nothing_that_the_agent_is_given_names_the_task_or_its_seed(exported: Pa
     assert not (exported / TASK / "solution").exists()
 
 
-def test_the_command_in_the_agents_container_lists_and_calls_tools(exported: Path, guarded: str) -> None:
+def test_the_command_in_the_agent_container_lists_and_calls_tools(exported: Path, guarded: str) -> None:
     with _serve_trial(guarded) as (agents, _):
         tools = [json.loads(line)["name"] for line in _company(exported, agents, "tools").stdout.splitlines()]
         assert LOOK["name"] in tools
@@ -150,7 +150,7 @@ def test_the_command_in_the_agents_container_lists_and_calls_tools(exported: Pat
     assert "cannot connect" in _company(exported, agents, "tools").stderr
 
 
-def test_the_agents_door_tells_no_reward_and_leads_nowhere_else(guarded: str) -> None:
+def test_the_server_of_the_agent_shows_no_reward_and_has_no_other_routes(guarded: str) -> None:
     with _serve_trial(guarded) as (agents, judges):
         answer = _called(agents, LOOK)
         assert answer["result"]["structuredContent"]["steps_left"] > 0
@@ -165,7 +165,7 @@ def test_the_agents_door_tells_no_reward_and_leads_nowhere_else(guarded: str) ->
         assert _status(f"{judges}/reward") == 404
 
 
-def test_an_agent_is_not_told_how_its_episode_ended(guarded: str) -> None:
+def test_an_agent_does_not_see_the_outcome_of_its_episode(guarded: str) -> None:
     with _serve_trial(guarded) as (agents, _):
         last = _called(agents, {"name": "finish", "arguments": {"outcome": "done", "summary": "Looked around."}})
         late = _called(agents, LOOK)
@@ -185,7 +185,7 @@ def test_an_agent_is_not_told_how_its_episode_ended(guarded: str) -> None:
         ("Content-Length: +2", 411),
     ],
 )
-def test_a_message_whose_headers_do_not_fit_is_refused_and_ends_the_connection(
+def test_a_message_with_invalid_headers_is_rejected_and_closes_the_connection(
     guarded: str, header: str, status: int
 ) -> None:
     with _serve_trial(guarded) as (agents, _):
@@ -199,7 +199,7 @@ def test_a_message_whose_headers_do_not_fit_is_refused_and_ends_the_connection(
     assert answered.count(b"HTTP/1.1") == 1
 
 
-def test_an_agent_that_leaves_is_judged_as_one_that_gave_up(guarded: str) -> None:
+def test_an_agent_that_disconnects_is_judged_like_one_that_gave_up(guarded: str) -> None:
     with _serve_trial(guarded) as (agents, judges):
         _called(agents, LOOK)
         verdict = _verdict(judges)
@@ -209,7 +209,7 @@ def test_an_agent_that_leaves_is_judged_as_one_that_gave_up(guarded: str) -> Non
         assert _verdict(judges) == verdict
 
 
-def test_whoever_does_what_the_oracle_does_through_the_door_is_rewarded(guarded: str) -> None:
+def test_replaying_the_oracle_through_the_server_of_the_agent_is_rewarded(guarded: str) -> None:
     plan = EpisodePlan(scenario="vendor_onboarding", chaos=0, policy="oracle", task_id=TASK)
     (played,) = asyncio.run(play_all(guarded, [plan], token=TOKEN))
     assert played.record.success
@@ -219,13 +219,13 @@ def test_whoever_does_what_the_oracle_does_through_the_door_is_rewarded(guarded:
         assert _verdict(judges) == {"reward": 1.0, "return": played.record.return_, "steps": played.record.steps}
 
 
-def test_a_task_that_there_is_not_ends_the_companys_start_with_a_clear_word() -> None:
+def test_an_unknown_task_stops_the_start_with_an_error() -> None:
     command = [sys.executable, "-m", "companyos.integrations.harbor", "serve", "test.no_such_task.0.00"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("cannot start the task: ")
 
 
-def test_an_image_is_named_for_harbor_alone(tmp_path: Path) -> None:
+def test_an_image_is_only_accepted_for_harbor(tmp_path: Path) -> None:
     which = ["--format", "jsonl", "--image", "companyos-env"]
     assert RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path), *which]).exit_code == 2

@@ -37,7 +37,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.integration
-def test_a_row_offers_the_tools_of_its_task_word_for_word(exported: Path, url: str) -> None:
+def test_a_row_contains_the_exact_tools_of_its_task(exported: Path, url: str) -> None:
     for row in _rows(exported / "test.jsonl"):
         with CompanyOSEnv(base_url=url).sync() as env:
             first = env.reset(task_id=row["verifier_metadata"]["task_id"], toolset="task").observation
@@ -51,7 +51,7 @@ def test_a_row_offers_the_tools_of_its_task_word_for_word(exported: Path, url: s
 
 
 @pytest.mark.integration
-def test_what_the_model_is_sent_names_neither_task_nor_canary(exported: Path) -> None:
+def test_the_prompt_names_neither_task_nor_canary(exported: Path) -> None:
     for row in _rows(exported / "train.jsonl"):
         assert row["verifier_metadata"]["canary"] == CANARY
         sent = json.dumps(row["responses_create_params"])
@@ -60,7 +60,7 @@ def test_what_the_model_is_sent_names_neither_task_nor_canary(exported: Path) ->
 
 
 @pytest.mark.integration
-def test_there_is_a_file_for_each_split_and_one_of_examples(exported: Path) -> None:
+def test_each_split_has_a_file_and_there_is_one_with_examples(exported: Path) -> None:
     rows = {name: _rows(exported / f"{name}.jsonl") for name in ("train", "test", "example")}
     assert [len(of_split) for of_split in rows.values()] == [TASKS, TASKS, EXAMPLES]
     assert rows["example"] == (rows["train"] + rows["test"])[:EXAMPLES]

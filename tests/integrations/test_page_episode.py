@@ -67,18 +67,18 @@ def test_a_submitted_form_pays_once_and_the_form_on_the_start_page_ends_the_epis
 
 
 @pytest.mark.parametrize("message", [DONE, INFEASIBLE, DONE | {"message": "\ud800" * (MAX_SUMMARY_CHARACTERS + 1)}])
-def test_a_message_to_the_user_is_a_finish(episode: PageEpisode, message: dict[str, Any]) -> None:
+def test_a_final_message_to_the_user_is_a_finish(episode: PageEpisode, message: dict[str, Any]) -> None:
     reward, state = episode.advance([*GOAL, message])
     assert (state.done, state.success, state.step_count) == (True, False, 1)
     assert reward == pytest.approx(state.return_)
     assert episode.advance([*GOAL, message, DONE]) == (0, state)
 
 
-def test_a_message_that_the_user_has_answered_ends_nothing(episode: PageEpisode) -> None:
+def test_a_message_followed_by_a_user_message_ends_nothing(episode: PageEpisode) -> None:
     assert not episode.advance([*GOAL, DONE, {"role": "user", "message": "Not yet."}])[1].done
 
 
-def test_the_browser_can_open_nothing_of_the_trainer(
+def test_the_browser_cannot_open_trainer_routes(
     trainer: HttpTrainer, episode: PageEpisode, browser: httpx.Client
 ) -> None:
     pages = episode.start_url.partition("?")[0]
@@ -95,7 +95,7 @@ def test_the_browser_can_open_nothing_of_the_trainer(
     assert browser.get(f"{trainer.url}/v1/episodes/{episode.id}/state").status_code == 401
 
 
-def test_an_ended_episode_is_gone_and_may_be_closed_again(trainer: HttpTrainer, episode: PageEpisode) -> None:
+def test_an_ended_episode_is_deleted_and_may_be_closed_again(trainer: HttpTrainer, episode: PageEpisode) -> None:
     episode.close()
     with pytest.raises(ApiError, match="unknown-episode"):
         episode.advance(GOAL)

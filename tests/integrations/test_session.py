@@ -28,7 +28,7 @@ def session(relay: Relay) -> Iterator[Session]:
     session.close()
 
 
-def test_a_call_whose_answer_is_lost_is_taken_once_and_its_answer_is_had(relay: Relay, session: Session) -> None:
+def test_a_call_with_a_lost_response_is_made_once_and_its_response_returned(relay: Relay, session: Session) -> None:
     before = session.call("wait", {"minutes": 10})
     relay.lose_next_answer()
     after = session.call("wait", {"minutes": 20})
@@ -38,7 +38,7 @@ def test_a_call_whose_answer_is_lost_is_taken_once_and_its_answer_is_had(relay: 
     assert session.end().steps == 3  # two waits, and giving up
 
 
-def test_an_end_whose_answer_is_lost_is_an_end(relay: Relay, session: Session) -> None:
+def test_a_finish_with_a_lost_response_is_recognized(relay: Relay, session: Session) -> None:
     relay.lose_next_answer()
     ending = session.end()
     assert relay.lost == 1
@@ -47,13 +47,13 @@ def test_an_end_whose_answer_is_lost_is_an_end(relay: Relay, session: Session) -
         session.call("wait", {"minutes": 5})
 
 
-def test_a_reset_whose_answer_is_lost_is_asked_for_again(relay: Relay, session: Session) -> None:
+def test_a_reset_with_a_lost_response_is_retried(relay: Relay, session: Session) -> None:
     relay.lose_next_answer()
     assert session.reset(scenario="bug_escalation", seed=4, chaos=0).steps_left > 0
     assert session.call("wait", {"minutes": 5}).error is None
 
 
-def test_what_calls_were_like_is_counted(session: Session) -> None:
+def test_rejected_and_invalid_calls_are_counted(session: Session) -> None:
     session.call("ticketdesk_get_ticket", {"key": "NO-1"})
     session.call("wait", {"minutes": "soon"})
     session.call("no_such_tool", {})

@@ -42,7 +42,7 @@ def tools() -> Any:
     return type("Made", (RecordingTools,), {CALENDAR.name: tool_method(CALENDAR, called)})()
 
 
-def test_a_method_has_the_name_the_types_and_the_defaults_of_its_tool(tools: Any) -> None:
+def test_a_method_has_the_name_types_and_defaults_of_its_tool(tools: Any) -> None:
     shown = inspect.signature(tools.datahub_get_calendar)
     assert tools.datahub_get_calendar.__name__ == "datahub_get_calendar"
     assert list(shown.parameters) == ["person_id", "from_", "limit", "kinds", "state"]
@@ -58,7 +58,7 @@ def test_a_method_has_the_name_the_types_and_the_defaults_of_its_tool(tools: Any
     }
 
 
-def test_a_docstring_describes_every_argument_as_google_writes_it(tools: Any) -> None:
+def test_a_docstring_describes_every_argument_in_google_style(tools: Any) -> None:
     assert inspect.getdoc(tools.datahub_get_calendar) == (
         "Show absences, holidays and office hours.\n\n"
         "Args:\n"
@@ -70,11 +70,11 @@ def test_a_docstring_describes_every_argument_as_google_writes_it(tools: Any) ->
     )
 
 
-def test_arguments_go_on_by_the_names_of_the_schema_and_without_those_that_are_none(tools: Any) -> None:
+def test_arguments_are_passed_by_schema_name_without_those_that_are_none(tools: Any) -> None:
     tools.datahub_get_calendar(person_id="E-1", from_="2026-11-20", limit=None)
     assert tools.calls == [("datahub_get_calendar", {"person_id": "E-1", "from": "2026-11-20"})]
 
 
-def test_arguments_that_no_schema_knows_go_on_as_well(tools: Any) -> None:
+def test_arguments_outside_of_the_schema_are_passed(tools: Any) -> None:
     tools.datahub_get_calendar(who="E-1")
     assert tools.calls == [("datahub_get_calendar", {"who": "E-1"})]

@@ -12,7 +12,7 @@ from companyos.extras import install_command
 
 
 @pytest.mark.skipif(find_spec("trl") is not None, reason="TRL is installed here")
-def test_without_trl_its_integration_names_the_line_that_installs_it() -> None:
+def test_without_trl_the_error_names_the_install_command() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", "import companyos.integrations.trl"], capture_output=True, text=True, check=False
     )
