@@ -16,7 +16,7 @@ KINDS = {kind.value for kind in Kind}
 
 
 @pytest.mark.parametrize("scenario", sorted(builtin_names()))
-def test_every_scenario_has_its_players(scenario: str) -> None:
+def test_every_scenario_has_players(scenario: str) -> None:
     worker = worker_class(scenario)
     assert worker is None or issubclass(worker, Worker)
     assert worker is None or worker.__module__ == f"companyos_players.fair.{scenario}"

@@ -35,14 +35,14 @@ class ScriptedCall:
 
 
 @pytest.mark.parametrize("code", ["service-unavailable", "too-many-requests", "timeout", "authorization-unavailable"])
-async def test_a_question_is_asked_again_until_it_is_answered(code: str) -> None:
+async def test_an_unavailable_read_is_retried_until_it_is_answered(code: str) -> None:
     scripted_call = ScriptedCall(_problem(code), _problem(code), _view({"id": 1}))
     assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
     assert scripted_call.calls == [("get_note", {"note_id": 1})] * 3
 
 
 @pytest.mark.parametrize(("seconds", "minutes"), [(60, 1), (61, 2), (1500, 25)])
-async def test_an_error_that_says_when_to_retry_is_waited_for(seconds: int, minutes: int) -> None:
+async def test_the_client_waits_for_the_stated_retry_time(seconds: int, minutes: int) -> None:
     limited = _problem("authorization-unavailable", 403)
     limited.result["retry_after_s"] = seconds
     scripted_call = ScriptedCall(limited, _view({"waited_minutes": minutes}), _view({"id": 1}))
@@ -50,14 +50,14 @@ async def test_an_error_that_says_when_to_retry_is_waited_for(seconds: int, minu
     assert scripted_call.calls[1] == ("wait", {"minutes": minutes})
 
 
-async def test_an_outage_that_is_over_is_not_waited_for() -> None:
+async def test_an_outage_that_has_ended_is_not_waited_for() -> None:
     over = _problem("service-unavailable")
     over.result["retry_after_s"] = 0
     scripted_call = ScriptedCall(over, _view({"id": 1}))
     assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
 
 
-async def test_a_list_that_is_older_than_what_was_seen_is_read_again_later() -> None:
+async def test_a_stale_list_is_read_again_later() -> None:
     new, old = {"id": "N-1", "version": 2}, {"id": "N-1", "version": 1}
     pages = [_view({"items": [row], "next_cursor": None}) for row in (old, new)]
     scripted_call = ScriptedCall(_view(new), pages[0], _view({}), pages[1])
@@ -67,7 +67,7 @@ async def test_a_list_that_is_older_than_what_was_seen_is_read_again_later() -> 
     assert scripted_call.calls[2] == ("wait", {"minutes": LAG_MINUTES})
 
 
-async def test_an_object_that_was_seen_and_cannot_be_found_is_read_again_later() -> None:
+async def test_a_known_object_that_is_not_found_is_read_again_later() -> None:
     note = {"id": "N-1", "version": 1}
     scripted_call = ScriptedCall(_view(note), _problem("note-not-found", 404), _view({}), _view(note))
     client = ToolClient(scripted_call)
@@ -75,7 +75,7 @@ async def test_an_object_that_was_seen_and_cannot_be_found_is_read_again_later()
     assert await client.call("notes_get_note", note_id="N-1") == note
 
 
-async def test_a_refusal_is_not_asked_again() -> None:
+async def test_a_rejected_call_is_not_retried() -> None:
     scripted_call = ScriptedCall(_problem("note-not-found", 404))
     with pytest.raises(ToolRefusedError) as refused:
         await ToolClient(scripted_call).call("get_note", note_id=1)
@@ -83,24 +83,24 @@ async def test_a_refusal_is_not_asked_again() -> None:
     assert len(scripted_call.calls) == 1
 
 
-async def test_arguments_that_do_not_fit_are_a_refusal() -> None:
+async def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ToolRefusedError, match="invalid_args"):
         await ToolClient(ScriptedCall(_view(None, error="invalid_args"))).call("get_note")
 
 
-async def test_ten_faults_in_a_row_are_outlasted() -> None:
+async def test_ten_consecutive_faults_are_retried() -> None:
     scripted_call = ScriptedCall(*[_problem("timeout")] * 10, _view({"id": "N-1"}))
     assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": "N-1"}
 
 
-async def test_patience_ends() -> None:
+async def test_retries_are_limited() -> None:
     scripted_call = ScriptedCall(*[_problem("timeout")] * (MAX_TRIES + 1))
     with pytest.raises(ToolRefusedError, match="given-up"):
         await ToolClient(scripted_call).call("get_note", note_id=1)
     assert len(scripted_call.calls) == MAX_TRIES
 
 
-async def test_a_row_is_made_again_under_the_same_key_and_the_next_under_another() -> None:
+async def test_a_creation_is_retried_with_the_same_idempotency_key_and_the_next_has_another() -> None:
     scripted_call = ScriptedCall(_problem("timeout"), _view({"id": 1}), _view({"id": 2}))
     client = ToolClient(scripted_call)
     await client.create("write_note", text="a")
@@ -109,7 +109,7 @@ async def test_a_row_is_made_again_under_the_same_key_and_the_next_under_another
     assert keys[0] == keys[1] != keys[2]
 
 
-async def test_after_a_time_out_a_change_is_looked_for_before_it_is_made_again() -> None:
+async def test_after_a_timeout_a_change_is_checked_before_it_is_retried() -> None:
     scripted_call = ScriptedCall(_problem("timeout", 504), _view({}), _view({"status": "open"}))
     ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
     await ticket.transition("open")
@@ -118,7 +118,7 @@ async def test_after_a_time_out_a_change_is_looked_for_before_it_is_made_again()
     assert ticket.known["status"] == "open"
 
 
-async def test_a_change_that_was_not_made_is_made_again() -> None:
+async def test_a_change_that_was_not_applied_is_retried() -> None:
     scripted_call = ScriptedCall(
         _problem("timeout", 504), _view({}), _view({"status": None}), _view({"status": "open"})
     )
@@ -126,13 +126,13 @@ async def test_a_change_that_was_not_made_is_made_again() -> None:
     assert [tool for tool, _ in scripted_call.calls][-1] == "ticketdesk_transition_ticket"
 
 
-async def test_a_change_that_never_ran_is_not_looked_for() -> None:
+async def test_a_change_that_was_not_executed_is_retried_without_a_check() -> None:
     scripted_call = ScriptedCall(_problem("service-unavailable"), _view({"status": "open"}))
     await TicketSkill(ToolClient(scripted_call), "OPS-1").transition("open")
     assert [tool for tool, _ in scripted_call.calls] == ["ticketdesk_transition_ticket"] * 2
 
 
-async def test_setting_a_member_twice_is_setting_it_once() -> None:
+async def test_setting_a_member_twice_has_the_effect_of_once() -> None:
     scripted_call = ScriptedCall(_problem("timeout", 504), _view({}))
     ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
     await ticket.set_priority("high")
@@ -140,12 +140,12 @@ async def test_setting_a_member_twice_is_setting_it_once() -> None:
     assert ticket.known == {"priority": "high"}
 
 
-async def test_a_refused_change_is_told() -> None:
+async def test_a_rejected_change_raises_an_error() -> None:
     with pytest.raises(ToolRefusedError, match="ticket-blocked"):
         await TicketSkill(ToolClient(ScriptedCall(_problem("ticket-blocked", 409))), "OPS-1").transition("resolved")
 
 
-async def test_a_list_is_read_to_its_end() -> None:
+async def test_a_list_is_read_to_its_last_page() -> None:
     first = {"items": [{"id": 1}], "total": 2, "next_cursor": "more"}
     last = {"items": [{"id": 2}], "total": 2, "next_cursor": None}
     scripted_call = ScriptedCall(_view(first), _view(last))
@@ -153,14 +153,14 @@ async def test_a_list_is_read_to_its_end() -> None:
     assert scripted_call.calls[1] == ("list_notes", {"word": "x", "cursor": "more"})
 
 
-async def test_the_step_that_ends_the_episode_ends_the_play() -> None:
+async def test_the_play_ends_with_the_episode() -> None:
     with pytest.raises(EpisodeOverError):
         await ToolClient(ScriptedCall(_view({}, done=True))).finish("done", "Done.")
     with pytest.raises(EpisodeOverError):
         await ToolClient(ScriptedCall(_view({}, done=True))).call("get_note")
 
 
-async def test_a_ticket_that_a_colleague_moved_on_after_a_lost_reply_is_not_opened_again() -> None:
+async def test_a_ticket_that_a_colleague_changed_after_a_lost_response_is_not_opened_again() -> None:
     lost, blocked = _problem("timeout"), _view({"key": "OPS-1", "status": "blocked"})
     scripted_call = ScriptedCall(_view({"key": "OPS-1", "status": None}), lost, _view({"waited_minutes": 10}), blocked)
     ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
