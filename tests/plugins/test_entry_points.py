@@ -87,7 +87,7 @@ def _clear() -> None:
         cached.cache_clear()
 
 
-def test_an_added_profile_has_a_level_of_its_own(install: Install) -> None:
+def test_an_added_profile_has_a_separate_level(install: Install) -> None:
     install("chaos_profiles", "squall = acme:PROFILE", PROFILE)
     assert levels() == (0, 1, 2, 3, 4, 6)
     assert profile_for(6).name == "squall"
@@ -147,7 +147,7 @@ def test_a_service_without_a_seed_starts_without_rows(install: Install) -> None:
         ),
     ],
 )
-def test_a_profile_that_cannot_be_used_stops_the_start(
+def test_an_invalid_profile_stops_the_start(
     install: Install, tmp_path: Path, entry: str, module: str, fault: str
 ) -> None:
     install("chaos_profiles", entry, module)
@@ -169,9 +169,7 @@ def test_a_profile_that_cannot_be_used_stops_the_start(
         ),
     ],
 )
-def test_rules_that_cannot_be_used_stop_the_start(
-    install: Install, tmp_path: Path, entry: str, module: str, fault: str
-) -> None:
+def test_invalid_rules_stop_the_start(install: Install, tmp_path: Path, entry: str, module: str, fault: str) -> None:
     install("service_rules", entry, module)
     with pytest.raises(StartupError, match=rf"^entry point \w+ = acme0:RULES of acme0 1\.0: {fault}"):
         load_checked_settings(tmp_path)
@@ -183,7 +181,7 @@ def test_rules_of_a_service_that_is_not_connected_are_named(install: Install) ->
         check_services({"ticketdesk": "", "datahub": ""})
 
 
-def test_a_service_whose_name_cannot_be_part_of_a_tools_name_is_named(install: Install) -> None:
+def test_a_service_whose_name_cannot_be_part_of_a_tool_name_is_named(install: Install) -> None:
     install("services", "car_park = acme:app", "")
     with pytest.raises(EntryPointError, match=r"car_park = acme0:app of acme0 1\.0: the name of a service must"):
         service_entry_points()
@@ -211,19 +209,19 @@ def test_an_added_policy_is_listed_and_loaded(install: Install) -> None:
         (POLICY.format(name="other"), "name must be 'clerk'; got 'other'"),
     ],
 )
-def test_a_policy_that_cannot_be_used_is_named(install: Install, module: str, fault: str) -> None:
+def test_an_invalid_policy_is_named(install: Install, module: str, fault: str) -> None:
     install("policies", "clerk = acme:Clerk", module)
     with pytest.raises(EntryPointError, match=rf"^entry point clerk = acme0:Clerk of acme0 1\.0: {fault}"):
         load_policy("clerk")
 
 
-def test_a_policy_of_a_name_that_is_taken_is_named(install: Install) -> None:
+def test_a_policy_with_a_name_in_use_is_named(install: Install) -> None:
     install("policies", "random = acme:Clerk", POLICY.format(name="random"))
     with pytest.raises(EntryPointError, match=r"has the same name in companyos\.policies"):
         policy_names()
 
 
-def test_added_players_are_found(install: Install) -> None:
+def test_added_players_are_loaded(install: Install) -> None:
     install("players", "parking_permit = acme", PLAYERS)
     assert callable(players.fair_player("parking_permit"))
     assert players.worker_class("parking_permit").__name__ == "Clerk"  # type: ignore[union-attr]
@@ -253,7 +251,7 @@ def test_a_scenario_without_players_is_named() -> None:
         ("expense_report = acme", PLAYERS, "a built-in scenario has this name"),
     ],
 )
-def test_players_that_cannot_be_used_are_named(install: Install, entry: str, module: str, fault: str) -> None:
+def test_invalid_players_are_named(install: Install, entry: str, module: str, fault: str) -> None:
     install("players", entry, module)
     with pytest.raises(EntryPointError, match=rf"^entry point \w+ = acme0[.:\w]* of acme0 1\.0: {fault}"):
         players.adversaries_of(entry.partition(" ")[0])

@@ -89,7 +89,7 @@ def _failed_checks(verdict: dict[str, Any]) -> dict[str, str]:
     return {check["id"]: check["found"] for check in verdict["checks"] if not check["passed"]}
 
 
-def test_the_policy_solves_the_scenario_under_the_profile_and_the_evidence_scores_the_same_again(
+def test_the_policy_solves_the_scenario_under_the_profile_and_the_evidence_can_be_rescored(
     installed: Path, url: str, tmp_path: Path
 ) -> None:
     options = ("--scenario", SCENARIO, "--chaos", str(LEVEL), "-n", "1", "--url", url, "--out", str(tmp_path / "run"))
@@ -134,7 +134,7 @@ def test_other_scenarios_seed_the_service_and_can_be_played_at_the_level(url: st
     assert _failed_checks(_verdict(episode))["nothing_else_changed"] == f"parking.permits[{issued[0]}] changed: status"
 
 
-def test_a_change_that_the_task_does_not_allow_fails_the_episode(episode: HttpEpisode) -> None:
+def test_a_change_outside_of_the_task_fails_the_episode(episode: HttpEpisode) -> None:
     other = _permits(episode, "issued")[0]
     episode.step("parking_suspend_permit", permit_id=other)
     episode.step("parking_issue_permit", permit_id=_permits(episode, "requested")[-1])
@@ -165,7 +165,7 @@ def test_an_irreversible_change_is_damage(episode: HttpEpisode) -> None:
         ("acme_parking.service:SERVICE", "must be the app that create_app returns; got Service"),
     ],
 )
-def test_a_service_that_cannot_be_served_stops_the_start(tmp_path: Path, app: str, reason: str) -> None:
+def test_an_invalid_service_stops_the_start(tmp_path: Path, app: str, reason: str) -> None:
     source = Path(shutil.copytree(PACKAGE, tmp_path / "source"))
     project = source / "pyproject.toml"
     project.write_text(project.read_text().replace("acme_parking.service:app", app))

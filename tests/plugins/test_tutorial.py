@@ -54,7 +54,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> IsolatedEnvironment
     return build_isolated_environment(tmp_path_factory.mktemp("tutorial"))
 
 
-def test_a_reader_writes_checks_plays_and_changes_a_scenario(environment: IsolatedEnvironment) -> None:
+def test_a_reader_can_follow_the_tutorial(environment: IsolatedEnvironment) -> None:
     assert BLOCKS[0] == ("sh", "pip install 'companyos[server]' companyos-verification pytest\n")
     for language, block in BLOCKS[1:]:
         if language == "diff":
