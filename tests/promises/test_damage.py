@@ -21,7 +21,7 @@ def test_damage_to_any_file_is_harmless_or_quarantined() -> None:
     assert [(outcome.file, outcome.violations) for outcome in outcomes if outcome.violations] == []
 
 
-def test_a_start_that_deletes_what_it_cannot_read_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_that_deletes_unreadable_files_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def delete(self: Quarantine, internal_id: str, _error: Exception) -> None:
         shutil.rmtree(self._files.folder(internal_id))
 

@@ -110,7 +110,7 @@ def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, fig
     assert ratio <= MOST_DELAYED
 
 
-def test_a_body_of_brackets_and_quotes_is_answered_at_once(tmp_path: Path, figures: Measurements) -> None:
+def test_a_body_of_brackets_and_quotes_is_rejected_at_once(tmp_path: Path, figures: Measurements) -> None:
     with deployment_under_load(tmp_path) as deployment:
         times = asyncio.run(_answered(deployment))
     figures.record(f"{len(BODY)} bytes of brackets and quotes, ms until the answer", f"{min(times) * 1000:.2f}")

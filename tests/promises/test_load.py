@@ -121,7 +121,9 @@ def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deplo
 
 
 @pytest.mark.timeout(300)
-def test_a_hundred_episodes_at_once_never_meet(small_deployment: DeploymentUnderLoad, figures: Measurements) -> None:
+def test_a_hundred_concurrent_episodes_are_isolated(
+    small_deployment: DeploymentUnderLoad, figures: Measurements
+) -> None:
     _check_nobody_met(small_deployment, FEW, figures)
 
 
@@ -133,7 +135,7 @@ def test_abandoned_episodes_leave_nothing_behind(small_deployment: DeploymentUnd
 @pytest.mark.load
 @pytest.mark.timeout(LOAD_S)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_thousand_episodes_at_once_never_meet(tmp_path: Path, figures: Measurements, workers: int) -> None:
+def test_a_thousand_concurrent_episodes_are_isolated(tmp_path: Path, figures: Measurements, workers: int) -> None:
     with deployment_under_load(tmp_path, workers=workers) as deployment:
         _check_nobody_met(deployment, MANY, figures)
 
@@ -148,7 +150,7 @@ def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, fi
 @pytest.mark.load
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
-def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
+def test_the_slots_of_many_clients_that_disappear_at_once_are_released_in_time(
     tmp_path: Path, figures: Measurements, fate: signal.Signals, workers: int
 ) -> None:
     with deployment_under_load(tmp_path, QUICK_PINGS, workers=workers) as deployment:
@@ -168,7 +170,7 @@ def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
 
 
 @pytest.mark.load
-def test_the_slots_of_three_hundred_sessions_that_fall_idle_all_return(tmp_path: Path, figures: Measurements) -> None:
+def test_the_slots_of_three_hundred_idle_sessions_are_released(tmp_path: Path, figures: Measurements) -> None:
     with deployment_under_load(tmp_path, IDLE) as deployment:
         for turn in ("first", "second"):
             command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(SESSIONS)]

@@ -29,11 +29,11 @@ def process(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def test_no_answer_is_one_that_the_document_does_not_announce(process: str, tmp_path: Path) -> None:
+def test_every_response_is_documented(process: str, tmp_path: Path) -> None:
     assert not failures(process, tmp_path, examples=EXAMPLES, deadline_s=DEADLINE_S)
 
 
-def test_a_status_that_the_document_leaves_out_is_found(tmp_path: Path) -> None:
+def test_an_undocumented_status_is_detected(tmp_path: Path) -> None:
     port = free_port()
     command = [
         sys.executable,
@@ -51,5 +51,5 @@ def test_a_status_that_the_document_leaves_out_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.load
 @pytest.mark.timeout(DEADLINE_OF_A_LOAD_S)
-def test_nor_is_one_among_many_more(process: str, tmp_path: Path) -> None:
+def test_every_response_of_many_requests_is_documented(process: str, tmp_path: Path) -> None:
     assert not failures(process, tmp_path, examples=EXAMPLES_OF_A_LOAD, deadline_s=DEADLINE_OF_A_LOAD_S)

@@ -75,7 +75,7 @@ def _stopped(deployment: DeploymentUnderLoad, service: str) -> Iterator[None]:
         wake.join()
 
 
-def test_a_step_that_timed_out_is_answered_with_what_was_stored(
+def test_a_retry_of_a_step_that_timed_out_gets_the_stored_response(
     deployment: DeploymentUnderLoad, client: Client
 ) -> None:
     with _stopped(deployment, "ticketdesk"), pytest.raises(requests.ReadTimeout):
@@ -87,7 +87,7 @@ def test_a_step_that_timed_out_is_answered_with_what_was_stored(
     assert client.comments(3).count(MARK) == 1
 
 
-def test_asking_again_while_the_step_is_still_on_its_way_is_no_second_step(
+def test_a_retry_while_the_step_is_in_flight_is_not_a_second_step(
     deployment: DeploymentUnderLoad, client: Client
 ) -> None:
     with _stopped(deployment, "ticketdesk"):
@@ -100,7 +100,7 @@ def test_asking_again_while_the_step_is_still_on_its_way_is_no_second_step(
     assert client.comments(3).count(MARK) == 1
 
 
-def test_another_step_under_the_number_of_one_that_timed_out_is_refused(
+def test_another_step_with_the_number_of_one_that_timed_out_is_rejected(
     deployment: DeploymentUnderLoad, client: Client
 ) -> None:
     with _stopped(deployment, "ticketdesk"), pytest.raises(requests.ReadTimeout):

@@ -29,9 +29,7 @@ LOOKING = settings(SMALL, max_examples=120, phases=[Phase.generate])
 
 
 @pytest.mark.timeout(NIGHT_S)
-def test_three_episodes_are_where_the_model_says(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_three_episodes_behave_like_the_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = request.config.getoption("--defect", None)
     if planted:
         DEFECTS[planted](monkeypatch)
@@ -40,7 +38,7 @@ def test_three_episodes_are_where_the_model_says(
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
-def test_a_planted_defect_is_found(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_defect_is_detected(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     DEFECTS[defect](monkeypatch)
     with pytest.raises(ModelMismatchError):
         run_state_machine_as_test(EnterpriseMachine, settings=LOOKING)
