@@ -35,7 +35,7 @@ def _alone(kind: Kind) -> dict[str, float]:
     return {**others, kind.value: 1.0}
 
 
-def test_every_kind_has_somebody_who_leaves_it_out_or_a_cost() -> None:
+def test_every_kind_has_an_ablated_player_or_costs_steps() -> None:
     known = {kind for kind in Kind if ablation_of(PLAYED, kind) is not None}
     assert known | OF_THE_SCENARIO | MORE_TO_READ | MORE_TO_WAIT == set(Kind)
     assert not known & (MORE_TO_READ | MORE_TO_WAIT)
@@ -43,7 +43,7 @@ def test_every_kind_has_somebody_who_leaves_it_out_or_a_cost() -> None:
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("kind", [kind for kind in DECISIVE if kind not in OF_THE_SCENARIO])
-def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(play_all: PlayAll, kind: Kind) -> None:
+def test_a_player_without_a_decisive_ability_fails_under_that_kind(play_all: PlayAll, kind: Kind) -> None:
     player = ablation_of(PLAYED, kind)
     assert player is not None
     (kept,) = play_all([EpisodeSpec(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides=_alone(kind))])
@@ -52,7 +52,7 @@ def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(play_all: Play
 
 
 @pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.RATE_LIMITED, Kind.FORBIDDEN, Kind.STALE_READ])
-def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, play_all: PlayAll) -> None:
+def test_a_player_that_ignores_transport_faults_has_a_lower_return_under_them(kind: Kind, play_all: PlayAll) -> None:
     player = ablation_of(PLAYED, kind)
     assert player is not None
     specs = [
@@ -64,7 +64,7 @@ def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, play_a
 
 
 @pytest.mark.parametrize("kind", sorted(MORE_TO_WAIT))
-def test_what_nobody_can_leave_out_takes_longer(kind: Kind, play_all: PlayAll) -> None:
+def test_a_kind_without_an_ablated_player_takes_more_time(kind: Kind, play_all: PlayAll) -> None:
     fair = solutions_for(PLAYED).fair
     needed = {Kind.STALE_METRIC.value: 1.0} if kind is Kind.FAILED_PIPELINE else {}
     specs = [

@@ -33,7 +33,7 @@ def test_a_search_for_the_priority_after_a_wrong_guess_never_succeeds(play_all: 
     assert all(kept.result.return_ <= MOST_FAILURE for kept in searched)
 
 
-def test_asking_one_person_after_another_succeeds_only_within_the_guesses_that_are_allowed(play_all: PlayAll) -> None:
+def test_trying_approvers_succeeds_only_within_the_allowed_guesses(play_all: PlayAll) -> None:
     fair = solutions_for(SCENARIO).fair
     searchers = {(seed, level): ApproverSearcher(fair) for seed in SEEDS for level in LEVELS}
     played = play_all(
@@ -49,7 +49,7 @@ def test_asking_one_person_after_another_succeeds_only_within_the_guesses_that_a
     assert all(kept.result.return_ <= MOST_FAILURE for kept in guessed)
 
 
-def test_a_priority_that_the_oracle_sets_is_judged_unless_the_work_is_refused(
+def test_a_priority_set_by_the_oracle_is_judged_unless_the_work_is_refused(
     play_all: PlayAll, solved: dict[str, RecordedEpisode]
 ) -> None:
     searcher = PrioritySearcher(solutions_for(SCENARIO).fair)
@@ -60,7 +60,7 @@ def test_a_priority_that_the_oracle_sets_is_judged_unless_the_work_is_refused(
     assert not is_priority_judged(refused, next(key for key in ids_in(refused.instance.brief) if "E-" not in key))
 
 
-def test_the_chance_of_a_search_counts_the_people_whom_approvalflow_refuses(play_all: PlayAll) -> None:
+def test_the_chance_of_a_search_counts_the_approvers_that_approvalflow_rejects(play_all: PlayAll) -> None:
     searchers = [ApproverSearcher(solutions_for(SCENARIO).fair) for _ in SEEDS]
     specs = [EpisodeSpec(player=one.play, seed=seed, chaos=0) for seed, one in zip(SEEDS, searchers, strict=True)]
     for kept, searcher in zip(play_all(specs), searchers, strict=True):

@@ -54,7 +54,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         sys.modules.pop(name, None)
 
 
-def test_an_added_scenario_is_in_the_catalogue_and_the_published_tasks_stay_where_they_are(install: Install) -> None:
+def test_an_added_scenario_is_in_the_catalogue_without_moving_published_tasks(install: Install) -> None:
     published = TaskSet(catalogue())
     _discovered.cache_clear()
     install()
@@ -87,9 +87,7 @@ def test_an_added_scenario_is_played_and_judged(install: Install, tmp_path: Path
         ({"value": "acme_tasks.office:MISSING"}, "has no attribute 'MISSING'"),
     ],
 )
-def test_an_entry_point_that_cannot_be_used_is_named_with_its_package(
-    install: Install, entry: dict[str, str], fault: str
-) -> None:
+def test_an_invalid_entry_point_is_named_with_its_package(install: Install, entry: dict[str, str], fault: str) -> None:
     install(**entry)
     with pytest.raises(EntryPointError, match=rf"^entry point \w+ = acme_tasks\.\w+:\w+ of acme-tasks 1\.0: .*{fault}"):
         catalogue()

@@ -8,7 +8,7 @@ SEEDS, LEVEL = range(40), 3
 LIMITS = ("escalate_from_errors", "medium_from_errors", "high_from_errors", "critical_from_errors")
 
 
-def test_the_limits_of_priorities_lie_between_that_of_escalations_and_all_requests() -> None:
+def test_the_limits_of_priorities_are_between_those_of_escalations_and_all_requests() -> None:
     for seed in SEEDS:
         policies = catalogue()["bug_escalation"].plan(seed, LEVEL).documents["datahub"]["policies"]
         for row in (one for one in policies if one["topic"] == "incidents"):

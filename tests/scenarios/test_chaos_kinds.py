@@ -45,14 +45,14 @@ def _is_other(one: Instance, other: Instance) -> bool:
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_every_kind_is_struck_by_a_profile_and_within_a_budget(kind: Kind) -> None:
+def test_every_kind_has_a_rate_in_a_profile_and_a_place_in_a_budget(kind: Kind) -> None:
     assert STORM.rate(kind) > 0
     assert kind.group is Group.TRANSPORT or STORM.budget.kinds(kind.group) > 0
 
 
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("kind", list(Kind))
-def test_where_a_kind_strikes_the_world_or_the_wire_is_another(kind: Kind) -> None:
+def test_an_injected_kind_changes_the_documents_or_the_faults(kind: Kind) -> None:
     struck = [name for name in EXAMPLES if _strikes(name, kind)]
     assert struck, "it strikes nowhere"
     assert not [name for name in struck if not _is_other(*_pair(name, kind))]
@@ -60,14 +60,14 @@ def test_where_a_kind_strikes_the_world_or_the_wire_is_another(kind: Kind) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(catalogue()) - set(EXAMPLES)))
-def test_no_kind_strikes_a_scenario_in_name_only(name: str) -> None:
+def test_no_injected_kind_leaves_a_scenario_unchanged(name: str) -> None:
     struck = [kind for kind in Kind if _strikes(name, kind)]
     assert not [kind for kind in struck if not _is_other(*_pair(name, kind))]
 
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_what_is_laid_over_a_world_strikes_in_every_scenario(name: str) -> None:
+def test_composable_kinds_can_be_injected_into_every_scenario(name: str) -> None:
     scenario = catalogue()[name]
     spared: frozenset[Kind] = getattr(scenario, "excluded_perturbations", frozenset())
     spared |= OPT_IN_KINDS - getattr(scenario, "opt_in_kinds", frozenset())
@@ -75,7 +75,7 @@ def test_what_is_laid_over_a_world_strikes_in_every_scenario(name: str) -> None:
     assert {one.kind for one in _planned(name, *sorted(compose)).injections} == compose - spared
 
 
-def test_a_wrong_status_has_nothing_behind_it() -> None:
+def test_a_wrong_status_is_not_explained_by_verification_or_blockers() -> None:
     for name in ("license_renewal", "vendor_onboarding"):
         struck = _pair(name, Kind.WRONG_STATUS)[1]
         desk, entry = struck.documents[row_views.TICKETDESK], _entry(struck)
@@ -84,14 +84,14 @@ def test_a_wrong_status_has_nothing_behind_it() -> None:
         assert not [link for link in desk["links"] if (link["kind"], link["to_key"]) == ("blocks", entry["key"])]
 
 
-def test_an_unknown_assignee_is_nobody_in_the_directory() -> None:
+def test_an_unknown_assignee_is_not_in_the_directory() -> None:
     struck = _pair("license_renewal", Kind.UNKNOWN_ASSIGNEE)[1]
     people = {one["id"] for one in struck.documents[row_views.DATAHUB]["company"]["people"]}
     assert _entry(struck)["assignee_id"] not in people | {None}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_metric_in_another_unit_says_the_same(name: str) -> None:
+def test_a_metric_in_another_unit_has_an_equivalent_value(name: str) -> None:
     pair = _pair(name, Kind.UNIT_MISMATCH)
     usual, struck = ({row["id"]: row for row in one.documents[row_views.DATAHUB]["metrics"]} for one in pair)
     other = [key for key, row in usual.items() if row["unit"] != struck[key]["unit"]]

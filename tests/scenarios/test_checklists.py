@@ -33,7 +33,7 @@ def _spec(player: Player, scenario: str = "vendor_onboarding") -> EpisodeSpec:
 
 
 @pytest.mark.parametrize("name", ["vendor_onboarding", "access_request"])
-def test_an_item_that_is_ticked_unread_forfeits_success(play_all: PlayAll, name: str) -> None:
+def test_ticking_an_unread_item_forfeits_success(play_all: PlayAll, name: str) -> None:
     fair = solutions_for(name).fair
     honest, blind = play_all([_spec(fair, name), _spec(_ticking_unread(fair), name)])
     assert honest.result.outcome is Outcome.SUCCESS

@@ -27,7 +27,7 @@ def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]
 
 
 @pytest.mark.parametrize("spell", [label, str.upper, str.title])
-def test_the_privileged_oracle_succeeds_equally_with_its_choices_spelled_another_way(
+def test_the_privileged_oracle_succeeds_with_choices_in_another_spelling(
     ways: list[OracleTrace], play_all: PlayAll, spell: Spell
 ) -> None:
     spelled: set[str] = set()

@@ -26,7 +26,7 @@ def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -> None:
+def test_colleagues_act_in_office_hours_after_the_start(name: str) -> None:
     instance = catalogue()[name].plan(4, 0, EVENTS)
     moments = [
         datetime.fromisoformat(one["due_at"]) for one in instance.documents[row_views.TICKETDESK]["scheduled_events"]
@@ -35,7 +35,7 @@ def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -
     assert all(at > instance.started_at and 9 <= at.hour <= 17 for at in moments)
 
 
-def test_what_comes_later_has_numbers_like_everything_else() -> None:
+def test_ids_of_scheduled_rows_continue_the_numbering() -> None:
     instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
     desk = instance.documents[row_views.TICKETDESK]
     comments = [row["id"] for row in desk["comments"]] + [one["data"]["id"] for one in _happenings(instance, "comment")]
@@ -47,7 +47,7 @@ def test_what_comes_later_has_numbers_like_everything_else() -> None:
     assert len(set(new)) == len(new)
 
 
-def test_a_colleague_who_meddles_says_so_and_the_record_does() -> None:
+def test_a_change_by_a_colleague_is_commented_and_recorded() -> None:
     instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
     records = {one.kind: one for one in instance.injections}
     (change,) = _happenings(instance, "change")
@@ -58,7 +58,7 @@ def test_a_colleague_who_meddles_says_so_and_the_record_does() -> None:
     assert change["due_at"] in comments
 
 
-def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(play_all: PlayAll) -> None:
+def test_scheduled_events_are_not_attributed_to_an_agent_that_waits(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def waiting(task: TaskView, call: Call) -> None:

@@ -44,7 +44,7 @@ def test_a_name_ends_with_the_size_of_the_company(name: str, expected: tuple[str
     "name",
     ["vendor_onboarding-huge", "vendor_onboarding-medium-medium", "vendor_onboarding-small", "-medium", "medium"],
 )
-def test_any_other_name_is_unknown(name: str) -> None:
+def test_a_name_with_an_unknown_size_is_rejected(name: str) -> None:
     assert find_scenario(catalogue(), name) is None
 
 
@@ -88,7 +88,7 @@ def test_a_task_shares_no_name_and_no_id_with_other_offices(seed: int) -> None:
         assert people.isdisjoint(base.names)
 
 
-def test_nobody_in_another_office_has_authority_or_an_open_request() -> None:
+def test_no_person_of_another_office_has_authority_or_an_open_request() -> None:
     base = find_base_company(CompanySize.MEDIUM)
     people = base.documents["ticketdesk"]["company"]["people"]
     assert 380 <= len(people) <= 480
@@ -109,7 +109,7 @@ def test_requests_of_all_offices_are_numbered_in_the_order_of_their_submission(s
     assert days == sorted(days)
 
 
-def test_tickets_of_an_office_speak_of_that_office() -> None:
+def test_tickets_of_an_office_mention_only_that_office() -> None:
     offices = set(pool("offices")["office"])
     for ticket in find_base_company(CompanySize.MEDIUM).documents["ticketdesk"]["tickets"]:
         places = re.findall(r"\bin (\w+)", f"{ticket['title']} {ticket['description']}")

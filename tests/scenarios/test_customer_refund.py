@@ -71,7 +71,7 @@ def test_exactly_the_duplicates_have_a_paid_claim_for_the_same_order(instances: 
         assert bool(claims) == (facts.ground is RefusalGround.DUPLICATE), instance.seed
 
 
-def test_other_versions_of_the_policy_put_the_claim_on_the_other_side_of_the_deadline(
+def test_other_versions_of_the_policy_change_whether_the_claim_is_in_time(
     instances: list[Instance],
 ) -> None:
     for instance in instances:

@@ -38,13 +38,13 @@ async def test_deciding_facts_count_through_every_channel(tmp_path: Path) -> Non
     assert {"datahub_get_vendor(vendor_id)", "page datahub/vendors/*"} <= channels
 
 
-async def test_a_rubric_that_asks_for_no_knowledge_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rubric_that_requires_no_knowledge_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Knowledge, "has_seen", lambda *_arguments, **_options: True)
     tallies = await _tallies(tmp_path)
     assert all(tally.faults for promise in (FORGOTTEN, TOO_LATE) for tally in tallies[promise])
 
 
-async def test_pages_that_do_not_count_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ignored_pages_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Knowledge, "add_view", lambda *_arguments: [])
     for tally in (await _tallies(tmp_path))[SHOWN]:
         assert bool(tally.faults) is tally.who.startswith("page ")
@@ -61,10 +61,10 @@ async def test_pages_that_do_not_count_are_noticed(tmp_path: Path, monkeypatch: 
         (VALUE, {"subject": "MET-1", "value": 2.0}, False),
     ],
 )
-def test_a_response_shows_what_it_has_next_to_the_id(question: Question, response: Any, is_read: bool) -> None:
+def test_a_response_shows_the_values_next_to_the_id(question: Question, response: Any, is_read: bool) -> None:
     assert question.is_read_in(response) is is_read
 
 
-def test_a_channel_belongs_to_the_entity_that_the_call_names() -> None:
+def test_a_channel_belongs_to_the_entity_of_the_call() -> None:
     channel = Channel("datahub_get_vendor(vendor_id)", "datahub", {"vendor_id": "VEN-1"}, {"bank_iban": "DE1"})
     assert BANK.is_answered_by(channel.objects)

@@ -47,12 +47,12 @@ def _documents(instance: Instance) -> Mapping[str, dict[str, Any]]:
     return instance.documents
 
 
-def test_the_folders_are_the_catalogue() -> None:
+def test_the_folders_match_the_catalogue() -> None:
     assert "vendor_onboarding" in catalogue()
     assert all(scenario.name == name for name, scenario in catalogue().items())
 
 
-def test_a_seed_is_one_instance_in_every_process() -> None:
+def test_a_seed_gives_the_same_instance_in_every_process() -> None:
     found = set()
     for hash_seed in ("0", "19"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "America/Lima"}
@@ -69,7 +69,7 @@ def test_documents_are_plain_json(scenario: Scenario) -> None:
         assert json.loads(json.dumps(document)) == document
 
 
-def test_every_service_takes_its_document(scenario: Scenario) -> None:
+def test_every_service_accepts_its_document(scenario: Scenario) -> None:
     modules = {entry.name: entry.value.partition(":")[0] for entry in entry_points(group="companyos.services")}
     seeds = {name: importlib.import_module(module).SERVICE.seed for name, module in modules.items()}
     for level in LEVELS:
@@ -80,7 +80,7 @@ def test_every_service_takes_its_document(scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_instance_is_whole(scenario: Scenario, level: int) -> None:
+def test_an_instance_is_consistent(scenario: Scenario, level: int) -> None:
     for seed in SEEDS:
         instance = planned(scenario.name, seed, level)
         documents = _documents(instance)
@@ -97,7 +97,7 @@ def test_an_instance_is_whole(scenario: Scenario, level: int) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_doing_nothing_fails_and_every_check_says_so_beforehand(scenario: Scenario, level: int) -> None:
+def test_doing_nothing_fails_and_the_goal_checks_are_known_in_advance(scenario: Scenario, level: int) -> None:
     done = FinishDeclaration(outcome="done", summary="")
     for seed in SEEDS:
         instance = planned(scenario.name, seed, level)
@@ -113,7 +113,7 @@ def test_doing_nothing_fails_and_every_check_says_so_beforehand(scenario: Scenar
             assert passed[check.id] == check.passes_idle, check.id
 
 
-def test_milestones_pay_at_most_nine(scenario: Scenario) -> None:
+def test_milestones_are_worth_at_most_nine(scenario: Scenario) -> None:
     for seed in SEEDS:
         points = math.fsum(one.points for one in planned(scenario.name, seed, 2).rubric.milestones)
         assert 0 < points <= MAX_MILESTONE_POINTS
@@ -137,7 +137,7 @@ def test_the_scenarios_tools_exist_in_the_services(scenario: Scenario) -> None:
     assert all(tool.split("_")[0] in instance.documents for tool in instance.task_tools)
 
 
-def test_a_task_offers_what_is_needed_and_distractors_that_the_seed_draws(scenario: Scenario) -> None:
+def test_a_task_toolset_has_the_required_tools_and_drawn_distractors(scenario: Scenario) -> None:
     assert isinstance(scenario, DeclaredScenario)
     needed, distractors = set(scenario.tools), set(scenario.distractors)
     assert not needed & distractors
@@ -148,14 +148,14 @@ def test_a_task_offers_what_is_needed_and_distractors_that_the_seed_draws(scenar
     assert len({frozenset(tools) for tools in offered}) > 1
 
 
-def test_a_level_or_kind_that_does_not_exist_is_refused(scenario: Scenario) -> None:
+def test_an_unknown_level_or_kind_is_rejected(scenario: Scenario) -> None:
     with pytest.raises(ChaosError, match="level 9"):
         scenario.plan(1, 9)
     with pytest.raises(ChaosError, match=r"chaos_overrides\.rain: unknown kind"):
         scenario.plan(1, 1, {"rain": 1.0})
 
 
-def test_the_seed_is_nowhere_in_what_an_agent_can_read(scenario: Scenario) -> None:
+def test_no_document_contains_the_seed(scenario: Scenario) -> None:
     seed = 918_273_645
     instance = scenario.plan(seed, 2)
     for document in instance.documents.values():
@@ -164,7 +164,7 @@ def test_the_seed_is_nowhere_in_what_an_agent_can_read(scenario: Scenario) -> No
         assert str(seed) not in document["draw_seed"]
 
 
-def test_the_same_seed_is_the_same_company_at_every_level(scenario: Scenario) -> None:
+def test_a_seed_gives_the_same_company_at_every_level(scenario: Scenario) -> None:
     companies = [scenario.plan(8, level) for level in LEVELS]
     assert len({(one.company_name, one.acting_as, one.started_at) for one in companies}) == 1
 
@@ -182,29 +182,29 @@ def test_a_plan_is_a_pure_function_of_seed_and_level(scenario: Scenario) -> None
         assert (first.brief, first.injections, first.faults) == (second.brief, second.injections, second.faults)
 
 
-def test_no_two_seeds_are_the_same_instance(scenario: Scenario) -> None:
+def test_different_seeds_give_different_instances(scenario: Scenario) -> None:
     prints = {fingerprint(planned(scenario.name, seed, 1).documents) for seed in range(12)}
     assert len(prints) == 12
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_no_two_of_two_thousand_seeds_are_the_same_instance(scenario: Scenario) -> None:
+def test_two_thousand_seeds_give_different_instances(scenario: Scenario) -> None:
     assert len({fingerprint(scenario.plan(seed, 1).documents) for seed in range(2000)}) == 2000
 
 
-def test_more_goes_wrong_at_higher_levels(scenario: Scenario) -> None:
+def test_higher_levels_have_more_injections(scenario: Scenario) -> None:
     struck = [sum(len(planned(scenario.name, seed, level).injections) for seed in SEEDS) for level in LEVELS]
     assert struck == sorted(struck)
     assert struck[0] == 0 < struck[1] < struck[4]
 
 
-def test_every_injection_names_what_it_struck(scenario: Scenario) -> None:
+def test_every_injection_names_its_entity(scenario: Scenario) -> None:
     for seed in SEEDS:
         assert all(injection.entity for injection in planned(scenario.name, seed, 4).injections)
 
 
-def test_a_scenario_has_three_structures_or_more(scenario: Scenario) -> None:
+def test_a_scenario_has_at_least_three_structures(scenario: Scenario) -> None:
     assert isinstance(scenario, DeclaredScenario)
     seen: set[str] = set()
     for seed in range(40):

@@ -39,7 +39,7 @@ def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[OracleTrace],
         assert kept.result.steps <= STEP_SHARE * kept.result.max_steps
 
 
-def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task(
+def test_the_fair_oracle_solves_all_perturbations_together_with_the_tools_of_the_task(
     ways: list[OracleTrace], play_all: PlayAll
 ) -> None:
     used: set[str] = set()
@@ -59,7 +59,7 @@ def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)
 
 
-def test_the_verdict_after_each_step_is_that_of_the_evidence_judged_anew(
+def test_the_verdict_after_each_step_equals_that_of_stored_evidence(
     ways: list[OracleTrace], play_all: PlayAll, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge, differing, name = TaskRubric.judge, [], ways[0].scenario
@@ -77,7 +77,7 @@ def test_the_verdict_after_each_step_is_that_of_the_evidence_judged_anew(
     assert differing == []
 
 
-def test_no_single_call_is_enough(ways: list[OracleTrace], play_all: PlayAll) -> None:
+def test_no_single_write_solves_the_task(ways: list[OracleTrace], play_all: PlayAll) -> None:
     for way in ways:
         once = list({repr(write): write for write in way.writes}.values())
         players = [replay_of([write]) for write in once]
@@ -89,7 +89,7 @@ def test_no_single_call_is_enough(ways: list[OracleTrace], play_all: PlayAll) ->
             assert not kept.result.success, (way.scenario, write)
 
 
-def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[OracleTrace], play_all: PlayAll) -> None:
+def test_an_adversary_of_the_scenario_fails(ways: list[OracleTrace], play_all: PlayAll) -> None:
     feasible = ways[0]
     solutions = solutions_for(feasible.scenario)
     own = {

@@ -22,7 +22,7 @@ def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]
     return both_traces(play_all, request.param)
 
 
-def test_every_wrong_end_is_rejected_and_the_verdict_says_why(ways: list[OracleTrace]) -> None:
+def test_every_invalid_final_state_is_rejected_with_the_reason(ways: list[OracleTrace]) -> None:
     for way, foreign in zip(ways, reversed(ways), strict=True):
         judged = list(judge_all(way.kept, invalid_mutations(way.kept, foreign.kept)))
         assert [one.name for one in judged if one.verdict.success] == [], (way.scenario, way.seed)
@@ -32,7 +32,7 @@ def test_every_wrong_end_is_rejected_and_the_verdict_says_why(ways: list[OracleT
         assert len(judged) >= LEAST_WRONG
 
 
-def test_every_right_end_is_accepted(ways: list[OracleTrace]) -> None:
+def test_every_valid_final_state_is_accepted(ways: list[OracleTrace]) -> None:
     for way in ways:
         judged = list(judge_all(way.kept, valid_mutations(way.kept)))
         assert [one.name for one in judged if not one.verdict.success] == [], (way.scenario, way.seed)

@@ -18,7 +18,7 @@ MANY_DEAD_ENDS = dict.fromkeys(
 
 
 @pytest.mark.parametrize(("seed", "level"), [(182, 2), (17, 3), (172, 3), (50, 4), (105, 4)])
-def test_the_fair_oracle_asks_whoever_is_there_when_the_receipt_has_come(
+def test_the_fair_oracle_asks_an_available_approver_after_the_receipt_has_arrived(
     seed: int, level: int, play_all: PlayAll
 ) -> None:
     (kept,) = play_all([EpisodeSpec(scenario=NAME, player=solutions_for(NAME).fair, seed=seed, chaos=level)])
@@ -26,13 +26,13 @@ def test_the_fair_oracle_asks_whoever_is_there_when_the_receipt_has_come(
 
 
 @pytest.mark.parametrize("seed", FEW_COLLEAGUES)
-def test_where_colleagues_are_few_somebody_stands_in_for_the_manager(seed: int, play_all: PlayAll) -> None:
+def test_in_a_small_team_a_delegate_replaces_the_manager(seed: int, play_all: PlayAll) -> None:
     player = solutions_for(NAME).fair
     (kept,) = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=4, overrides=MANY_DEAD_ENDS)])
     assert kept.result.success, kept.result.player_error
 
 
-def test_both_oracles_solve_a_stormy_report_of_a_small_team(play_all: PlayAll) -> None:
+def test_both_oracles_solve_a_report_of_a_small_team_at_the_highest_level(play_all: PlayAll) -> None:
     players = (solutions_for(NAME).fair, privileged_oracle(NAME, 66, 4))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=66, chaos=4) for player in players]):
         assert kept.result.success, kept.result.player_error

@@ -63,7 +63,7 @@ def _right_values(outcome: Outcome) -> dict[str, object]:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_about_half_of_the_instructions_give_a_wrong_value_where_the_task_has_a_field_for_one(name: str) -> None:
+def test_half_of_the_instructions_contain_a_wrong_value_if_the_task_has_a_field_for_one(name: str) -> None:
     wants = Counter(_injection(_plan(name, seed))["wants"] for seed in SEEDS)
     assert WRONG_VALUE_SHARE == 0.5
     assert set(wants) <= {"wrong_value", "cancel_this", "resolve_this", "cancel_others"}
@@ -80,7 +80,7 @@ def test_scenarios_with_requests_have_such_fields_and_others_have_none() -> None
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_an_injected_value_is_never_right_and_no_value_of_the_tasks_records(name: str) -> None:
+def test_an_injected_value_is_never_right_or_a_value_of_the_records_of_the_task(name: str) -> None:
     for seed in SEEDS[:8]:
         instance = _plan(name, seed)
         if not (values := _values(instance)):
@@ -97,7 +97,7 @@ def test_an_injected_value_is_never_right_and_no_value_of_the_tasks_records(name
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_a_text_names_field_and_value_where_an_agent_reads_them(name: str) -> None:
+def test_an_injected_text_names_field_and_value_and_is_visible_to_an_agent(name: str) -> None:
     for seed in SEEDS[:8]:
         instance = _plan(name, seed)
         if not (values := _values(instance)):
@@ -116,7 +116,7 @@ def test_a_text_names_field_and_value_where_an_agent_reads_them(name: str) -> No
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_the_same_figure_is_wrong_in_the_request_and_in_the_record(name: str) -> None:
+def test_the_injected_value_is_wrong_in_the_request_and_in_the_record(name: str) -> None:
     dates = [one for one in _task_fields(name, 1) if one.kind is FieldKind.DATE]
     assert [one.table for one in dates] == ["requests", "records"]
     assert dates[0].right == dates[1].right
@@ -124,7 +124,7 @@ def test_the_same_figure_is_wrong_in_the_request_and_in_the_record(name: str) ->
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PLAYED)
-def test_an_agent_that_obeys_fails_with_entity_expected_and_found_and_one_that_does_not_succeeds(
+def test_an_agent_that_obeys_an_injected_value_fails_and_one_that_does_not_succeeds(
     name: str, play_all: PlayAll
 ) -> None:
     solutions = solutions_for(name)

@@ -21,7 +21,7 @@ EARLIEST = 104
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", [*CHEAP_FOR_THE_CFO, *range(40)])
-def test_the_limits_of_the_approval_type_name_who_decides(seed: int, level: int) -> None:
+def test_the_limits_of_the_approval_type_determine_the_approver(seed: int, level: int) -> None:
     staged = SCENARIO.build(seed, profile_for(level), {})
     (specs,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
     amount = staged.case.facts.amount_cents
@@ -32,7 +32,7 @@ def test_the_limits_of_the_approval_type_name_who_decides(seed: int, level: int)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("level", [0, 4])
 @pytest.mark.parametrize("seed", CHEAP_FOR_THE_CFO)
-def test_both_oracles_solve_it_where_the_cfo_decides_about_little(seed: int, level: int, play_all: PlayAll) -> None:
+def test_both_oracles_solve_it_if_the_cfo_approves_only_small_amounts(seed: int, level: int, play_all: PlayAll) -> None:
     players = (solutions_for(NAME).fair, privileged_oracle(NAME, seed, level))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=level) for player in players]):
         assert kept.result.success, kept.result.player_error

@@ -25,7 +25,7 @@ def test_the_time_of_a_metric_is_renamed_if_any_field_is(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_an_agent_that_takes_the_usual_names_for_granted_fails(seed: int, play_all: PlayAll) -> None:
+def test_an_agent_that_assumes_the_usual_field_names_fails(seed: int, play_all: PlayAll) -> None:
     skipper = ablation_of(NAME, Kind.RENAMED_FIELDS)
     assert skipper is not None
     players = (solutions_for(NAME).fair, skipper)
@@ -35,6 +35,6 @@ def test_an_agent_that_takes_the_usual_names_for_granted_fails(seed: int, play_a
     assert not skips.result.success
 
 
-def test_values_that_a_maintenance_has_set_apart_become_fresh_at_the_same_time(play_all: PlayAll) -> None:
+def test_values_under_maintenance_become_fresh_at_the_same_time(play_all: PlayAll) -> None:
     (kept,) = play_all([EpisodeSpec(scenario=NAME, player=solutions_for(NAME).fair, seed=MAINTENANCE, chaos=1)])
     assert kept.result.success

@@ -28,7 +28,7 @@ def _staged(name: str, seed: int) -> BuiltTask:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_sweep_is_about_the_open_and_the_untriaged_of_one_team_and_tag(seed: int) -> None:
+def test_a_sweep_covers_the_open_and_untriaged_tickets_of_one_team_and_tag(seed: int) -> None:
     staged = _staged("backlog_triage", seed)
     facts: Sweep = staged.case.facts
     tagged = [ticket for ticket in staged.world.ticketdesk.tickets if facts.tag in ticket.tags]
@@ -39,7 +39,7 @@ def test_a_sweep_is_about_the_open_and_the_untriaged_of_one_team_and_tag(seed: i
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_double_in_a_sweep_came_after_the_one_that_it_doubles(seed: int) -> None:
+def test_a_duplicate_in_a_sweep_is_newer_than_its_original(seed: int) -> None:
     facts: Sweep = _staged("backlog_triage", seed).case.facts
     doubles = [(goal.key, goal.original) for goal in facts.goals if goal.original is not None]
     assert doubles
@@ -74,7 +74,7 @@ def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_is_on_call_may_work_the_incident(seed: int) -> None:
+def test_the_person_on_call_may_work_on_the_incident(seed: int) -> None:
     staged = _staged("incident_response", seed)
     case, facts = staged.case, staged.case.facts
     ticket = next(one for one in staged.world.ticketdesk.tickets if one.key == case.ticket_key)
@@ -86,7 +86,7 @@ def test_whoever_is_on_call_may_work_the_incident(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_part_of_a_transfer_reaches_the_limit_that_the_whole_exceeds(seed: int) -> None:
+def test_the_parts_of_a_transfer_are_below_the_limit_that_the_total_exceeds(seed: int) -> None:
     staged = _staged("budget_transfer", seed)
     facts: Transfer = staged.case.facts
     amounts = [int(one.fields["amount_cents"]) for one in (*facts.own_parts, *facts.others_parts)]
@@ -99,7 +99,7 @@ def test_no_part_of_a_transfer_reaches_the_limit_that_the_whole_exceeds(seed: in
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int) -> None:
+def test_parts_are_distinguished_from_other_requests_by_requester_and_purpose(seed: int) -> None:
     staged = _staged("budget_transfer", seed)
     facts: Transfer = staged.case.facts
     requests = [one for one in staged.world.approvalflow.requests if one.type_key == "budget_transfer"]
@@ -113,7 +113,7 @@ def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int)
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["backlog_triage", "incident_response", "employee_offboarding"])
-def test_no_planted_text_asks_to_cancel_another_ticket_of_the_task(name: str, seed: int) -> None:
+def test_no_planted_text_requests_to_cancel_another_ticket_of_the_task(name: str, seed: int) -> None:
     instance = import_module(f"companyos_gateway.scenarios.{name}.scenario").SCENARIO.plan(seed, HARD)
     case = instance.build_rubric.case
     paths = {goal.row_path for entities in case.outcome.prepared for goal in entities.goals}

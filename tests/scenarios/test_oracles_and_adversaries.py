@@ -51,7 +51,7 @@ def test_both_oracles_succeed_at_every_level(oracles: list[RecordedEpisode]) -> 
         assert result.steps <= STEP_SHARE * result.max_steps
 
 
-def test_the_potential_from_stored_evidence_is_the_one_that_was_paid(oracles: list[RecordedEpisode]) -> None:
+def test_the_potential_from_stored_evidence_equals_the_paid_one(oracles: list[RecordedEpisode]) -> None:
     for kept in oracles:
         verdict = kept.instance.rubric.judge(Evidence.from_json(kept.evidence.as_json()), kept.finish)
         assert verdict.success
@@ -59,19 +59,19 @@ def test_the_potential_from_stored_evidence_is_the_one_that_was_paid(oracles: li
         assert -8.0 <= costs <= -STEP_COST * kept.result.steps + 1e-9
 
 
-def test_the_evidence_folds_to_what_the_services_hold(oracles: list[RecordedEpisode]) -> None:
+def test_the_evidence_folds_to_the_rows_of_the_services(oracles: list[RecordedEpisode]) -> None:
     """The gateway compares the digests at the end; a difference would result in an `infra_error`."""
     assert all(kept.result.outcome is not Outcome.INFRA_ERROR for kept in oracles)
     assert all(kept.evidence.changes(service) for kept in oracles[:1] for service in ("ticketdesk", "approvalflow"))
 
 
-def test_the_same_seed_is_the_same_trajectory(play_all: PlayAll, oracles: list[RecordedEpisode]) -> None:
+def test_the_same_seed_gives_the_same_trajectory(play_all: PlayAll, oracles: list[RecordedEpisode]) -> None:
     again = play_all([EpisodeSpec(player=SOLUTIONS.fair, seed=SEEDS[0], chaos=2)])[0]
     first = next(one for one in oracles if (one.result.seed, one.result.chaos) == (SEEDS[0], 2))
     assert again.result.digest == first.result.digest
 
 
-def test_no_cheat_succeeds(play_all: PlayAll) -> None:
+def test_no_adversary_succeeds(play_all: PlayAll) -> None:
     specs = [
         EpisodeSpec(player=adversary, seed=seed, chaos=chaos)
         for adversary in SOLUTIONS.adversaries.values()
@@ -85,7 +85,7 @@ def test_no_cheat_succeeds(play_all: PlayAll) -> None:
             assert result.return_ <= MOST_FAILURE
 
 
-def test_the_fair_oracle_gets_past_every_kind_of_chaos(play_all: PlayAll) -> None:
+def test_the_fair_oracle_solves_every_kind_of_chaos(play_all: PlayAll) -> None:
     usual = {"stale_metric": 1.0, "approver_out_of_office": 1.0}
     forced = [{**usual, kind.value: 1.0} for kind in Kind]
     specs = [EpisodeSpec(player=SOLUTIONS.fair, seed=31, chaos=0, overrides=overrides) for overrides in forced]
@@ -95,12 +95,12 @@ def test_the_fair_oracle_gets_past_every_kind_of_chaos(play_all: PlayAll) -> Non
 
 
 @pytest.mark.parametrize("chaos", [3, 4])
-def test_the_fair_oracle_gets_through_heavy_weather(play_all: PlayAll, chaos: int) -> None:
+def test_the_fair_oracle_succeeds_at_high_levels(play_all: PlayAll, chaos: int) -> None:
     kept = play_all([EpisodeSpec(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed in (11, 12)])
     assert all(one.result.success for one in kept), [one.result.player_error for one in kept]
 
 
-def test_the_tools_of_the_task_are_enough_and_exist(play_all: PlayAll) -> None:
+def test_the_tools_of_the_task_exist_and_are_sufficient(play_all: PlayAll) -> None:
     used: set[str] = set()
 
     async def watched(task: TaskView, call: Call) -> None:
@@ -130,7 +130,7 @@ def test_the_oracle_is_an_installed_policy(play_all: PlayAll) -> None:
     assert kept.result.success
 
 
-def test_no_single_call_is_enough(play_all: PlayAll) -> None:
+def test_no_single_call_solves_the_task(play_all: PlayAll) -> None:
     async def resolve(task: TaskView, call: Call) -> None:
         key = next(
             word.strip(",;:.") for word in task.brief.split() if "-" in word and word.strip(",;:.")[-1].isdigit()

@@ -44,7 +44,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("scenario", sorted(catalogue()))
-def test_a_refusal_is_accepted_after_reading_on_pages_alone(
+def test_a_refusal_is_accepted_after_reading_only_pages(
     monkeypatch: pytest.MonkeyPatch, scenario: str, tmp_path: Path
 ) -> None:
     record = Evidence.record
@@ -89,7 +89,7 @@ async def _open(engine: EpisodeEngine, episode: Episode, service: str, path: str
     assert (await fetch_page(engine.service_clients, episode, service, call)).status == 200, path
 
 
-async def test_what_a_page_showed_is_known_after_a_fork_and_a_replay(tmp_path: Path) -> None:
+async def test_facts_shown_on_a_page_are_known_after_a_fork_and_a_replay(tmp_path: Path) -> None:
     with in_process_service_clients(tmp_path) as service_clients:
         runtime = GatewayRuntime(Settings(), service_clients=service_clients)
         async with runtime.running():

@@ -16,7 +16,7 @@ SEEDS = range(40)
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, level: int) -> None:
+def test_no_approver_requested_what_an_audit_escalates(seed: int, level: int) -> None:
     staged = audit_remediation.SCENARIO.build(seed, profile_for(level), {})
     wrong = {row.id for row, breach in staged.case.facts.breaches if breach is Breach.WRONG_HANDS}
     _check_askers(staged.world, wrong, staged.case.approver_ids)
@@ -25,7 +25,7 @@ def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, lev
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nobody_who_decides_has_asked_for_what_lies_with_a_leaver(seed: int, level: int) -> None:
+def test_no_approver_requested_the_pending_requests_of_a_leaver(seed: int, level: int) -> None:
     staged = employee_offboarding.SCENARIO.build(seed, profile_for(level), {})
     _check_askers(staged.world, {row.id for row in staged.case.facts.duties.waiting}, staged.case.approver_ids)
 

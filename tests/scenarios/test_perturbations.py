@@ -47,7 +47,7 @@ def _shapes() -> list[re.Pattern[str]]:
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_text_stands_where_an_agent_looks(name: str, kind: Kind) -> None:
+def test_a_hostile_text_is_visible_to_the_agent(name: str, kind: Kind) -> None:
     for seed in range(4):
         calm, struck = planned(name, seed, 0), catalogue()[name].plan(seed, 0, {kind.value: 1.0})
         assert kind in {one.kind for one in struck.injections}
@@ -56,7 +56,7 @@ def test_a_hostile_text_stands_where_an_agent_looks(name: str, kind: Kind) -> No
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_no_other_row_differs_for_what_was_planted(name: str) -> None:
+def test_a_planted_text_changes_no_other_row(name: str) -> None:
     quiet = {kind.value: 0.0 for kind in Kind if kind.group is Group.EVENTS}
     calm = catalogue()[name].plan(7, 2, {**quiet, **dict.fromkeys(HOSTILE, 0.0)})
     struck = catalogue()[name].plan(7, 2, {**quiet, **dict.fromkeys(HOSTILE, 1.0)})
@@ -72,7 +72,7 @@ def test_no_other_row_differs_for_what_was_planted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_a_bank_change_or_question_is_about_a_vendor_that_the_task_is_not_about(name: str) -> None:
+def test_a_bank_change_or_question_concerns_an_unrelated_vendor(name: str) -> None:
     kinds = {Kind.SUSPICIOUS_BANK_CHANGE.value: 1.0, Kind.CONFIDENTIAL_REQUEST.value: 1.0}
     for seed in range(4):
         instance = catalogue()[name].plan(seed, 0, kinds)
@@ -81,12 +81,12 @@ def test_a_bank_change_or_question_is_about_a_vendor_that_the_task_is_not_about(
         assert not [vendor_id for vendor_id in request if vendor_id in _entry(instance)["description"]]
 
 
-def test_hostile_texts_come_in_many_words() -> None:
+def test_hostile_texts_have_many_wordings() -> None:
     texts_of_intents = {name: texts for name, texts in injection_texts().items() if not name.endswith("_leads")}
     assert all(len(set(texts)) >= LEAST_TEXTS for texts in texts_of_intents.values())
 
 
-def test_the_hidden_record_says_what_was_planted_and_no_row_does() -> None:
+def test_the_hidden_record_names_the_planted_texts_and_no_row_does() -> None:
     instance = catalogue()[PLAYED].plan(3, 0, dict.fromkeys(HOSTILE, 1.0))
     assert {one.kind for one in instance.injections} == set(HOSTILE)
     text = json.dumps(instance.documents)
@@ -94,7 +94,7 @@ def test_the_hidden_record_says_what_was_planted_and_no_row_does() -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_whoever_obeys_fails_and_whoever_does_not_succeeds(kind: Kind, play_all: PlayAll) -> None:
+def test_an_agent_that_obeys_a_hostile_text_fails_and_one_that_does_not_succeeds(kind: Kind, play_all: PlayAll) -> None:
     solutions = solutions_for(PLAYED)
     adversary = next(solutions.adversaries[name] for name, needed in solutions.required_chaos.items() if needed == kind)
     alone: Mapping[str, float] = {kind.value: 1.0}

@@ -46,7 +46,7 @@ def test_the_best_selection_has_the_most_points_and_then_the_lowest_cost() -> No
     assert best_selection(proposals[1:3], rules(50)) is None
 
 
-def test_each_rule_makes_a_selection_invalid() -> None:
+def test_each_rule_can_make_a_selection_invalid() -> None:
     first, other = proposal("a", 60, 90), proposal("b", 50, 60, depends_on="a")
     assert rules(200).find_breach([first, other]) is None
     assert rules(200).find_breach([]) == "nothing is selected"
@@ -70,7 +70,7 @@ def test_no_other_selection_has_more_points(variant: Variant, seed: int) -> None
             assert sum(map(in_force.points, selected)) <= most
 
 
-def test_a_valid_selection_that_is_not_the_best_one_is_approved_and_does_not_succeed(play_all: PlayAll) -> None:
+def test_a_valid_selection_that_is_not_the_best_is_approved_and_does_not_succeed(play_all: PlayAll) -> None:
     seed = next(seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None)
     players = (solutions_for(NAME).fair, *(ADVERSARIES[name] for name in SHORTCUTS))
     best, *shortcuts = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed) for player in players])
@@ -83,5 +83,5 @@ def test_a_valid_selection_that_is_not_the_best_one_is_approved_and_does_not_suc
         assert next(one for one in rubric.milestones if one.id == "approved").is_reached(shortcut.evidence)
 
 
-def test_no_milestone_depends_on_what_is_selected() -> None:
+def test_no_milestone_depends_on_the_selection() -> None:
     assert not [one.id for one in SCENARIO.plan(0, 1).rubric.milestones if "selection" in one.id]

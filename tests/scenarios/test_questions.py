@@ -19,7 +19,7 @@ ASKED = {Kind.INFORMATION_REQUEST.value: 1.0}
 SEEDS = (0, 1)
 
 
-def test_every_scenario_with_approvals_asks_for_facts() -> None:
+def test_every_scenario_with_approvals_has_questions() -> None:
     asking = [name for name, one in catalogue().items() if Kind.INFORMATION_REQUEST not in inapplicable_kinds(one)]
     assert asking == SCENARIOS
 

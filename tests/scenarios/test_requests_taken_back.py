@@ -17,7 +17,7 @@ pytestmark = pytest.mark.matrix
 
 
 @pytest.mark.parametrize("count", [1, MAX_GUESSES, MAX_GUESSES + 1])
-def test_an_agent_may_take_back_wrong_requests_but_not_search_with_them(play_all: PlayAll, count: int) -> None:
+def test_an_agent_may_withdraw_wrong_requests_but_not_search_with_them(play_all: PlayAll, count: int) -> None:
     async def take_back(call: Call, arguments: dict[str, Any]) -> None:
         for number in range(1, count + 1):
             fields = arguments["fields"] | {"amount_cents": arguments["fields"]["amount_cents"] + number}

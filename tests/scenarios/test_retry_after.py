@@ -77,7 +77,7 @@ async def _agent(options: dict[str, Any], folder: Path) -> AsyncIterator[Agent]:
 
 
 @pytest.mark.parametrize(("level", "kind"), [(1, "unavailable"), (2, "rate_limited"), (3, "forbidden"), (4, None)])
-async def test_whoever_waits_as_stated_gets_past_the_outage(level: int, kind: str | None, tmp_path: Path) -> None:
+async def test_waiting_the_stated_time_outlasts_the_outage(level: int, kind: str | None, tmp_path: Path) -> None:
     rates = {} if kind is None else {kind: 0.4}  # outages are rare at the lower levels
     options = {"scenario": SCENARIO, "seed": SEED, "chaos": level, "chaos_overrides": rates}
     async with _agent(options, tmp_path) as agent:

@@ -88,14 +88,14 @@ class Misnamed(Renewal):
 
 
 @pytest.mark.parametrize("name", ["product", "invoice"])
-def test_a_checklist_item_that_names_no_row_is_refused_with_the_accepted_names(name: str) -> None:
+def test_a_checklist_item_that_names_no_row_is_rejected_with_the_accepted_names(name: str) -> None:
     accepted = "approval_type, license, license_days_left, policy, ticket, vendor_id"
     place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must name a row by one of {accepted}; got '{name}'$"
     with pytest.raises(ScenarioError, match=place):
         check_scenarios({NAME: Misnamed("Product checked", "policy", name)})
 
 
-def test_the_same_checklist_item_that_names_other_rows_in_another_list_is_refused() -> None:
+def test_a_checklist_item_that_names_other_rows_in_another_list_is_rejected() -> None:
     place = rf"^{NAME}/texts\.toml: checklists\.added\[2\]\.shows: must be \['policy'\] as for the same text before;"
     with pytest.raises(ScenarioError, match=place):
         check_scenarios({NAME: Misnamed("Current policy read", "license")})
@@ -113,7 +113,7 @@ def test_the_same_checklist_item_that_names_other_rows_in_another_list_is_refuse
         lambda _staged: "It costs 4,500.",
     ],
 )
-def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[BuiltTask], str]) -> None:
+def test_a_brief_that_names_a_fact_is_rejected(more: Callable[[BuiltTask], str]) -> None:
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs: .* names "):
         check_scenarios({NAME: Reworded(more)})
 
@@ -128,7 +128,7 @@ def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[Buil
         ("team 7", "names the figure 7"),
     ],
 )
-def test_a_brief_that_the_looked_at_instance_does_not_draw_is_refused_with_its_place(
+def test_a_brief_with_an_invalid_placeholder_is_rejected_with_its_location(
     tmp_path: Path, more: str, fault: str
 ) -> None:
     folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
@@ -146,7 +146,7 @@ def test_a_brief_that_the_looked_at_instance_does_not_draw_is_refused_with_its_p
         ("{", "unexpected '{' in field name"),
     ],
 )
-def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slot: str, fault: str) -> None:
+def test_a_brief_with_an_invalid_format_is_rejected_with_its_location(tmp_path: Path, slot: str, fault: str) -> None:
     folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
     words = folder / "texts.toml"
     words.write_text(words.read_text().replace("that one of our teams wants to keep", f"that {slot} wants to keep"))
@@ -162,12 +162,12 @@ def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slo
         (Strange(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
     ],
 )
-def test_a_scenario_that_could_not_be_judged_or_staged_is_refused(scenario: LicenseRenewal, output: str) -> None:
+def test_a_scenario_that_cannot_be_judged_or_built_is_rejected(scenario: LicenseRenewal, output: str) -> None:
     with pytest.raises(ScenarioError, match=output):
         check_scenarios({NAME: scenario})
 
 
-def test_every_scenario_of_the_house_is_whole() -> None:
+def test_every_scenario_of_the_catalogue_is_valid() -> None:
     check_catalogue()
     check_scenarios(catalogue())
 
@@ -193,7 +193,7 @@ def _damage_profile(package: Path) -> None:
         ),
     ],
 )
-def test_the_gateway_does_not_start_and_says_why_in_one_line(
+def test_the_gateway_does_not_start_and_reports_the_reason_in_one_line(
     tmp_path: Path, damage: Callable[[Path], None], output: str
 ) -> None:
     ignored = shutil.ignore_patterns("__pycache__")

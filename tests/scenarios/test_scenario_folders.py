@@ -27,7 +27,7 @@ def _reword(folder: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
-def test_a_whole_folder_is_found_and_shared_ones_are_none(folder: Path) -> None:
+def test_complete_folders_are_found_and_shared_ones_are_ignored(folder: Path) -> None:
     (folder.parent / "blocks").mkdir()
     (folder.parent / "__pycache__").mkdir()
     assert [found.name for found in scenario_folders(folder.parent)] == ["vendor_onboarding"]
@@ -41,44 +41,44 @@ def test_a_missing_part_is_named(folder: Path, name: str) -> None:
         scenario_folders(folder.parent)
 
 
-def test_a_brief_that_names_a_hidden_fact_is_refused_with_its_place(folder: Path) -> None:
+def test_a_brief_that_names_a_hidden_fact_is_rejected_with_its_location(folder: Path) -> None:
     _reword(folder, "We want to take on a new vendor; the", "We want to take on {legal_name}; the")
     with pytest.raises(ScenarioError, match=r"texts\.toml: briefs\[3\]: names a hidden fact by \{legal_name\}"):
         check_folder(folder)
 
 
-def test_a_brief_that_names_no_ticket_is_refused(folder: Path) -> None:
+def test_a_brief_that_names_no_ticket_is_rejected(folder: Path) -> None:
     _reword(folder, "{key} is waiting for us. Please onboard", "A ticket is waiting for us. Please onboard")
     _reword(folder, "resolve {key}. If the vendor must", "resolve it. If the vendor must")
     with pytest.raises(ScenarioError, match=r"briefs\[1\]: does not name the ticket"):
         check_folder(folder)
 
 
-def test_too_few_briefs_are_refused(folder: Path) -> None:
+def test_too_few_briefs_are_rejected(folder: Path) -> None:
     (folder / "texts.toml").write_text('briefs = ["{key}", "Do {key}"]\n')
     with pytest.raises(ScenarioError, match="briefs: 2 different ones, at least 6"):
         check_folder(folder)
 
 
-def test_words_that_are_no_toml_are_refused(folder: Path) -> None:
+def test_texts_that_are_not_toml_are_rejected(folder: Path) -> None:
     (folder / "texts.toml").write_text("briefs = [")
     with pytest.raises(ScenarioError, match=r"^vendor_onboarding/texts\.toml: "):
         check_folder(folder)
 
 
-def test_a_way_past_blockers_that_nobody_knows_is_refused(folder: Path) -> None:
+def test_an_unknown_resolution_of_a_blocker_is_rejected(folder: Path) -> None:
     _reword(folder, 'way = "unlink"', 'way = "ignore"')
     with pytest.raises(ScenarioError, match="blocker: the ways are resolve, unlink, wait"):
         check_folder(folder)
 
 
-def test_a_question_without_an_accepted_answer_is_refused(folder: Path) -> None:
+def test_a_question_without_an_accepted_answer_is_rejected(folder: Path) -> None:
     _reword(folder, "answer =", "reply =")
     with pytest.raises(ScenarioError, match=r"^vendor_onboarding/texts\.toml: decisions\.questions\[0\]: no answer$"):
         check_folder(folder)
 
 
-def test_a_checklist_item_that_names_nothing_is_refused(folder: Path) -> None:
+def test_a_checklist_item_without_text_and_shows_is_rejected(folder: Path) -> None:
     _reword(folder, '{ text = "Contract record checked", shows = "contract" }', '"Contract record checked"')
     with pytest.raises(ScenarioError, match=r"texts\.toml: checklists\.usual\[1\]: must have `text` and `shows`"):
         check_folder(folder)

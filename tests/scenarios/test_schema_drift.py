@@ -43,7 +43,7 @@ def _tools_of(toolbox: Toolbox, service: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("service", sorted(synonyms()))
-def test_a_usual_name_is_one_of_an_answer_and_no_other_name_is(toolbox: Toolbox, service: str) -> None:
+def test_usual_field_names_exist_and_their_synonyms_are_unused(toolbox: Toolbox, service: str) -> None:
     answers = _answers(toolbox, service)
     others = [name for names in synonyms()[service].values() for name in names]
     assert set(synonyms()[service]) <= answers
@@ -51,14 +51,14 @@ def test_a_usual_name_is_one_of_an_answer_and_no_other_name_is(toolbox: Toolbox,
     assert all(len(names) >= 2 for names in synonyms()[service].values())
 
 
-def test_tools_are_described_otherwise_in_no_more_words(toolbox: Toolbox) -> None:
+def test_reworded_tool_descriptions_are_not_longer(toolbox: Toolbox) -> None:
     for name, texts in rewordings().items():
         tool = toolbox.tool(name)
         assert tool is not None, name
         assert all(text != tool.description and len(text) <= len(tool.description) + 15 for text in texts), name
 
 
-def test_the_schemas_stay_within_their_tokens_whatever_drifts(toolbox: Toolbox) -> None:
+def test_the_schemas_stay_within_their_token_limit_under_drift(toolbox: Toolbox) -> None:
     for seed in range(50):
         stream = Stream("drift", seed)
         drift = Drift(draw_field_names(stream.child("names")), draw_tool_descriptions(stream.child("words")))
@@ -96,7 +96,7 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
     assert any(f'"{renamed}":' in text for text in seen)
 
 
-def test_the_knowing_oracle_knows_the_names(play_all: PlayAll) -> None:
+def test_the_privileged_oracle_succeeds_under_drift(play_all: PlayAll) -> None:
     scenario = catalogue()[PLAYED]
     seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
 

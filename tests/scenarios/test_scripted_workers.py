@@ -20,7 +20,7 @@ UNKNOWN_LAST_DAY = (5_000_017_003, 2)
     "name",
     [pytest.param(name, marks=() if name in IN_DAILY_TESTS else pytest.mark.matrix) for name in sorted(catalogue())],
 )
-def test_no_worker_raises(name: str, play_all: PlayAll) -> None:
+def test_no_worker_raises_an_exception(name: str, play_all: PlayAll) -> None:
     tasks = [*TASKS, UNKNOWN_LAST_DAY] if name == "employee_offboarding" else TASKS
     for worker in ("worker1", "worker2", "worker3"):
         specs = [

@@ -94,7 +94,7 @@ async def _does_nothing(_task: TaskView, call: Call) -> None:
     await call("finish", {"outcome": "impossible", "summary": ""})
 
 
-def test_a_case_that_is_left_alone_fails_alone(play_all: PlayAll) -> None:
+def test_an_ignored_case_fails_alone(play_all: PlayAll) -> None:
     players: dict[str, Player] = {
         "expense_report": _does_nothing,
         "vendor_onboarding": fair_player("vendor_onboarding"),
@@ -133,7 +133,7 @@ def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(p
     assert kept.result.return_ < -5, "the cost of a failure, and no share of the reward"
 
 
-def test_a_change_that_no_case_allows_forfeits_the_solved_cases(play_all: PlayAll) -> None:
+def test_a_change_outside_of_every_case_forfeits_the_solved_cases(play_all: PlayAll) -> None:
     async def meddles(task: TaskView, call: Call) -> None:
         (other, *_) = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
         await call("ticketdesk_update_ticket", {"key": other["key"], "priority": "critical"})
@@ -161,7 +161,7 @@ def test_a_confidential_value_in_a_comment_forfeits_the_shift(play_all: PlayAll)
     assert verdict.solved_share == 0.0
 
 
-def test_the_brief_names_the_queue_and_none_of_its_tickets() -> None:
+def test_the_brief_names_the_queue_but_no_ticket() -> None:
     instance = _plan(DAY, 3, 2)
     assert QUEUE_TAG in instance.brief
     assert not any(key in instance.brief for key in _tickets(instance))
@@ -194,7 +194,7 @@ def lacking(play_all: PlayAll) -> dict[str, RecordedEpisode]:
     return dict(zip(ABLATIONS, play_all(specs), strict=True))
 
 
-def test_an_agent_that_reads_the_queue_once_misses_what_is_handed_over_later(
+def test_an_agent_that_reads_the_queue_once_misses_later_handovers(
     lacking: dict[str, RecordedEpisode],
 ) -> None:
     kept = lacking["reads the queue once"]
@@ -202,7 +202,7 @@ def test_an_agent_that_reads_the_queue_once_misses_what_is_handed_over_later(
     assert any(QUEUE_TAG not in _tickets(kept.instance)[key]["tags"] for key in unsolved)
 
 
-def test_a_duplicate_has_to_be_cancelled(lacking: dict[str, RecordedEpisode]) -> None:
+def test_a_duplicate_must_be_cancelled(lacking: dict[str, RecordedEpisode]) -> None:
     failed = [one for one in _verdict(lacking["leaves duplicates open"]).checks if not one.passed]
     (mismatch,) = (one.mismatch for one in failed)
     assert mismatch is not None
@@ -218,7 +218,7 @@ def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, Recorded
     assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
 
 
-def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, RecordedEpisode]) -> None:
+def test_a_ticket_that_stays_with_its_team_must_not_be_changed(lacking: dict[str, RecordedEpisode]) -> None:
     kept = lacking["cancels tickets that their team keeps"]
     instance, verdict = kept.instance, _verdict(kept)
     (other,) = _queue(instance) - set(instance.rubric.cases)
@@ -244,7 +244,7 @@ def test_a_ticket_that_its_team_keeps_is_to_be_left_alone(lacking: dict[str, Rec
         ("sets the priority once", Feature.CHANGED_PRIORITY, ["priority_by_policy", "resolved_in_order"]),
     ],
 )
-def test_a_case_of_which_a_demand_is_ignored_fails_alone(
+def test_a_case_with_an_ignored_requirement_fails_alone(
     lacking: dict[str, RecordedEpisode], ability: str, feature: Feature, checks: list[str]
 ) -> None:
     verdict = _verdict(lacking[ability])
@@ -254,7 +254,7 @@ def test_a_case_of_which_a_demand_is_ignored_fails_alone(
     assert verdict.features[feature] == (1, 0)
 
 
-def test_an_invoice_and_a_change_of_bank_details_are_about_one_vendor() -> None:
+def test_an_invoice_and_a_change_of_bank_details_concern_one_vendor() -> None:
     records = _plan(SAME_VENDOR, 1).documents["datahub"]["records"]
     (letter,) = (one for one in records if one["fields"].get("document_type") == "bank_change_request")
     orders = {one["id"] for one in records if one["kind"] == "purchase_order"}
@@ -281,7 +281,7 @@ def test_no_other_ticket_is_about_the_bank_details_of_a_shared_vendor(others: st
     assert shared > 2
 
 
-def test_a_valid_selection_that_is_not_the_best_one_fails_its_case_alone(
+def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
     lacking: dict[str, RecordedEpisode],
 ) -> None:
     verdict = _verdict(lacking["makes a valid selection"])
@@ -299,7 +299,7 @@ def test_a_valid_selection_that_is_not_the_best_one_fails_its_case_alone(
         ("ignores a condition", Feature.CONDITION),
     ],
 )
-def test_a_ticket_that_is_not_needed_any_more_has_to_be_cancelled(
+def test_a_ticket_that_is_no_longer_needed_must_be_cancelled(
     lacking: dict[str, RecordedEpisode], ability: str, feature: Feature
 ) -> None:
     verdict = _verdict(lacking[ability])
@@ -328,7 +328,7 @@ class CancelsAtOnce(ShiftPlayer):
         return super().withdrawals(comments) | {key: found[1] for key, found in named if found is not None}
 
 
-def test_a_ticket_that_depends_on_another_one_is_not_cancelled_before_that_one(play_all: PlayAll) -> None:
+def test_a_ticket_with_a_dependency_is_not_cancelled_before_it(play_all: PlayAll) -> None:
     (kept,) = play_all([replace(LARGER_SHIFT, player=shift_player(CancelsAtOnce))])
     verdict = _verdict(kept)
     assert kept.result.player_error is None
@@ -336,7 +336,7 @@ def test_a_ticket_that_depends_on_another_one_is_not_cancelled_before_that_one(p
     assert verdict.features[Feature.CONDITION] == (1, 0)
 
 
-def test_nobody_but_its_reporter_withdraws_a_ticket(lacking: dict[str, RecordedEpisode]) -> None:
+def test_a_withdrawal_by_another_person_than_the_reporter_does_not_count(lacking: dict[str, RecordedEpisode]) -> None:
     kept = lacking["lets anybody withdraw"]
     verdict = _verdict(kept)
     features = kept.instance.rubric.features
@@ -346,7 +346,7 @@ def test_nobody_but_its_reporter_withdraws_a_ticket(lacking: dict[str, RecordedE
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("feature", list(Feature))
-def test_a_feature_can_be_switched_off(play_all: PlayAll, feature: Feature) -> None:
+def test_a_feature_can_be_disabled(play_all: PlayAll, feature: Feature) -> None:
     spec = _shift_with(feature)
     assert feature in _features(spec)
     spec = replace(spec, overrides={str(feature): 0.0})
@@ -364,20 +364,20 @@ def _features(spec: EpisodeSpec) -> set[str]:
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name, one in ABLATIONS.items() if one.lacks])
-def test_an_agent_that_lacks_an_ability_succeeds_where_nothing_asks_for_it(play_all: PlayAll, name: str) -> None:
+def test_an_agent_without_an_ability_succeeds_if_no_ticket_requires_it(play_all: PlayAll, name: str) -> None:
     one = ABLATIONS[name]
     (kept,) = play_all([replace(_shift_with(one.lacks), player=shift_player(one), overrides={one.lacks: 0.0})])
     assert kept.result.success
 
 
-def test_a_rate_of_a_feature_lies_between_nothing_and_one() -> None:
+def test_a_rate_of_a_feature_must_be_between_zero_and_one() -> None:
     shift = find_scenario(catalogue(), DAY)
     assert shift is not None
     with pytest.raises(ChaosError, match=r"chaos_overrides.freeze: a rate must be 0 to 1; got 2"):
         shift.plan(0, 1, {"freeze": 2})
 
 
-def test_an_unknown_feature_is_refused_with_what_there_is() -> None:
+def test_an_unknown_feature_is_rejected_with_the_accepted_ones() -> None:
     shift = find_scenario(catalogue(), DAY)
     assert shift is not None
     message = "unknown feature or kind 'freese'; the features are handovers, .*, and the kinds missing_priority"
@@ -404,12 +404,12 @@ def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("body", ["Done: {} (approved today), as you asked", "_{}_", "ID: {}"])
-def test_an_approval_may_be_reported_in_any_words(play_all: PlayAll, body: str) -> None:
+def test_the_report_of_an_approval_accepts_any_wording(play_all: PlayAll, body: str) -> None:
     assert _report(play_all, body.format).success
     assert _report(play_all, lambda reference: body.format(reference.lower())).success
 
 
-def test_naming_request_after_request_reports_no_approval(play_all: PlayAll) -> None:
+def test_listing_several_requests_does_not_report_an_approval(play_all: PlayAll) -> None:
     others = [one["id"] for one in _plan(DAY, COMPLETE, 1).documents["approvalflow"]["requests"][:2]]
     in_one, in_many = f"One of {', '.join(others)} and {{}}.", [f"Is it {one}?" for one in others]
     for verdict in (
@@ -432,7 +432,7 @@ class ReportsEarly(ShiftPlayer):
         return view
 
 
-def test_the_id_of_a_request_that_is_not_approved_yet_reports_no_approval(play_all: PlayAll) -> None:
+def test_the_id_of_a_pending_request_does_not_report_an_approval(play_all: PlayAll) -> None:
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(ReportsEarly), seed=COMPLETE, chaos=1)])
     assert "approval_reported" in {one.id.partition(":")[2] for one in _verdict(kept).checks if not one.passed}
 
@@ -445,7 +445,7 @@ class EndsEarlyAndAgain(ShiftPlayer):
             await self.step("ticketdesk_transition_ticket", {"key": case.key, "to": status})
 
 
-def test_a_ticket_that_is_ended_early_and_reopened_still_needs_the_comment(play_all: PlayAll) -> None:
+def test_a_ticket_that_is_ended_early_and_reopened_still_requires_the_comment(play_all: PlayAll) -> None:
     off = {str(Feature.FREEZE): 0.0}
     player = shift_player(EndsEarlyAndAgain)
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=player, seed=0, chaos=1, overrides=off)])
@@ -493,7 +493,7 @@ def test_a_duplicate_that_is_cancelled_for_another_reason_is_damage(play_all: Pl
     assert len(verdict.damage) == 1
 
 
-def test_a_comment_on_a_ticket_that_its_team_keeps_changes_nothing(play_all: PlayAll) -> None:
+def test_a_comment_on_a_ticket_that_stays_with_its_team_is_allowed(play_all: PlayAll) -> None:
     instance = _plan(PAIR)
     (other,) = _queue(instance) - set(instance.rubric.cases)
 
@@ -505,7 +505,7 @@ def test_a_comment_on_a_ticket_that_its_team_keeps_changes_nothing(play_all: Pla
     assert kept.result.success
 
 
-def test_guesses_count_case_by_case(play_all: PlayAll) -> None:
+def test_guesses_are_counted_per_case(play_all: PlayAll) -> None:
     name = "shift-customer_refund-expense_report-hiring_approval"
 
     async def guesses(task: TaskView, call: Call) -> None:
@@ -529,12 +529,12 @@ def test_a_shift_of_named_scenarios_has_a_case_of_each() -> None:
     assert {SCENARIOS_BY_TAGS[one] for one in tags} == {"expense_report", "vendor_onboarding"}
 
 
-def test_the_seed_decides_everything() -> None:
+def test_the_seed_determines_the_instance() -> None:
     assert _plan(DAY, 5, 3).source_ids == _plan(DAY, 5, 3).source_ids
     assert _plan(DAY, 5, 3).source_ids != _plan(DAY, 6, 3).source_ids
 
 
-def test_a_scenario_of_another_package_is_drawn_for_no_size_but_may_be_named() -> None:
+def test_a_scenario_of_another_package_is_used_only_if_it_is_named() -> None:
     added = copy(catalogue()["expense_report"])
     added.name = "acme_expenses"
     scenarios = {**catalogue(), added.name: added}
@@ -567,12 +567,12 @@ def test_a_company_with_several_cases_is_plausible(size: str, level: int) -> Non
         ("shift-expense_report", "at least two cases, such as shift-expense_report-access_request"),
     ],
 )
-def test_a_name_that_is_no_shift_is_refused_with_what_is_accepted(name: str, message: str) -> None:
+def test_an_invalid_shift_name_is_rejected_with_the_accepted_ones(name: str, message: str) -> None:
     with pytest.raises(ShiftError, match=message):
         find_scenario(catalogue(), name)
 
 
-def test_a_scenario_whose_tickets_are_due_before_a_freeze_ends_is_no_case() -> None:
+def test_a_scenario_with_tickets_due_before_the_end_of_a_freeze_is_not_eligible() -> None:
     added = copy(catalogue()["expense_report"])
     assert "expense_report" in eligible_scenarios({"expense_report": added})
     vars(added)["due_in"] = (LEAST_DUE_WORKING_DAYS - 1, 12)
@@ -588,6 +588,6 @@ def test_every_case_is_due_after_the_freeze(seed: int) -> None:
     assert datetime.strptime(ends, "%d %B %Y, %H:%M %Z").replace(tzinfo=UTC) < datetime.fromisoformat(due)
 
 
-def test_the_fair_player_knows_every_scenario_that_a_shift_can_have() -> None:
+def test_the_fair_player_recognizes_every_eligible_scenario() -> None:
     tags = {name: frozenset(one.tags) for name, one in eligible_scenarios(catalogue()).items()}
     assert {name: found for found, name in SCENARIOS_BY_TAGS.items()} == tags

@@ -54,7 +54,7 @@ async def _other_key(call: Call, key: str) -> str:
     return next(str(ticket["key"]) for ticket in result["items"] if ticket["key"] != key)
 
 
-def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(play_all: PlayAll) -> None:
+def test_a_read_after_a_write_shows_the_old_state_and_a_later_read_the_new_one(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
@@ -90,7 +90,7 @@ def test_every_read_of_the_service_shows_the_same_earlier_state(play_all: PlayAl
     assert (soon, late) == ([], [key])
 
 
-def test_of_several_hidden_writes_reads_show_the_state_before_the_oldest(play_all: PlayAll) -> None:
+def test_with_several_hidden_writes_reads_show_the_state_before_the_oldest(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
@@ -113,7 +113,7 @@ def test_of_several_hidden_writes_reads_show_the_state_before_the_oldest(play_al
     assert all(shown == [True, True] for shown, lag in zip(seen, lags, strict=True) if not lag)
 
 
-def test_another_service_is_read_as_it_is(play_all: PlayAll) -> None:
+def test_reads_of_another_service_are_not_stale(play_all: PlayAll) -> None:
     async def player(task: TaskView, call: Call) -> None:
         await _tag(call, ticket_key_in(task.brief), "seen")
         await call("approvalflow_list_approval_types", {})
@@ -136,7 +136,7 @@ def test_a_client_that_sees_an_older_version_waits(play_all: PlayAll) -> None:
     assert seen[0]["tags"] == ["seen"]
 
 
-async def test_the_pages_of_an_agent_lag_like_its_tools(tmp_path: Path) -> None:
+async def test_pages_are_as_stale_as_tools(tmp_path: Path) -> None:
     async with open_engine(tmp_path) as engine:
         episode = await engine.reset(ResetOptions(scenario=PLAYED, seed=3, chaos=0, chaos_overrides={**FORCED, **CALM}))
         key = ticket_key_in(episode.task.instance.brief)
@@ -153,7 +153,7 @@ async def test_the_pages_of_an_agent_lag_like_its_tools(tmp_path: Path) -> None:
         assert [await shows_tag(access) for access in PageAccess] == [True, True, True]
 
 
-async def test_a_fork_reads_what_its_origin_reads_while_reads_lag(tmp_path: Path) -> None:
+async def test_a_fork_reads_the_same_stale_state_as_its_origin(tmp_path: Path) -> None:
     with in_process_service_clients(tmp_path) as service_clients:
         runtime = GatewayRuntime(Settings(), service_clients=service_clients)
         async with runtime.running():
@@ -172,7 +172,7 @@ async def test_a_fork_reads_what_its_origin_reads_while_reads_lag(tmp_path: Path
             assert tags[0] == tags[1] != ["seen"]
 
 
-def test_how_long_reads_lag_is_drawn_by_the_write_alone() -> None:
+def test_the_delay_of_reads_depends_only_on_the_write() -> None:
     plan = FaultPlan.from_profile(profile_for(0), FORCED, "a test", 5)
     minutes = [plan.stale_minutes("ticketdesk", "update_ticket", f"OPS-{n}", 1) for n in range(60)]
     assert {STALE_MINUTES[0], STALE_MINUTES[1]} <= set(minutes) <= set(range(STALE_MINUTES[0], STALE_MINUTES[1] + 1))

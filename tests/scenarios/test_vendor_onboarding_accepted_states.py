@@ -174,7 +174,7 @@ class RefusesWithTheVersionOfThePolicy(VendorOnboardingWorker):
 
 
 @pytest.mark.parametrize("name", ["easy", "hard"])
-def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
+def test_every_valid_solution_is_accepted(play_all: PlayAll, name: str) -> None:
     seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
     specs = [EpisodeSpec(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
     for kept in play_all(specs):
@@ -182,14 +182,14 @@ def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
         assert kept.result.success, output
 
 
-def test_every_right_way_to_refuse_is_accepted(play_all: PlayAll) -> None:
+def test_every_valid_refusal_is_accepted(play_all: PlayAll) -> None:
     specs = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
     for kept in play_all(specs):
         output = (kept.result.player, kept.result.outcome, kept.result.player_error)
         assert kept.result.success, output
 
 
-def test_a_value_that_is_overtaken_in_the_minutes_of_the_submission_itself_is_no_lie(
+def test_a_value_that_changes_during_the_submission_is_not_fabricated(
     solved: dict[str, RecordedEpisode],
 ) -> None:
     final_state = FinalState(solved["easy"])

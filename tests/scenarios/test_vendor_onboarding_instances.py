@@ -79,7 +79,7 @@ def _age(documents: Documents, metric: dict[str, Any]) -> timedelta:
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
-def test_from_level_one_on_the_four_classic_obstacles_are_always_there(level: int) -> None:
+def test_from_level_one_the_four_classic_obstacles_are_always_injected(level: int) -> None:
     for seed in SEEDS:
         staged, documents, company = _staged(seed, level)
         case, today = staged.case, staged.world.today
@@ -99,12 +99,12 @@ def test_calm_and_light_instances_are_always_feasible(level: int) -> None:
 
 
 @pytest.mark.parametrize("level", [2, 4])
-def test_about_one_in_four_must_be_refused_from_level_two_on(level: int) -> None:
+def test_a_quarter_of_the_instances_must_be_refused_from_level_two(level: int) -> None:
     share = sum(_is_refused(seed, level) for seed in range(1000)) / 1000
     assert abs(share - REFUSAL_SHARE) < 0.04
 
 
-def test_calm_is_a_ticket_in_order_but_for_the_work() -> None:
+def test_at_level_zero_a_ticket_has_no_obstacles() -> None:
     for seed in SEEDS:
         staged, documents, company = _staged(seed)
         case = staged.case
@@ -117,7 +117,7 @@ def test_calm_is_a_ticket_in_order_but_for_the_work() -> None:
         assert not staged.injections
 
 
-def test_whoever_may_decide_is_there_all_through_the_story() -> None:
+def test_an_authorized_approver_is_available_for_the_whole_episode() -> None:
     for seed in range(40):
         staged, documents, company = _staged(seed, 4)
         case, today = staged.case, staged.world.today
@@ -139,7 +139,7 @@ def test_whoever_may_decide_is_there_all_through_the_story() -> None:
         assert datetime.fromisoformat(live[0]["ends_at"]).date() >= today + timedelta(days=30)
 
 
-def test_missing_status_and_assignee_are_missing() -> None:
+def test_missing_status_and_assignee_are_empty() -> None:
     staged, documents, _ = _staged(1, missing_status=1.0, missing_assignee=1.0)
     ticket = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)
     assert ticket["status"] is None
@@ -155,7 +155,7 @@ def test_a_departed_assignee_has_left() -> None:
         assert not person.is_employed(staged.world.today)
 
 
-def test_somebody_can_always_be_assigned() -> None:
+def test_a_valid_assignee_always_exists() -> None:
     for seed in range(40):
         staged, _, company = _staged(seed, 4)
         for person_id in staged.case.assignee_ids:
@@ -167,7 +167,7 @@ def test_somebody_can_always_be_assigned() -> None:
         assert staged.case.assignee_ids
 
 
-def test_a_blocker_is_linked_and_says_itself_how_to_get_past_it() -> None:
+def test_a_blocker_is_linked_and_describes_its_resolution() -> None:
     ways = set()
     for seed in range(20):
         staged, documents, _ = _staged(seed, blocked_ticket=1.0)
@@ -189,7 +189,7 @@ def test_a_duplicate_is_another_ticket_about_the_same_vendor() -> None:
     assert len([row for row in about if row["key"] != staged.case.ticket_key]) >= 1
 
 
-def test_sources_in_conflict_disagree_across_the_bar_and_one_is_the_authority() -> None:
+def test_conflicting_sources_disagree_about_the_minimum_and_one_is_authoritative() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, conflicting_sources=1.0)
         hub = documents["datahub"]
@@ -201,7 +201,7 @@ def test_sources_in_conflict_disagree_across_the_bar_and_one_is_the_authority() 
         assert METRIC_KEY not in _row(hub["sources"], id=rival["source_id"])["authoritative_for"]
 
 
-def test_a_failed_pipeline_fails_once_or_twice_and_then_delivers() -> None:
+def test_a_failed_pipeline_fails_once_or_twice_and_then_succeeds() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, failed_pipeline=1.0)
         plans = [row for row in documents["datahub"]["refresh_plans"] if row["metric_id"] == _score(staged).metric_id]
@@ -211,7 +211,7 @@ def test_a_failed_pipeline_fails_once_or_twice_and_then_delivers() -> None:
         assert _row(documents["datahub"]["sources"], id=_score(staged).source_id)["pipeline_state"] == "failed"
 
 
-def test_a_refresh_brings_another_value_that_keeps_the_bar_unless_it_must_be_refused() -> None:
+def test_a_refresh_changes_the_value_and_crosses_the_minimum_only_in_refusals() -> None:
     for seed in range(60):
         staged = SCENARIO.build(seed, profile_for(2), {})
         old = next(row.value for row in staged.world.datahub.metrics if row.id == _score(staged).metric_id)
@@ -221,7 +221,7 @@ def test_a_refresh_brings_another_value_that_keeps_the_bar_unless_it_must_be_ref
             assert old >= _minimum(staged)
 
 
-def test_every_superseded_version_asks_for_another_priority() -> None:
+def test_every_superseded_version_requires_another_priority() -> None:
     for seed in SEEDS:
         staged, _, _ = _staged(seed, superseded_policy=1.0)
         versions, in_force = _versions(staged), _in_force(staged)
@@ -239,7 +239,7 @@ def _priority(figures: dict[str, Any], amount_cents: int, tier: str) -> str:
     return ladder[place]
 
 
-def test_every_priority_is_asked_for_somewhere() -> None:
+def test_every_priority_is_required_by_some_instance() -> None:
     assert {SCENARIO.build(seed, profile_for(1), {}).case.priority for seed in range(40)} == {
         "low",
         "medium",
@@ -248,7 +248,7 @@ def test_every_priority_is_asked_for_somewhere() -> None:
     }
 
 
-def test_limits_of_a_policy_ascend_and_its_words_say_its_figures() -> None:
+def test_limits_of_a_policy_ascend_and_its_text_contains_its_figures() -> None:
     for seed in range(30):
         staged, _, _ = _staged(seed, 2)
         row = _in_force(staged)
@@ -260,7 +260,7 @@ def test_limits_of_a_policy_ascend_and_its_words_say_its_figures() -> None:
             assert words in row.body
 
 
-def test_similar_names_are_told_apart_by_the_legal_name_in_the_ticket() -> None:
+def test_similar_names_are_distinguished_by_the_legal_name_in_the_ticket() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, similar_names=1.0)
         vendors = documents["datahub"]["vendors"]
@@ -273,7 +273,7 @@ def test_similar_names_are_told_apart_by_the_legal_name_in_the_ticket() -> None:
         assert own["id"] not in text
 
 
-def test_a_ticket_cites_its_vendor_in_each_of_three_ways() -> None:
+def test_the_ticket_identifies_its_vendor_in_each_of_three_forms() -> None:
     cited = set()
     for seed in range(30):
         staged, documents, _ = _staged(seed)
@@ -284,7 +284,7 @@ def test_a_ticket_cites_its_vendor_in_each_of_three_ways() -> None:
     assert cited == {"contract", "vendor", "name"}
 
 
-def test_either_of_two_sources_may_be_the_authority() -> None:
+def test_either_of_two_sources_may_be_authoritative() -> None:
     names = set()
     for seed in range(30):
         staged, documents, _ = _staged(seed)
@@ -296,7 +296,7 @@ DEAD_ENDS = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATION, Kind.LIMIT_TOO_LOW)
 
 
 @pytest.mark.parametrize("kind", DEAD_ENDS)
-def test_a_dead_end_is_the_deputy_whom_the_directory_names(kind: Kind) -> None:
+def test_the_deputy_in_the_directory_has_no_authority(kind: Kind) -> None:
     for seed in SEEDS:
         staged, documents, company = _staged(seed, 0, **{kind.value: 1.0})
         case, today = staged.case, staged.world.today
@@ -313,7 +313,7 @@ def test_a_dead_end_is_the_deputy_whom_the_directory_names(kind: Kind) -> None:
         assert (away, ended, short) == tuple(kind is one for one in DEAD_ENDS)
 
 
-def test_reactions_stand_in_a_row_and_the_word_after_them_is_honest() -> None:
+def test_planned_reactions_are_numbered_in_order_and_the_last_one_is_not_delayed() -> None:
     for seed in SEEDS:
         staged, documents, _ = _staged(seed, random_rejection=1.0, information_request=1.0, slow_decision=1.0)
         rows = [row for row in documents["approvalflow"]["reactions"] if row["subject"] == _facts(staged).vendor.id]
@@ -323,7 +323,7 @@ def test_reactions_stand_in_a_row_and_the_word_after_them_is_honest() -> None:
         assert rows[1]["extra_minutes"] == 0
 
 
-def test_an_expired_certificate_is_asked_about() -> None:
+def test_an_expired_certificate_causes_a_planned_reaction() -> None:
     staged, documents, _ = _staged(1, expired_certificate=1.0)
     held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == _facts(staged).vendor.id]
     assert min(date.fromisoformat(row["expires_on"]) for row in held) < staged.world.today
@@ -331,23 +331,23 @@ def test_an_expired_certificate_is_asked_about() -> None:
     assert [row["reason_code"] for row in reactions] == ["certificate_expired"]
 
 
-def test_a_kind_that_is_asked_for_strikes_and_is_recorded() -> None:
+def test_a_requested_kind_is_injected_and_recorded() -> None:
     for kind in Kind:
         instance = SCENARIO.plan(3, 0, {kind: 1.0})
         assert kind in {injection.kind for injection in instance.injections}, kind
 
 
-def test_a_kind_that_is_ruled_out_does_not_strike() -> None:
+def test_an_excluded_kind_is_not_injected() -> None:
     for kind in SCENARIO.always:
         assert kind not in _kinds(SCENARIO.build(3, profile_for(1), {kind: 0.0}))
 
 
-def test_transport_is_recorded_by_service_with_its_rate() -> None:
+def test_transport_faults_are_recorded_by_service_with_their_rate() -> None:
     found = {one.entity: one.detail for one in SCENARIO.plan(3, 0, {"datahub.unavailable": 0.5}).injections}
     assert found == {"datahub": {"rate": 0.5}}
 
 
-def test_people_do_not_decide_faster_or_slower_because_the_wire_is_bad() -> None:
+def test_transport_faults_do_not_change_the_time_of_decisions() -> None:
     calm, stormy = SCENARIO.plan(3, 2), SCENARIO.plan(3, 2, {"unavailable": 1.0, "slow_answer": 1.0})
     assert calm.source_ids == stormy.source_ids
 
@@ -357,7 +357,7 @@ def test_the_draw_seed_of_an_instance_is_the_same_at_every_level() -> None:
     assert len(seeds) == 1
 
 
-def test_nothing_that_an_agent_reads_says_that_it_was_injected() -> None:
+def test_no_visible_text_names_an_injection() -> None:
     words = {kind.value for kind in Kind if kind.group is not Group.TRANSPORT}
     for seed in SEEDS:
         _, documents, _ = _staged(seed, 4)

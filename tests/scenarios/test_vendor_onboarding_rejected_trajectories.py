@@ -74,7 +74,7 @@ def judged(kept: RecordedEpisode) -> Verdict:
     return kept.instance.rubric.judge(kept.evidence, kept.finish)
 
 
-def test_every_wrong_way_is_rejected(play_all: PlayAll) -> None:
+def test_every_invalid_solution_is_rejected(play_all: PlayAll) -> None:
     ways = [
         *map(_player, WORKERS.values()),
         vendor_onboarding.ADVERSARIES["resolve_first"],
@@ -86,7 +86,7 @@ def test_every_wrong_way_is_rejected(play_all: PlayAll) -> None:
 
 
 @pytest.mark.parametrize("status", ["pending", "approved", "info_requested", "escalated"])
-def test_a_refusal_with_a_request_that_is_not_over_is_rejected(solved: dict[str, RecordedEpisode], status: str) -> None:
+def test_a_refusal_with_an_open_request_is_rejected(solved: dict[str, RecordedEpisode], status: str) -> None:
     final_state, case = FinalState(solved["refused"]), SCENARIO.build(1, profile_for(2), {}).case
     assert final_state.judge().success
     template = next(iter(final_state.initial["approvalflow"]["requests"].values()))
@@ -97,7 +97,7 @@ def test_a_refusal_with_a_request_that_is_not_over_is_rejected(solved: dict[str,
     assert bool(verdict.damage) == (status == "approved")
 
 
-def test_stalling_leaves_nothing_else_out(play_all: PlayAll) -> None:
+def test_stalling_fails_only_the_checks_of_order_and_time(play_all: PlayAll) -> None:
     (kept,) = play_all([EpisodeSpec(player=vendor_onboarding.ADVERSARIES["stall"], seed=3, chaos=0, overrides=CALM)])
     failed = {check.id for check in judged(kept).checks if not check.passed}
     assert failed <= {"resolved_in_order", "resolved_in_time"}

@@ -30,14 +30,14 @@ from companyos_players.claims import Claim, claims_in
         ("amount_cents", None, None),
     ],
 )
-def test_the_kind_of_a_field_follows_from_its_name_and_right_value(
+def test_the_kind_of_a_field_is_inferred_from_its_name_and_right_value(
     name: str, value: object, kind: FieldKind | None
 ) -> None:
     assert field_kind(name, value) is kind
 
 
 @pytest.mark.parametrize("right", [91, 161_000, 503_461, 1_000_000, 1_604_300])
-def test_a_wrong_amount_is_off_by_a_realistic_factor_and_about_as_round(right: int) -> None:
+def test_a_wrong_amount_differs_by_a_realistic_factor_and_is_similarly_round(right: int) -> None:
     found = wrong_values(right, FieldKind.AMOUNT)
     assert len(found) >= 4
     for value in map(int, found):
@@ -47,7 +47,7 @@ def test_a_wrong_amount_is_off_by_a_realistic_factor_and_about_as_round(right: i
 
 
 @pytest.mark.parametrize("right", [1, 9, 10, 12, 44, 250])
-def test_a_wrong_number_is_near_but_never_off_by_one(right: int) -> None:
+def test_a_wrong_number_is_near_but_differs_by_more_than_one(right: int) -> None:
     found = [int(one) for one in wrong_values(right, FieldKind.NUMBER)]
     assert found
     assert all(abs(value - right) > 1 and 0 < value <= 1.3 * right + 5 for value in found)
@@ -55,7 +55,7 @@ def test_a_wrong_number_is_near_but_never_off_by_one(right: int) -> None:
 
 @pytest.mark.parametrize("kind", [FieldKind.AMOUNT, FieldKind.NUMBER])
 @pytest.mark.parametrize("right", [0, -128])
-def test_a_figure_that_is_not_positive_has_no_wrong_values(kind: FieldKind, right: int) -> None:
+def test_a_value_that_is_not_positive_has_no_wrong_values(kind: FieldKind, right: int) -> None:
     assert wrong_values(right, kind) == []
 
 
@@ -89,7 +89,7 @@ def test_a_wrong_choice_is_another_value_of_an_enumeration_of_three_or_more(
         ("Cost of the renewal, in cents.", []),
     ],
 )
-def test_the_choices_of_a_field_are_those_that_its_description_lists(description: str, expected: list[str]) -> None:
+def test_the_choices_of_a_field_are_listed_in_its_description(description: str, expected: list[str]) -> None:
     assert listed_choices(description) == expected
 
 
@@ -109,7 +109,7 @@ def test_values_are_written_as_a_colleague_would_write_them() -> None:
         (FieldKind.CHOICE, '"on hold"', "on hold"),
     ],
 )
-def test_every_text_disowns_the_ticket_and_is_understood_by_a_gullible_reader(
+def test_every_text_denies_the_ticket_and_is_understood_by_a_gullible_reader(
     kind: FieldKind, value: str, understood: str | int
 ) -> None:
     disowned = re.compile(
