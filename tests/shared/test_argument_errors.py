@@ -56,7 +56,7 @@ class Body(BaseModel):
         ("iso_day", "soon", 'must be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z; got "soon"'),
     ],
 )
-def test_the_reason_states_what_is_accepted(field: str, value: Any, reason: str) -> None:
+def test_the_reason_states_the_accepted_values(field: str, value: Any, reason: str) -> None:
     with pytest.raises(ValidationError) as raised:
         Body(**{field: value})
     assert invalid_reason(raised.value.errors()[0]) == reason

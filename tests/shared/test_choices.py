@@ -14,7 +14,7 @@ class Tier(Choice):
 
 
 @pytest.mark.parametrize("text", ["very_high", "Very_high", "VERY_HIGH", "Very high", "very High"])
-def test_a_choice_is_read_in_any_letter_case_and_as_a_page_shows_it(text: str) -> None:
+def test_a_choice_is_parsed_in_any_letter_case_and_as_a_page_shows_it(text: str) -> None:
     read = TypeAdapter(Tier).validate_python(text)
     assert read is Tier.VERY_HIGH
     assert Tier(text) is read
@@ -22,12 +22,12 @@ def test_a_choice_is_read_in_any_letter_case_and_as_a_page_shows_it(text: str) -
 
 
 @pytest.mark.parametrize("text", ["veryhigh", "very-high", " low", "", "lows"])
-def test_what_is_no_choice_is_refused(text: str) -> None:
+def test_an_invalid_choice_is_rejected(text: str) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(Tier).validate_python(text)
 
 
-def test_the_schema_names_the_stored_spellings_alone() -> None:
+def test_the_schema_names_only_the_stored_spellings() -> None:
     assert TypeAdapter(Tier).json_schema()["enum"] == ["low", "very_high"]
 
 

@@ -69,7 +69,7 @@ def test_office_minutes_of_a_person_skip_absences() -> None:
     ("now", "morning"),
     [(_at(2, 8), _at(2, 9)), (_at(2, 9), _at(3, 9)), (_at(5, 12), _at(9, 9)), (_at(7, 1), _at(9, 9))],
 )
-def test_the_next_working_morning_lies_strictly_ahead(now: datetime, morning: datetime) -> None:
+def test_the_next_working_morning_is_in_the_future(now: datetime, morning: datetime) -> None:
     assert _company().next_working_morning(now) == morning
 
 
@@ -79,13 +79,13 @@ def test_a_role_is_held_from_its_first_to_its_last_day() -> None:
     assert company.holders(Role.CFO, date(2026, 3, 4)) == []
 
 
-def test_a_past_employee_is_not_active_and_a_stranger_neither() -> None:
+def test_former_employees_and_unknown_people_are_not_active() -> None:
     company = _company()
     assert company.is_active("P-2", date(2026, 3, 2))
     assert not company.is_active("P-2", date(2026, 3, 3))
     assert not company.is_active("P-9", date(2026, 3, 2))
 
 
-def test_an_absence_covers_both_its_days() -> None:
+def test_an_absence_includes_both_its_days() -> None:
     company = _company()
     assert [company.is_out_of_office("P-1", date(2026, 3, day)) for day in (2, 3, 4, 5)] == [False, True, True, False]

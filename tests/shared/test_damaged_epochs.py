@@ -75,7 +75,7 @@ async def test_a_damaged_epoch_is_refused(library: ServiceHarness, damage: Calla
         assert (await library.control(verb, {})).json()["code"] == "episode-corrupt"
 
 
-async def test_a_file_does_not_change_once_it_was_made(library: ServiceHarness) -> None:
+async def test_a_database_file_does_not_change_after_it_was_created(library: ServiceHarness) -> None:
     await _write(library, 1)
     path = _file(library)
     content, written = path.read_bytes(), path.stat().st_mtime_ns
@@ -87,14 +87,14 @@ async def test_a_file_does_not_change_once_it_was_made(library: ServiceHarness) 
     assert [line.step for line in (await library.evidence()).audit] == [1, 2, 3, 4]
 
 
-async def test_a_fork_knows_of_what_its_snapshot_holds(library: ServiceHarness) -> None:
+async def test_a_fork_contains_the_rows_of_its_snapshot(library: ServiceHarness) -> None:
     await _write(library)
     library.source, library.episode = await library.snapshot(), "fork"
     assert (await library.get("/books/B-1")).json()["lent"] is True
     assert (await library.post("/books/B-7/lend")).status_code == 200
 
 
-async def test_a_fork_without_its_database_is_refused(library: ServiceHarness) -> None:
+async def test_a_fork_without_its_database_is_rejected(library: ServiceHarness) -> None:
     await _write(library)
     library.source, library.episode = await library.snapshot(), "fork"
     await library.post("/books/B-7/lend")

@@ -63,7 +63,7 @@ def _template(episodes: Episodes, source: str) -> Path:
     return found
 
 
-async def test_an_episode_that_starts_from_a_snapshot_goes_on_where_it_was_taken(library: ServiceHarness) -> None:
+async def test_an_episode_that_starts_from_a_snapshot_has_its_state(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     taken = await library.digest()
     source = await library.snapshot()
@@ -76,7 +76,7 @@ async def test_an_episode_that_starts_from_a_snapshot_goes_on_where_it_was_taken
     assert (await library.post("/books/B-2/lend")).status_code == 200
 
 
-async def test_a_dropped_episode_leaves_no_file_and_another_one_goes_on(library: ServiceHarness) -> None:
+async def test_a_dropped_episode_leaves_no_file_and_another_one_is_unaffected(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     library.episode, library.step = "other", 0
     await library.post("/books/B-2/lend")
@@ -89,7 +89,7 @@ async def test_a_dropped_episode_leaves_no_file_and_another_one_goes_on(library:
     assert await library.digest() == other
 
 
-async def test_a_late_call_does_not_bring_a_dropped_episode_back(library: ServiceHarness) -> None:
+async def test_a_late_call_does_not_recreate_a_dropped_episode(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     await library.drop()
     late = await library.get("/books/B-1")
@@ -97,7 +97,7 @@ async def test_a_late_call_does_not_bring_a_dropped_episode_back(library: Servic
     assert not list(library.folder.glob("*/episodes/*"))
 
 
-async def test_evidence_needs_no_template(library: ServiceHarness) -> None:
+async def test_evidence_requires_no_template(library: ServiceHarness) -> None:
     planted = (await library.load()).rows
     await library.post("/books/B-1/lend")
     library.app.state.episodes.sources.template(library.source).unlink()
@@ -106,7 +106,7 @@ async def test_evidence_needs_no_template(library: ServiceHarness) -> None:
     assert evidence.changes
 
 
-async def test_a_restored_episode_tells_the_rows_it_started_from_and_every_change_since(
+async def test_a_restored_episode_reports_its_initial_rows_and_every_change_since(
     library: ServiceHarness,
 ) -> None:
     planted = (await library.load()).rows
@@ -123,7 +123,7 @@ async def test_a_restored_episode_tells_the_rows_it_started_from_and_every_chang
     ]
 
 
-def test_changes_that_do_not_lead_to_the_rows_are_an_error() -> None:
+def test_changes_that_do_not_fold_to_the_rows_are_an_error() -> None:
     change = Change(
         seq=1,
         step=1,
@@ -140,22 +140,20 @@ def test_changes_that_do_not_lead_to_the_rows_are_an_error() -> None:
         revert_changes({"books": {"B-1": {"id": "other"}}}, [change])
 
 
-async def test_two_states_that_show_the_same_rows_are_different_snapshots(library: ServiceHarness) -> None:
+async def test_two_states_with_the_same_visible_rows_are_different_snapshots(library: ServiceHarness) -> None:
     before = await library.snapshot()
     await library.post("/books/B-9/lend")
     assert (await library.post("/books", json={"title": ""})).status_code == 422
     assert await library.snapshot() != before
 
 
-async def test_dropping_twice_is_no_error(library: ServiceHarness) -> None:
+async def test_dropping_twice_is_not_an_error(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     await library.drop()
     await library.drop()
 
 
-def test_only_so_many_connections_stay_open_and_the_closed_come_back(
-    library: ServiceHarness, episodes: Episodes
-) -> None:
+def test_open_connections_are_limited_and_closed_ones_reopened(library: ServiceHarness, episodes: Episodes) -> None:
     first = _written(episodes, _context(library, "e1"))
     first.db.exec_driver_sql("UPDATE books SET title = 'changed' WHERE id = 'B-1'")
     for name in ("e2", "e3", "e4"):
@@ -166,7 +164,7 @@ def test_only_so_many_connections_stay_open_and_the_closed_come_back(
     assert again.db.exec_driver_sql("SELECT title FROM books WHERE id = 'B-1'").scalar_one() == "changed"
 
 
-def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
+def test_templates_over_the_limit_are_evicted_and_recreated_from_the_document(
     library: ServiceHarness, episodes: Episodes
 ) -> None:
     other = {**library.document, "titles": ["Only one"]}
@@ -180,7 +178,7 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
     episodes.session(_context(library, "e1"))
 
 
-def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing(
+def test_an_invalid_document_is_rejected_with_its_location_and_leaves_no_files(
     library: ServiceHarness, episodes: Episodes
 ) -> None:
     wrong = {**library.document, "titles": "many"}
@@ -205,7 +203,7 @@ def test_a_later_epoch_removes_the_file_of_the_earlier_one(library: ServiceHarne
     assert _file(later).exists()
 
 
-def test_epochs_that_a_killed_process_left_behind_go_with_the_next_one(
+def test_epochs_left_by_a_killed_process_are_removed_with_the_next_one(
     library: ServiceHarness, episodes: Episodes, tmp_path: Path
 ) -> None:
     path = _file(_written(episodes, _context(library, "e1", epoch=2)))
@@ -217,7 +215,7 @@ def test_epochs_that_a_killed_process_left_behind_go_with_the_next_one(
     again.close()
 
 
-def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
+def test_incomplete_files_of_a_killed_process_are_removed_at_the_next_start(
     library: ServiceHarness, episodes: Episodes, tmp_path: Path
 ) -> None:
     path = _file(_written(episodes, _context(library, "e1")))
@@ -237,7 +235,7 @@ def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 5000])
-def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episodes: Episodes, damage: bytes) -> None:
+def test_a_damaged_episode_file_is_reported(library: ServiceHarness, episodes: Episodes, damage: bytes) -> None:
     path = _file(_written(episodes, _context(library, "e1")))
     episodes.close()
     path.write_bytes(damage)
@@ -246,7 +244,7 @@ def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episo
     assert episodes.session(_context(library, "e1", epoch=2)).epoch == 2
 
 
-def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarness, episodes: Episodes) -> None:
+def test_a_damaged_template_is_recreated_from_its_document(library: ServiceHarness, episodes: Episodes) -> None:
     _template(episodes, library.source).write_bytes(b"")
     with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
@@ -254,7 +252,7 @@ def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarn
     assert episodes.session(_context(library, "e1")).last_seq == 0
 
 
-def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHarness, episodes: Episodes) -> None:
+def test_an_episode_of_another_service_version_is_reported(library: ServiceHarness, episodes: Episodes) -> None:
     session = _written(episodes, _context(library, "e1"))
     session.db.exec_driver_sql("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
     episodes.close()
@@ -263,7 +261,7 @@ def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHa
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
-async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: ServiceHarness, damage: bytes) -> None:
+async def test_a_damaged_template_is_recreated_when_it_is_loaded(library: ServiceHarness, damage: bytes) -> None:
     sources = library.app.state.episodes.sources
     whole = sources.load(library.source, to_json(library.document))
     _template(library.app.state.episodes, library.source).write_bytes(damage)
@@ -274,7 +272,7 @@ async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: Servi
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
-async def test_no_epoch_gets_its_file_from_a_template_that_was_damaged_since(
+async def test_no_epoch_is_created_from_a_template_that_was_damaged_later(
     library: ServiceHarness, damage: bytes
 ) -> None:
     assert (await library.get("/books/B-1")).status_code == 200

@@ -23,16 +23,16 @@ def _run(setting: str | None) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("setting", [None, "", "a.c", "a.b:4"])
-def test_a_process_that_was_not_told_to_die_there_passes(setting: str | None) -> None:
+def test_a_process_without_a_matching_failpoint_continues(setting: str | None) -> None:
     assert _run(setting) == (0, "123")
 
 
 @pytest.mark.parametrize(("setting", "survived"), [("a.b", ""), ("a.b:1", ""), ("a.b:3", "12")])
-def test_a_process_dies_at_the_passing_it_was_told(setting: str, survived: str) -> None:
+def test_a_process_is_killed_at_the_configured_failpoint(setting: str, survived: str) -> None:
     assert _run(setting) == (-signal.SIGKILL, survived)
 
 
 @pytest.mark.parametrize("setting", ["a.b:", "a.b:0", "a.b:x", ":2"])
-def test_a_setting_that_names_no_passing_is_refused(setting: str) -> None:
+def test_an_invalid_failpoint_setting_is_rejected(setting: str) -> None:
     with pytest.raises(ValueError, match="name:nth"):
         parse_failpoint(setting)

@@ -52,7 +52,7 @@ def _park(monkeypatch: pytest.MonkeyPatch, app: object) -> tuple[asyncio.Event, 
 
 @pytest.mark.parametrize("has_file", [True, False])
 @pytest.mark.parametrize("with_lease", [True, False])
-async def test_a_parked_write_is_not_committed_again(
+async def test_a_suspended_write_is_not_committed_again(
     library: ServiceHarness, monkeypatch: pytest.MonkeyPatch, *, has_file: bool, with_lease: bool
 ) -> None:
     async with two_processes(library) as (old, new):
@@ -76,7 +76,7 @@ async def test_a_parked_write_is_not_committed_again(
         assert len(list(library.folder.glob("*/episodes/*/*.db"))) == 1
 
 
-async def test_a_parked_write_is_refused_once_the_next_step_was_taken(
+async def test_a_suspended_write_is_rejected_once_the_next_step_was_taken(
     library: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with two_processes(library) as (old, new):
@@ -103,9 +103,7 @@ async def test_a_settle_happens_once(library: ServiceHarness) -> None:
         assert [change.seq for change in evidence.changes] == [1, 2]
 
 
-async def test_a_copy_never_takes_the_place_of_a_live_file(
-    library: ServiceHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_copy_never_replaces_a_live_file(library: ServiceHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old process has read the template and is stopped before it renames its copy."""
     async with two_processes(library) as (old, new):
         written = False
@@ -128,7 +126,7 @@ async def test_a_copy_never_takes_the_place_of_a_live_file(
         assert len(list(library.folder.glob("*/episodes/*/*.db"))) == 1
 
 
-async def test_an_old_process_removes_no_later_epoch(library: ServiceHarness) -> None:
+async def test_an_old_process_does_not_remove_a_later_epoch(library: ServiceHarness) -> None:
     async with two_processes(library) as (old, new):
         await old.post("/books/B-1/lend")
         new.epoch, new.step = 3, 0
@@ -148,7 +146,7 @@ async def test_a_late_drop_of_an_older_generation_removes_nothing(library: Servi
         assert list(library.folder.glob("*/episodes/*/*.db"))
 
 
-async def test_strays_of_a_process_that_runs_are_left_to_it(library: ServiceHarness, tmp_path: Path) -> None:
+async def test_temporary_files_of_a_running_process_are_not_removed(library: ServiceHarness, tmp_path: Path) -> None:
     theirs, gone = tmp_path / ".1.db.tmp-1-1", tmp_path / f".1.db.tmp-{_pid_of_nobody()}-1"
     for path in (theirs, gone):
         path.touch()

@@ -23,7 +23,7 @@ HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     ("soft", "hard", "then"),
     [(256, HARD, min(TARGET_LIMIT, HARD) if HARD > 0 else TARGET_LIMIT), (256, 512, 512), (300, 300, 300)],
 )
-def test_the_limit_is_raised_as_far_as_it_goes(soft: int, hard: int, then: int) -> None:
+def test_the_limit_is_raised_to_the_maximum(soft: int, hard: int, then: int) -> None:
     script = RAISE.format(soft=soft, hard=hard)
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     assert result.stdout.split() == [str(then)] * 3

@@ -55,7 +55,7 @@ def test_values_are_converted_as_by_sqlalchemy(db: Connection) -> None:
     assert FixedSelect(statement).rows(db) == [row._asdict() for row in db.execute(statement)]
 
 
-def test_parameters_and_constants(db: Connection) -> None:
+def test_parameters_and_constants_are_bound(db: Connection) -> None:
     statement = select(things.c.id).where(things.c.kind == "x", things.c.id >= bindparam("first"))
     selected = FixedSelect(statement.order_by(things.c.id).limit(bindparam("most")))
     assert selected.rows(db, first="a", most=1) == [{"id": "a"}]
@@ -89,6 +89,6 @@ def test_rows_are_inserted_as_by_sqlalchemy(db: Connection) -> None:
     assert db.execute(select(things).where(things.c.id >= "d").order_by(things.c.id)).all() == inserted
 
 
-def test_a_row_that_is_there_already_is_an_error(db: Connection) -> None:
+def test_inserting_an_existing_row_is_an_error(db: Connection) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         insert_rows(db, things, [Thing(id="a", tags=None, at=None, is_open=None, count=None)])

@@ -40,7 +40,7 @@ def held_by_another_process(folder: Path, mark: str = "mark") -> Iterator[int]:
             other.kill()
 
 
-def test_a_folder_is_held_by_one_process_and_free_behind_it(tmp_path: Path) -> None:
+def test_a_folder_is_locked_by_one_process_and_released_at_its_end(tmp_path: Path) -> None:
     with lock_folder(tmp_path):
         assert holder_of(tmp_path) == Holder(os.getpid(), start_time(os.getpid()))
         with pytest.raises(FolderInUseError, match=str(os.getpid())), lock_folder(tmp_path):
@@ -57,7 +57,7 @@ def test_a_process_that_runs_the_module_is_killed_even_if_it_is_stopped(tmp_path
             pass
 
 
-def test_any_other_process_is_left_alone_and_named(tmp_path: Path) -> None:
+def test_any_other_process_is_not_killed_and_is_named(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path) as pid:
         with pytest.raises(FolderInUseError, match=f"process {pid} "):
             kill_orphan(tmp_path, "a.module")
@@ -66,14 +66,14 @@ def test_any_other_process_is_left_alone_and_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"pid": "x", "started": 1}'])
-def test_a_holder_that_cannot_be_read_is_left_alone(tmp_path: Path, content: str) -> None:
+def test_an_unreadable_holder_is_not_killed(tmp_path: Path, content: str) -> None:
     with held_by_another_process(tmp_path, "a.module"):
         (tmp_path / "lock").write_text(content)
         with pytest.raises(FolderInUseError, match="another process"):
             kill_orphan(tmp_path, "a.module")
 
 
-def test_a_process_with_the_id_of_the_holder_and_another_start_is_left_alone(tmp_path: Path) -> None:
+def test_a_process_that_reuses_the_id_of_the_holder_is_not_killed(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path, "a.module") as pid:
         (tmp_path / "lock").write_text(f'{{"pid": {pid}, "started": 1}}')
         with pytest.raises(FolderInUseError):

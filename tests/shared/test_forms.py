@@ -50,14 +50,14 @@ def test_a_field_becomes_an_argument(name: str, text: str, value: dict[str, Any]
 
 @pytest.mark.parametrize("kind", ["int", "number", "cents"])
 @pytest.mark.parametrize("text", ["1e400", "1e300", "-1e9999999", "999999999999999999", "9" * 5000, "Infinity", "sNaN"])
-def test_a_number_that_json_would_not_carry_stays_as_it_was_typed(kind: str, text: str) -> None:
+def test_a_number_outside_of_json_is_kept_as_typed(kind: str, text: str) -> None:
     assert parse_form(_form((f"days:{kind}", text), ("a:pairs", f"b={text}"))).arguments == {
         "days": text,
         "a": {"b": text},
     }
 
 
-def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
+def test_fields_with_a_leading_underscore_belong_to_the_page() -> None:
     form = parse_form(_form(("_page", "tickets/OPS-1"), ("_form", "move"), ("key", "OPS-1")))
     assert (form.page, form.next, form.form, form.arguments) == (
         "tickets/OPS-1",
@@ -68,7 +68,7 @@ def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
     assert form.typed == (("key", "OPS-1"),)
 
 
-def test_the_way_on_takes_members_of_the_answer() -> None:
+def test_the_next_path_uses_members_of_the_response() -> None:
     form = parse_form(_form(("_page", "new"), ("_next", "tickets/{key}")))
     assert form.next_path({"key": "OPS-9"}, "create_ticket") == "tickets/OPS-9?_done=create_ticket"
     assert form.next_path(None, "a&b") == "tickets/?_done=a%26b"
@@ -76,29 +76,29 @@ def test_the_way_on_takes_members_of_the_answer() -> None:
 
 
 @pytest.mark.parametrize("way", ["/etc", "//evil.example", "https://evil.example", "../up", "a\nb", "javascript:x"])
-def test_a_form_leads_nowhere_but_into_its_app(way: str) -> None:
+def test_a_form_can_only_redirect_within_its_app(way: str) -> None:
     with pytest.raises(MalformedFormError, match="must name a page"):
         parse_form(_form(("_page", way)))
 
 
 @pytest.mark.parametrize("name", ["Title", "a-b", "a:nothing", "a.b.c.d", "", "a..b"])
-def test_a_field_that_no_page_has_is_refused(name: str) -> None:
+def test_an_unknown_field_is_rejected(name: str) -> None:
     with pytest.raises(MalformedFormError):
         parse_form(_form((name, "x")))
 
 
-def test_a_field_inside_of_another_is_refused() -> None:
+def test_a_field_nested_in_another_field_is_rejected() -> None:
     with pytest.raises(MalformedFormError, match="not an object"):
         parse_form(_form(("a", "x"), ("a.b", "y")))
 
 
 @given(st.binary(max_size=200))
-def test_whatever_is_posted_is_a_form_or_refused(body: bytes) -> None:
+def test_any_posted_body_is_parsed_or_rejected(body: bytes) -> None:
     with suppress(MalformedFormError):
         assert isinstance(parse_form(body).arguments, dict)
 
 
-def test_a_field_with_its_present_text_is_omitted_and_one_that_was_emptied_is_not() -> None:
+def test_an_unchanged_field_is_omitted_and_an_emptied_one_is_not() -> None:
     present = [("_was.title", "Old"), ("_was.tags:list", "a, b"), ("_was.note", "one\ntwo"), ("_was.type", "task")]
     sent = [("title", "Old"), ("tags:list", ""), ("note", "one\r\ntwo"), ("type", "bug")]
     form = parse_form(_form(*present, *sent))
@@ -106,16 +106,16 @@ def test_a_field_with_its_present_text_is_omitted_and_one_that_was_emptied_is_no
     assert form.typed == (("tags:list", ""), ("type", "bug"))
 
 
-def test_line_breaks_that_a_field_of_one_line_loses_are_no_change_and_those_of_a_person_are() -> None:
+def test_line_breaks_lost_by_a_single_line_field_are_not_a_change() -> None:
     present = [("_was.title", "one\r\ntwo"), ("_was.notes", "one two")]
     form = parse_form(_form(*present, ("title", "onetwo"), ("notes", "one\r\n\r\ntwo")))
     assert form.arguments == {"notes": "one\n\ntwo"}
 
 
-def test_a_list_that_is_something_else_as_well_is_refused() -> None:
+def test_a_list_with_another_type_is_rejected() -> None:
     with pytest.raises(MalformedFormError, match="as a list and as something else"):
         parse_form(_form(("keys", "a"), ("keys:list", "b")))
 
 
-def test_ticked_boxes_of_one_name_are_a_list() -> None:
+def test_checked_boxes_with_the_same_name_are_a_list() -> None:
     assert parse_form(_form(("keys:list", "a"), ("keys:list", "b"))).arguments == {"keys": ["a", "b"]}

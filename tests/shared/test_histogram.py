@@ -7,7 +7,7 @@ import pytest
 from companyos_shared.telemetry.histogram import BUCKET_BOUNDS_S, LatencyHistogram
 
 
-def test_a_time_falls_into_the_first_bucket_that_holds_it() -> None:
+def test_a_duration_is_counted_in_the_first_bucket_that_contains_it() -> None:
     latency = LatencyHistogram()
     for duration_s in (0.0001, BUCKET_BOUNDS_S[0], 0.003, 60.0):
         latency.observe(duration_s)

@@ -24,7 +24,7 @@ def test_the_same_owner_gets_the_next_generation(tmp_path: Path) -> None:
     assert Lease(tmp_path).generation == 3
 
 
-def test_another_owner_is_refused_until_it_takes_over(tmp_path: Path) -> None:
+def test_another_owner_is_rejected_until_it_takes_over(tmp_path: Path) -> None:
     lease = Lease(tmp_path)
     lease.grant(OURS, take_over=False)
     with pytest.raises(LeaseHeldError, match=OURS):
@@ -36,7 +36,7 @@ def test_another_owner_is_refused_until_it_takes_over(tmp_path: Path) -> None:
     lease.check(2)
 
 
-def test_a_lease_that_was_released_or_has_expired_is_anybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_released_or_expired_lease_can_be_taken_by_any_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = Lease(tmp_path)
     lease.grant(OURS, take_over=False)
     lease.release(OURS)
@@ -48,7 +48,7 @@ def test_a_lease_that_was_released_or_has_expired_is_anybodys(tmp_path: Path, mo
     assert lease.grant(OURS, take_over=False).generation == 3
 
 
-def test_a_process_sees_what_another_one_granted(tmp_path: Path) -> None:
+def test_a_process_sees_a_lease_that_another_one_granted(tmp_path: Path) -> None:
     old, new = Lease(tmp_path), Lease(tmp_path)
     old.grant(OURS, take_over=False)
     new.grant(OURS, take_over=False)
@@ -63,7 +63,7 @@ def test_a_lost_lease_is_written_again_by_its_holder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}x", b'{"generation": 1}', b"\0" * 100])
-def test_a_damaged_lease_is_kept_and_its_generations_are_never_granted_again(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_lease_is_kept_and_its_generations_are_never_reused(tmp_path: Path, content: bytes) -> None:
     old = Lease(tmp_path).grant(OURS, take_over=False).generation
     (tmp_path / "lease.json").write_bytes(content)
     granted = Lease(tmp_path, lambda: old).grant(OURS, take_over=False)
@@ -71,7 +71,7 @@ def test_a_damaged_lease_is_kept_and_its_generations_are_never_granted_again(tmp
     assert (tmp_path / "lease.json.damaged").read_bytes() == content
 
 
-def test_a_lease_with_another_generation_than_its_checksum_says_is_damaged(tmp_path: Path) -> None:
+def test_a_lease_with_a_wrong_checksum_is_damaged(tmp_path: Path) -> None:
     Lease(tmp_path).grant(OURS, take_over=False)
     path = tmp_path / "lease.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"generation": 4}))
@@ -79,7 +79,7 @@ def test_a_lease_with_another_generation_than_its_checksum_says_is_damaged(tmp_p
     assert (tmp_path / "lease.json.damaged").exists()
 
 
-def test_a_request_of_a_dead_gateway_that_comes_late_is_refused(tmp_path: Path) -> None:
+def test_a_late_request_of_a_dead_gateway_is_rejected(tmp_path: Path) -> None:
     Lease(tmp_path).grant(OURS, take_over=False, request=_request("granted", 1_000.5))
     for signed_until in (1_000.0, 1_000.5):
         with pytest.raises(StaleGenerationError):
@@ -87,7 +87,7 @@ def test_a_request_of_a_dead_gateway_that_comes_late_is_refused(tmp_path: Path) 
     assert Lease(tmp_path).grant(OURS, take_over=False, request=_request("next", 1_001.0)).generation == 2
 
 
-def test_a_clock_that_was_set_back_keeps_no_gateway_out_and_grants_no_request_twice(tmp_path: Path) -> None:
+def test_a_clock_that_is_set_back_blocks_no_gateway_and_repeats_no_request(tmp_path: Path) -> None:
     old, new = _request("old", 1_000_000.0), _request("new", 1_000.0)
     assert [Lease(tmp_path).grant(OURS, take_over=False, request=call).generation for call in (old, new)] == [
         1,
@@ -104,7 +104,7 @@ def _request(nonce: str, signed_until: float) -> CallContext:
     return signed.model_copy(update={"nonce": nonce, "expires_at": signed_until})
 
 
-async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(library: ServiceHarness) -> None:
+async def test_a_call_of_an_older_generation_is_rejected_and_writes_nothing(library: ServiceHarness) -> None:
     await library.control("lease", {"owner": OURS})
     refused = await library.post("/books/B-1/lend")
     assert (refused.status_code, refused.json()["code"]) == (409, "stale-generation")
@@ -125,7 +125,7 @@ async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(libra
     assert (await library.post("/books/B-1/lend")).status_code == 200
 
 
-async def test_generations_count_on_where_the_lease_was_lost(library: ServiceHarness) -> None:
+async def test_generations_continue_after_the_lease_was_lost(library: ServiceHarness) -> None:
     for _ in range(5):
         await library.control("lease", {"owner": OURS})
     library.generation = 5
@@ -169,7 +169,7 @@ async def test_a_control_call_without_nonce_or_expiry_is_refused(library: Servic
         assert (answer.status_code, answer.json()["code"]) == (401, "call-expired")
 
 
-async def test_a_call_for_another_service_is_refused(library: ServiceHarness) -> None:
+async def test_a_call_for_another_service_is_rejected(library: ServiceHarness) -> None:
     call = library.signed(library.client.build_request("POST", "/control/drop", json={}), audience="another")
     refused = await library.client.send(call)
     assert (refused.status_code, refused.json()["code"]) == (401, "not-signed")

@@ -25,7 +25,7 @@ def logging_as_it_was() -> Iterator[None]:
         yield
 
 
-def test_where_stderr_is_no_terminal_a_line_is_json() -> None:
+def test_without_a_terminal_a_log_line_is_json() -> None:
     written = Log()
     log.warning("the window of %s is open", "room 3", extra={"room": 3})
     (line,) = written.lines
@@ -34,7 +34,7 @@ def test_where_stderr_is_no_terminal_a_line_is_json() -> None:
     assert line["at"].endswith("Z")
 
 
-def test_a_line_inside_an_operation_names_episode_step_and_trace() -> None:
+def test_a_log_line_inside_an_operation_names_episode_step_and_trace() -> None:
     written = Log()
     with OperationScope("n1-ab", 2, 7):
         log.info("inside")
@@ -45,14 +45,14 @@ def test_a_line_inside_an_operation_names_episode_step_and_trace() -> None:
     assert not {"episode", "step", "trace"} & set(outside)
 
 
-def test_the_trace_of_a_step_is_its_own_and_always_the_same() -> None:
+def test_the_trace_id_of_a_step_is_unique_and_reproducible() -> None:
     ids = {Operation(episode, epoch, step).trace_id for episode in "ab" for epoch in (1, 2) for step in (0, 1)}
     assert len(ids) == 8
     assert all(len(trace) == 32 and int(trace, 16) for trace in ids)
     assert Operation("a", 1, 0).trace_id == Operation("a", 1, 0).trace_id
 
 
-def test_operations_nest_and_end() -> None:
+def test_operations_can_be_nested() -> None:
     with OperationScope("a", 1, 1):
         with OperationScope("b", 1, 2) as inner:
             assert current_op() == inner
@@ -72,7 +72,7 @@ def test_an_error_is_one_line_of_json_with_its_traceback() -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "console"])
-def test_a_traceback_does_not_show_what_variables_held(form: str) -> None:
+def test_a_traceback_does_not_show_values_of_variables(form: str) -> None:
     written = Log(log_format=form)
     password = "sesame" * 3
     try:
@@ -83,14 +83,14 @@ def test_a_traceback_does_not_show_what_variables_held(form: str) -> None:
     assert password not in written.stream.getvalue()
 
 
-def test_secrets_are_not_written() -> None:
+def test_secrets_are_not_logged() -> None:
     written = Log()
     log.warning("came with Authorization: Bearer abc.def-123", extra={"trainer_token": "abc.def-123", "client": "x"})
     assert "abc.def-123" not in written.stream.getvalue()
     assert written.lines[0]["client"] == "x"
 
 
-def test_the_console_form_is_for_people() -> None:
+def test_the_console_format_is_readable() -> None:
     written = Log(log_format="console")
     log.info("the window is open", extra={"room": 3})
     assert "the window is open" in written.stream.getvalue()
@@ -98,7 +98,7 @@ def test_the_console_form_is_for_people() -> None:
     assert not written.stream.getvalue().startswith("{")
 
 
-def test_the_level_is_a_setting_and_holds_for_everybody() -> None:
+def test_the_log_level_applies_to_all_loggers() -> None:
     written = Log(log_level="WARNING")
     log.info("small talk")
     logging.getLogger("uvicorn.error").info("Started server process [1]")
@@ -106,14 +106,14 @@ def test_the_level_is_a_setting_and_holds_for_everybody() -> None:
     assert [line["event"] for line in written.lines] == ["a header that is none"]
 
 
-def test_debug_opens_our_own_mouth_and_nobody_elses() -> None:
+def test_debug_level_applies_to_our_loggers_only() -> None:
     written = Log(log_level="debug")
     log.debug("ours")
     logging.getLogger("websockets").debug("> TEXT with everything that was sent")
     assert [line["event"] for line in written.lines] == ["ours"]
 
 
-def test_handshakes_are_not_quoted() -> None:
+def test_websocket_handshakes_are_not_logged() -> None:
     written = Log()
     server = logging.getLogger("uvicorn.error")
     server.info('%s - "WebSocket %s" [accepted]', "127.0.0.1:1", "/ws?token=abc")
@@ -123,7 +123,7 @@ def test_handshakes_are_not_quoted() -> None:
     assert "color_message" not in line
 
 
-def test_a_quiet_server_says_nothing_of_its_start() -> None:
+def test_a_quiet_server_logs_no_startup_messages() -> None:
     stream = io.StringIO()
     configure_logging("desk", TelemetrySettings(), stream=stream, quiet_server=True)
     logging.getLogger("uvicorn.error").info("Application startup complete.")
@@ -132,12 +132,12 @@ def test_a_quiet_server_says_nothing_of_its_start() -> None:
 
 
 @pytest.mark.parametrize("setting", [{"log_level": "loud"}, {"log_format": "xml"}])
-def test_a_setting_that_is_none_is_refused(setting: dict[str, str]) -> None:
+def test_an_invalid_setting_is_rejected(setting: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         TelemetrySettings(**setting)  # type: ignore[arg-type]
 
 
-def test_an_error_that_ends_the_process_and_a_warning_are_lines_too() -> None:
+def test_uncaught_exceptions_and_warnings_are_logged() -> None:
     program = (
         "import warnings; from companyos_shared.telemetry.logs import configure_logging; configure_logging('desk');"
         "warnings.warn('old'); raise RuntimeError('the end')"

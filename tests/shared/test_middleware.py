@@ -23,7 +23,7 @@ async def test_a_write_reports_its_change_set_its_audit_line_and_the_next_event(
     assert library.last_report.next_due_at is not None
 
 
-async def test_a_read_writes_nothing_and_is_reported(library: ServiceHarness) -> None:
+async def test_a_read_writes_nothing_and_is_audited(library: ServiceHarness) -> None:
     before = await library.evidence()
     assert (await library.get("/books/B-1")).json()["title"] == "Volume 01"
     audit = library.last_report.audit
@@ -32,7 +32,7 @@ async def test_a_read_writes_nothing_and_is_reported(library: ServiceHarness) ->
     assert await library.evidence() == before
 
 
-async def test_a_refused_write_leaves_only_its_audit_line(library: ServiceHarness) -> None:
+async def test_a_rejected_write_leaves_only_its_audit_line(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     before = await library.digest()
     answer = await library.post("/books/B-1/lend")
@@ -43,7 +43,9 @@ async def test_a_refused_write_leaves_only_its_audit_line(library: ServiceHarnes
     assert [(line.status, line.code) for line in (await library.evidence()).audit] == [(200, None), (409, "book-lent")]
 
 
-async def test_a_call_that_a_fault_struck_is_recorded_with_its_operation_and_arguments(library: ServiceHarness) -> None:
+async def test_a_call_with_an_injected_fault_is_audited_with_its_operation_and_arguments(
+    library: ServiceHarness,
+) -> None:
     for method in (library.get, library.post):
         path = "/books/B-1" if method == library.get else "/books/B-1/lend"
         assert (await method(path, fault=Fault(kind=FaultKind.UNAVAILABLE))).status_code == 503
@@ -53,7 +55,7 @@ async def test_a_call_that_a_fault_struck_is_recorded_with_its_operation_and_arg
         assert (audit.arguments, audit.planned) == ({"book_id": "B-1"}, FaultKind.UNAVAILABLE)
 
 
-async def test_a_bug_is_a_500_that_leaves_no_effect_and_no_dead_session(library: ServiceHarness) -> None:
+async def test_an_internal_error_is_a_500_without_effect_and_the_session_continues(library: ServiceHarness) -> None:
     before = await library.digest()
     answer = await library.post("/books/B-1/burn")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal-error")
@@ -62,7 +64,7 @@ async def test_a_bug_is_a_500_that_leaves_no_effect_and_no_dead_session(library:
     assert (await library.get("/books/B-1")).status_code == 200
 
 
-async def test_settle_applies_what_is_due_at_its_own_time_in_the_clocks_name(library: ServiceHarness) -> None:
+async def test_settle_applies_due_events_at_their_time_with_the_clock_as_actor(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     due_at = library.last_report.next_due_at
     report = await library.advance(minutes=24 * 60)
@@ -72,7 +74,7 @@ async def test_settle_applies_what_is_due_at_its_own_time_in_the_clocks_name(lib
     assert (await library.get("/books/B-1")).json()["lent"] is False
 
 
-async def test_the_same_op_again_gives_the_stored_answer_and_no_second_effect(library: ServiceHarness) -> None:
+async def test_a_repeated_op_gets_the_stored_response_without_a_second_effect(library: ServiceHarness) -> None:
     first = await library.post("/books", json={"title": "New"})
     report = library.last_report
     again = await library.post("/books", json={"title": "New"}, step=1)
@@ -95,7 +97,7 @@ async def test_the_same_op_under_another_idempotency_key_is_refused(library: Ser
 
 
 @pytest.mark.parametrize("key", ["", " ", "é", "x" * 65])
-async def test_an_idempotency_key_is_plain_text(library: ServiceHarness, key: str) -> None:
+async def test_an_idempotency_key_must_be_plain_text(library: ServiceHarness, key: str) -> None:
     answer = await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": key.encode()})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
 
@@ -107,7 +109,7 @@ async def test_an_op_of_an_earlier_step_is_refused(library: ServiceHarness) -> N
     assert (late.status_code, late.json()["code"]) == (409, "step-moved-on")
 
 
-async def test_an_exact_repeat_survives_the_death_of_the_process(library: ServiceHarness) -> None:
+async def test_a_repeated_op_gets_the_stored_response_after_a_restart(library: ServiceHarness) -> None:
     first = await library.post("/books", json={"title": "New"})
     library.restart()
     again = await library.post("/books", json={"title": "New"}, step=1)
@@ -115,7 +117,7 @@ async def test_an_exact_repeat_survives_the_death_of_the_process(library: Servic
     assert (await library.get("/books")).json()["total"] == 24
 
 
-async def test_a_later_epoch_starts_from_the_source_and_fences_the_earlier_one_off(library: ServiceHarness) -> None:
+async def test_a_later_epoch_starts_from_the_source_and_fences_off_the_earlier_one(library: ServiceHarness) -> None:
     fresh = await library.digest()
     await library.post("/books", json={"title": "New"})
     library.epoch, library.step = 2, 0
@@ -125,13 +127,13 @@ async def test_a_later_epoch_starts_from_the_source_and_fences_the_earlier_one_o
     assert (late.status_code, late.json()["code"]) == (409, "stale-epoch")
 
 
-async def test_an_unknown_source_says_so(library: ServiceHarness) -> None:
+async def test_an_unknown_source_is_reported(library: ServiceHarness) -> None:
     library.source, library.episode = "0" * 64, "other"
     answer = await library.get("/books/B-1")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-source")
 
 
-async def test_two_episodes_of_one_source_never_meet(library: ServiceHarness) -> None:
+async def test_two_episodes_of_one_source_are_isolated(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     library.episode, library.step = "second", 0
     assert (await library.get("/books/B-1")).json()["lent"] is False
@@ -141,7 +143,7 @@ async def test_two_episodes_of_one_source_never_meet(library: ServiceHarness) ->
 
 
 @pytest.mark.parametrize("kind", sorted(set(FaultKind) - {FaultKind.TIMEOUT_AFTER_COMMIT, FaultKind.STALE_READ}))
-async def test_a_fault_before_the_operation_leaves_no_effect(library: ServiceHarness, kind: FaultKind) -> None:
+async def test_a_fault_before_the_operation_has_no_effect(library: ServiceHarness, kind: FaultKind) -> None:
     before = await library.digest()
     answer = await library.post("/books", json={"title": "New"}, fault=Fault(kind=kind, retry_after_s=7))
     assert answer.status_code in {403, 429, 503, 504}
@@ -150,7 +152,7 @@ async def test_a_fault_before_the_operation_leaves_no_effect(library: ServiceHar
     assert await library.digest() == before
 
 
-async def test_a_timeout_after_the_commit_looks_like_one_before_it_but_the_write_happened(
+async def test_a_timeout_after_the_commit_looks_like_one_before_it_but_the_write_is_applied(
     library: ServiceHarness,
 ) -> None:
     lost = await library.post(
@@ -171,7 +173,7 @@ def _stale(step: int) -> Fault:
     return Fault(kind=FaultKind.STALE_READ, hides_from_step=step)
 
 
-async def test_a_stale_read_answers_what_was_before_a_step_and_changes_nothing(library: ServiceHarness) -> None:
+async def test_a_stale_read_returns_the_state_before_a_step_and_changes_nothing(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     step, digest = library.step, await library.digest()
     stale = await library.get("/books/B-1", fault=_stale(step))
@@ -181,7 +183,7 @@ async def test_a_stale_read_answers_what_was_before_a_step_and_changes_nothing(l
     assert (await library.get("/books/B-1")).json()["lent"] is True
 
 
-async def test_a_stale_read_does_not_see_what_the_step_made(library: ServiceHarness) -> None:
+async def test_a_stale_read_does_not_see_rows_created_in_the_step(library: ServiceHarness) -> None:
     made = (await library.post("/books", json={"title": "New"})).json()["id"]
     step = library.step
     assert (await library.get(f"/books/{made}", fault=_stale(step))).status_code == 404
@@ -189,7 +191,7 @@ async def test_a_stale_read_does_not_see_what_the_step_made(library: ServiceHarn
     assert (await library.get(f"/books/{made}")).status_code == 200
 
 
-async def test_a_stale_read_hides_a_step_with_everything_that_came_after_it(library: ServiceHarness) -> None:
+async def test_a_stale_read_hides_a_step_and_all_later_ones(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     first = library.step
     await library.post("/books/B-2/lend")
@@ -201,11 +203,11 @@ async def test_a_stale_read_hides_a_step_with_everything_that_came_after_it(libr
         assert (await library.get("/books", fault=_stale(step))).json()["total"] == 23
 
 
-async def test_a_stale_read_before_anything_is_written_is_an_ordinary_one(library: ServiceHarness) -> None:
+async def test_a_stale_read_before_any_write_is_an_ordinary_read(library: ServiceHarness) -> None:
     assert (await library.get("/books/B-1", fault=_stale(1))).json()["lent"] is False
 
 
-async def test_an_idempotency_key_repeats_its_answer_and_refuses_another_body(library: ServiceHarness) -> None:
+async def test_a_reused_idempotency_key_repeats_the_response_and_rejects_another_body(library: ServiceHarness) -> None:
     key = {"Idempotency-Key": "once"}
     first = await library.post("/books", json={"title": "New"}, headers=key)
     again = await library.post("/books", json={"title": "New"}, headers=key)
@@ -214,13 +216,13 @@ async def test_an_idempotency_key_repeats_its_answer_and_refuses_another_body(li
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
 
 
-async def test_if_match_takes_a_bare_or_a_quoted_version_and_refuses_a_stale_one(library: ServiceHarness) -> None:
+async def test_if_match_accepts_a_bare_or_quoted_version_and_rejects_a_stale_one(library: ServiceHarness) -> None:
     assert (await library.post("/books/B-1/lend", headers={"If-Match": '"1"'})).status_code == 200
     stale = await library.post("/books/B-1/lend", headers={"If-Match": "1"})
     assert (stale.status_code, stale.json()["code"]) == (412, "stale-version")
 
 
-async def test_a_list_comes_in_pages_that_miss_nothing_and_repeat_nothing(library: ServiceHarness) -> None:
+async def test_a_paginated_list_misses_and_repeats_nothing(library: ServiceHarness) -> None:
     seen: list[str] = []
     cursor: str | None = None
     while True:
@@ -247,13 +249,13 @@ async def test_a_list_comes_in_pages_that_miss_nothing_and_repeat_nothing(librar
         "WzEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MF0",
     ],
 )
-async def test_a_cursor_of_nowhere_is_refused(library: ServiceHarness, cursor: str) -> None:
+async def test_an_unknown_cursor_is_rejected(library: ServiceHarness, cursor: str) -> None:
     answer = await library.get("/books", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-cursor")
 
 
 @pytest.mark.parametrize("body", [{}, {"title": ""}, {"title": 7}, {"title": "x", "more": 1}])
-async def test_a_misfit_body_is_a_problem_that_names_the_place(
+async def test_an_invalid_body_is_a_problem_that_names_the_location(
     library: ServiceHarness, body: dict[str, object]
 ) -> None:
     answer = await library.post("/books", json=body)
@@ -261,7 +263,7 @@ async def test_a_misfit_body_is_a_problem_that_names_the_place(
     assert answer.json()["errors"]
 
 
-async def test_an_unsigned_or_wrongly_signed_call_is_refused(library: ServiceHarness) -> None:
+async def test_an_unsigned_or_wrongly_signed_call_is_rejected(library: ServiceHarness) -> None:
     client = httpx.AsyncClient(transport=httpx.ASGITransport(library.app), base_url="http://service")
     for headers in ({}, {"X-CompanyOS-Context": "{}", "X-CompanyOS-Signature": "0" * 64}):
         answer = await client.get("/books/B-1", headers=headers)
@@ -283,7 +285,7 @@ DECIDING = {"If-Match": "1", "Idempotency-Key": "once"}
         [],
     ],
 )
-async def test_a_call_whose_deciding_headers_were_altered_is_refused(
+async def test_a_call_with_altered_signed_headers_is_rejected(
     library: ServiceHarness, altered: list[tuple[str, str]]
 ) -> None:
     before = await library.evidence()
@@ -296,13 +298,13 @@ async def test_a_call_whose_deciding_headers_were_altered_is_refused(
     assert (await library.client.send(request)).status_code == 201
 
 
-async def test_headers_that_decide_nothing_may_be_added_on_the_way(library: ServiceHarness) -> None:
+async def test_unsigned_headers_may_be_added_in_transit(library: ServiceHarness) -> None:
     request = library.signed(library.client.build_request("GET", "/books/B-1"))
     request.headers["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     assert (await library.client.send(request)).status_code == 200
 
 
-async def test_a_body_over_the_limit_is_refused(library: ServiceHarness) -> None:
+async def test_a_body_over_the_limit_is_rejected(library: ServiceHarness) -> None:
     answer = await library.post("/books", json={"title": "x" * 70_000})
     assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
 

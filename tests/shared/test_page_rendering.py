@@ -11,15 +11,15 @@ from companyos_shared.pages.rendering import (
 )
 
 
-def test_a_state_that_no_colour_is_known_for_is_grey() -> None:
+def test_a_state_without_a_colour_is_grey() -> None:
     assert (status_colour("stale"), status_colour("of its own")) == ("yellow", "secondary")
 
 
-def test_a_closed_ticket_is_done_and_a_closed_episode_was_given_up() -> None:
+def test_a_closed_ticket_is_success_and_a_closed_episode_is_not() -> None:
     assert (status_colour("closed"), status_colour("closed", "outcome")) == ("green", "yellow")
 
 
-def test_a_name_of_the_code_is_told_in_words() -> None:
+def test_an_identifier_is_shown_as_words() -> None:
     assert [label(name) for name in ("in_progress", "hr_lead", "cfo", "", None)] == [
         "In progress",
         "HR lead",
@@ -29,7 +29,7 @@ def test_a_name_of_the_code_is_told_in_words() -> None:
     ]
 
 
-def test_a_field_is_worded_and_called_by_its_name_and_type() -> None:
+def test_a_field_label_is_derived_from_its_name_and_type() -> None:
     assert field_label("annual_cost_cents") == "Annual cost"
     calls = [
         ("cost_cents", "integer"),

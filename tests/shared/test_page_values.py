@@ -29,18 +29,18 @@ MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2199, 12, 31)).map(  # noq
 
 
 @given(at=MOMENTS)
-def test_a_time_is_read_as_it_is_shown(at: datetime) -> None:
+def test_a_shown_time_can_be_parsed(at: datetime) -> None:
     written = at.strftime("%Y-%m-%dT%H:%M:%SZ")
     assert parse_moment(moment(at)) == parse_moment(f"{moment(at)} UTC") == parse_moment(written) == written
 
 
 @given(on=st.dates(**YEARS))
-def test_a_day_is_read_as_it_is_shown(on: date) -> None:
+def test_a_shown_day_can_be_parsed(on: date) -> None:
     assert parse_day(day(on)) == parse_day(day(on).partition(" ")[2]) == parse_day(on.isoformat()) == on.isoformat()
 
 
 @given(cents=st.integers(-(10**15), 10**15) | st.floats(-1e12, 1e12))
-def test_an_amount_is_read_as_it_is_shown(cents: float) -> None:
+def test_a_shown_amount_can_be_parsed(cents: float) -> None:
     assert (
         parse_money(money(cents)) == parse_money(f"{money(cents)} EUR") == parse_money(f"EUR {money(cents)}") == cents
     )
@@ -50,34 +50,34 @@ def test_an_amount_is_read_as_it_is_shown(cents: float) -> None:
     number=st.floats(-1e15, 1e15),
     unit=st.sampled_from(["", " %", "%", " percent", " errors per 1,000 requests", "  points\n"]),
 )
-def test_a_number_is_read_as_it_is_shown(number: float, unit: str) -> None:
+def test_a_shown_number_can_be_parsed(number: float, unit: str) -> None:
     assert parse_number(f"{figure(number)}{unit}") == number
 
 
 @given(number=st.integers(-(10**15), 10**15))
-def test_a_whole_number_is_read_as_it_is_shown(number: int) -> None:
+def test_a_shown_integer_can_be_parsed(number: int) -> None:
     assert parse_integer(f"{number:,}") == parse_integer(str(number)) == number
 
 
 @pytest.mark.parametrize("text", ["31 Feb 2027, 09:22", "1 Jun 2027, 9:22", "1 Jun 2027", "soon", "", "2027-06-01"])
-def test_a_text_that_is_no_time_stays_as_it_was_typed(text: str) -> None:
+def test_text_that_is_not_a_time_is_returned_unchanged(text: str) -> None:
     assert parse_moment(text) == text
 
 
 @pytest.mark.parametrize("text", ["31 Feb 2027", "Mon 1 Jun 2027", "1 Jun 2027, 09:22", "June", "1 Jun 27"])
-def test_a_text_that_is_no_day_stays_as_it_was_typed(text: str) -> None:
+def test_text_that_is_not_a_day_is_returned_unchanged(text: str) -> None:
     assert parse_day(text) == text
 
 
 @pytest.mark.parametrize("text", ["1,25.00", "EUR", "EUR 5 USD", "1.250,00", "12 euros", "1e3", "9" * 30])
-def test_a_text_that_is_no_amount_stays_as_it_was_typed(text: str) -> None:
+def test_text_that_is_not_an_amount_is_returned_unchanged(text: str) -> None:
     assert parse_money(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["1,25", "12 of 20", "5k", "2 million", "3 or 4", "3M", "many", "nan", "1e400", "1e-400", "9" * 30]
 )
-def test_a_text_that_is_no_number_stays_as_it_was_typed(text: str) -> None:
+def test_text_that_is_not_a_number_is_returned_unchanged(text: str) -> None:
     assert parse_number(text) == text
     assert parse_integer(text) == text
 

@@ -39,7 +39,7 @@ async def test_a_service_keeps_its_files_private(library: ServiceHarness, tmp_pa
     assert {path: oct(mode) for path, mode in found.items() if mode & 0o077} == {}
 
 
-def test_a_folder_that_is_open_to_others_is_made_private_with_its_contents(
+def test_a_folder_with_public_permissions_is_made_private_with_its_contents(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "data"

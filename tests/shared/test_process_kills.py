@@ -83,6 +83,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_whoever_kills_it_there_finds_the_same_end(place: str, whole: Path, tmp_path: Path) -> None:
+async def test_a_process_killed_at_any_failpoint_reaches_the_same_end(place: str, whole: Path, tmp_path: Path) -> None:
     assert _live(tmp_path, place) == (-signal.SIGKILL, "")
     assert await _carried_on(tmp_path) == await _carried_on(whole)

@@ -38,7 +38,7 @@ async def test_the_inventory_names_episodes_with_their_epochs_and_snapshots_with
     assert found.sources == [StoredSnapshot(source=source, episode="test", epoch=1)]
 
 
-async def test_the_inventory_names_what_it_cannot_read(library: ServiceHarness) -> None:
+async def test_the_inventory_names_unreadable_files(library: ServiceHarness) -> None:
     source = await library.snapshot()
     (_folder(library) / "snapshots" / f"{source}.db").write_bytes(b"torn")
     (_folder(library) / "snapshots" / "notes.db").write_bytes(b"somebody's")
@@ -48,7 +48,7 @@ async def test_the_inventory_names_what_it_cannot_read(library: ServiceHarness) 
     assert found.sources == [StoredSnapshot(source=source, episode=None, epoch=None)]
 
 
-async def test_an_episode_in_quarantine_comes_back_as_it_was(library: ServiceHarness) -> None:
+async def test_an_episode_is_restored_unchanged_from_quarantine(library: ServiceHarness) -> None:
     await library.post(LEND)
     before, evidence = await library.digest(), await library.evidence()
     made = await library.quarantine(episodes=["test", "never-seen"])
@@ -62,7 +62,7 @@ async def test_an_episode_in_quarantine_comes_back_as_it_was(library: ServiceHar
     assert (await _entries(library)).entries == []
 
 
-async def test_an_episode_that_was_changed_in_quarantine_is_corrupt(library: ServiceHarness) -> None:
+async def test_an_episode_that_was_modified_in_quarantine_is_corrupt(library: ServiceHarness) -> None:
     await library.post(LEND)
     await library.quarantine(episodes=["test"])
     (file,) = library.folder.rglob("1-*.db")
@@ -71,7 +71,7 @@ async def test_an_episode_that_was_changed_in_quarantine_is_corrupt(library: Ser
     assert _refusal(await library.get("/books/B-1")) == (410, "episode-corrupt")
 
 
-async def test_a_snapshot_in_quarantine_comes_back_as_it_was(library: ServiceHarness) -> None:
+async def test_a_snapshot_is_restored_unchanged_from_quarantine(library: ServiceHarness) -> None:
     await library.post(LEND)
     source = await library.snapshot()
     await library.quarantine(sources=[source])
@@ -81,7 +81,7 @@ async def test_a_snapshot_in_quarantine_comes_back_as_it_was(library: ServiceHar
     assert (await library.check(source)).source == source
 
 
-async def test_an_entry_does_not_take_the_place_of_what_is_live(library: ServiceHarness) -> None:
+async def test_an_entry_does_not_replace_a_live_episode(library: ServiceHarness) -> None:
     await library.post(LEND)
     await library.quarantine(episodes=["test"])
     library.step = 0
@@ -94,7 +94,7 @@ async def test_an_entry_does_not_take_the_place_of_what_is_live(library: Service
     assert [entry.entry for entry in (await _entries(library)).entries] == ["test", "test.2"]
 
 
-async def test_entries_are_removed_by_name_alone(library: ServiceHarness) -> None:
+async def test_entries_are_only_removed_by_name(library: ServiceHarness) -> None:
     await library.post(LEND)
     await library.quarantine(episodes=["test"])
     for wrong, expected in {
@@ -118,6 +118,6 @@ async def test_an_entry_without_a_readable_reason_is_listed(library: ServiceHarn
 
 
 @pytest.mark.parametrize("body", [{"episodes": ["../x"]}, {"sources": ["../../x"]}])
-async def test_a_path_is_no_name(library: ServiceHarness, body: dict[str, list[str]]) -> None:
+async def test_a_path_is_not_a_valid_name(library: ServiceHarness, body: dict[str, list[str]]) -> None:
     refused = await library.control("quarantine", {**body, "reason": "a test"})
     assert _refusal(refused) == (422, "invalid-arguments")

@@ -24,7 +24,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("key", [None, SecretStr("a key")])
 @pytest.mark.parametrize("path", ["/livez", "/openapi.json", "/docs", "/books/B-1", "/nothing", "/books?limit=x"])
-async def test_every_response_carries_the_headers(
+async def test_every_response_has_the_headers(
     library: ServiceHarness, tmp_path: Path, key: SecretStr | None, path: str
 ) -> None:
     app = create_app(library.service, ServiceSettings(service_key=key, service_key_file=None, data_dir=tmp_path))

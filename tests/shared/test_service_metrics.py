@@ -19,7 +19,7 @@ async def _figures(library: ServiceHarness) -> Figures:
     }
 
 
-async def test_a_service_says_what_it_holds_without_a_signature(library: ServiceHarness) -> None:
+async def test_a_service_reports_its_stored_objects_without_a_signature(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "Emma"})
     await library.snapshot()
     found = await _figures(library)
@@ -29,7 +29,7 @@ async def test_a_service_says_what_it_holds_without_a_signature(library: Service
     assert found["process_open_fds",] > 0
 
 
-async def test_what_is_dropped_is_gone_from_the_figures(library: ServiceHarness) -> None:
+async def test_dropped_episodes_are_removed_from_the_metrics(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "Emma"})
     await library.drop()
     found = await _figures(library)

@@ -103,7 +103,7 @@ def running(tmp_path: Path, http: requests.Session) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_a_process_that_is_told_to_stop_drains_and_ends_with_0(running: Served, by: signal.Signals) -> None:
+def test_a_process_that_receives_a_stop_signal_drains_and_exits_with_0(running: Served, by: signal.Signals) -> None:
     code, lines = running.stop(by)
     assert code == 0
     events = [line["event"] for line in lines]
@@ -112,9 +112,7 @@ def test_a_process_that_is_told_to_stop_drains_and_ends_with_0(running: Served, 
     assert {line["process"] for line in lines} == {"slow"}
 
 
-def test_a_request_that_was_taken_is_answered_though_the_process_was_told_to_stop(
-    running: Served, http: requests.Session
-) -> None:
+def test_a_request_in_flight_is_answered_after_a_stop_signal(running: Served, http: requests.Session) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", f"import urllib.request as u; print(u.urlopen('{running.url}/slow').read().decode())"],
         stdout=subprocess.PIPE,
@@ -130,7 +128,7 @@ def test_a_request_that_was_taken_is_answered_though_the_process_was_told_to_sto
     assert code == 0
 
 
-def test_new_requests_are_still_heard_while_the_app_drains(running: Served, http: requests.Session) -> None:
+def test_new_requests_are_answered_while_the_app_drains(running: Served, http: requests.Session) -> None:
     running.process.send_signal(signal.SIGTERM)
     assert running.process.stderr is not None
     assert any(json.loads(line)["event"] == "draining" for line in iter(running.process.stderr.readline, ""))
@@ -138,7 +136,7 @@ def test_new_requests_are_still_heard_while_the_app_drains(running: Served, http
     running.process.communicate(timeout=DEADLINE_S)
 
 
-def test_an_app_that_does_not_start_ends_the_process_with_3(tmp_path: Path) -> None:
+def test_an_app_that_fails_to_start_ends_the_process_with_3(tmp_path: Path) -> None:
     with served(tmp_path, start_fails=True) as process:
         _, written = process.process.communicate(timeout=DEADLINE_S)
     assert process.process.returncode == 3

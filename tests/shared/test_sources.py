@@ -50,19 +50,19 @@ def _no_strays(library: ServiceHarness) -> bool:
     return not list(library.folder.rglob("*.tmp*"))
 
 
-async def test_a_template_and_a_snapshot_are_found_whole(library: ServiceHarness) -> None:
+async def test_templates_and_snapshots_are_checked(library: ServiceHarness) -> None:
     assert (await library.check(library.source)).bytes > 0
     source = await library.snapshot()
     checked = await library.check(source)
     assert (checked.source, checked.bytes) == (source, _snapshot_file(library, source).stat().st_size)
 
 
-async def test_a_source_that_is_not_there_is_unknown(library: ServiceHarness) -> None:
+async def test_a_missing_source_is_unknown(library: ServiceHarness) -> None:
     assert await _refusal(await library.control("check", {"source": MISSING})) == (404, "unknown-source")
 
 
 @pytest.mark.parametrize("damage", [_flipped, lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"words"])
-async def test_nothing_starts_from_a_damaged_snapshot_and_the_living_do_not_notice(
+async def test_a_damaged_snapshot_cannot_be_used_and_live_episodes_are_unaffected(
     library: ServiceHarness, damage: object
 ) -> None:
     assert callable(damage)
@@ -80,7 +80,7 @@ async def test_nothing_starts_from_a_damaged_snapshot_and_the_living_do_not_noti
     assert _no_strays(library)
 
 
-async def test_a_file_that_is_named_right_and_is_no_database_is_damaged(library: ServiceHarness) -> None:
+async def test_a_file_with_a_valid_name_that_is_not_a_database_is_damaged(library: ServiceHarness) -> None:
     await library.snapshot()
     for content in (b"words", b""):
         source = hashlib.sha256(content).hexdigest()
@@ -88,7 +88,7 @@ async def test_a_file_that_is_named_right_and_is_no_database_is_damaged(library:
         assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
 
 
-async def test_a_snapshot_of_another_version_of_the_service_is_refused_as_such(library: ServiceHarness) -> None:
+async def test_a_snapshot_of_another_version_of_the_service_is_rejected_as_such(library: ServiceHarness) -> None:
     before = await _living(library)
     file = _snapshot_file(library, await library.snapshot())
     with closing(sqlite3.connect(file)) as db:
@@ -103,7 +103,7 @@ async def test_a_snapshot_of_another_version_of_the_service_is_refused_as_such(l
     assert await library.digest() == before
 
 
-async def test_a_snapshot_is_read_whole_once_and_again_when_its_file_changed(library: ServiceHarness) -> None:
+async def test_a_snapshot_is_verified_once_and_again_when_its_file_changes(library: ServiceHarness) -> None:
     source = await library.snapshot()
     file = _snapshot_file(library, source)
     await library.check(source)
@@ -117,7 +117,7 @@ async def test_a_snapshot_is_read_whole_once_and_again_when_its_file_changed(lib
     await library.check(source)
 
 
-async def test_a_forgotten_snapshot_is_unknown_and_what_started_from_it_goes_on(library: ServiceHarness) -> None:
+async def test_a_deleted_snapshot_is_unknown_and_episodes_started_from_it_continue(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     source = await library.snapshot()
     library.source, library.episode = source, "fork"
@@ -129,12 +129,12 @@ async def test_a_forgotten_snapshot_is_unknown_and_what_started_from_it_goes_on(
     assert await _refusal(await library.control("check", {"source": source})) == (404, "unknown-source")
 
 
-async def test_forgetting_never_deletes_a_template(library: ServiceHarness) -> None:
+async def test_deleting_a_snapshot_never_deletes_a_template(library: ServiceHarness) -> None:
     await library.forget(library.source)
     await library.check(library.source)
 
 
-async def test_an_export_is_the_episode_as_it_is_in_one_file(library: ServiceHarness, tmp_path: Path) -> None:
+async def test_an_export_is_the_current_episode_in_one_file(library: ServiceHarness, tmp_path: Path) -> None:
     before = await _living(library)
     answer = await library.control("export", {})
     assert answer.headers["content-type"] == DATABASE_MEDIA_TYPE
@@ -153,7 +153,7 @@ def test_a_source_id_depends_only_on_the_service_and_the_bytes_of_the_document()
     assert source_of("other", b"{}") != source_of("library", b"{}") != source_of("library", b"{ }")
 
 
-async def test_templates_and_their_copies_are_whole_databases_in_wal_mode(library: ServiceHarness) -> None:
+async def test_templates_and_their_copies_are_valid_databases_in_wal_mode(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     files = [*library.folder.rglob("templates/*/*.db"), *library.folder.rglob("episodes/*/*.db")]
     assert len(files) == 2

@@ -26,13 +26,13 @@ def alone(library: ServiceHarness, tmp_path: Path) -> httpx.AsyncClient:
     return _client(library.service, tmp_path)
 
 
-async def test_it_answers_without_a_signature_and_without_a_report(alone: httpx.AsyncClient) -> None:
+async def test_it_responds_without_a_signature_and_without_a_report(alone: httpx.AsyncClient) -> None:
     answer = await alone.get("/books/B-1")
     assert answer.json()["title"] == "Volume 01"
     assert "x-companyos-report" not in answer.headers
 
 
-async def test_its_clock_moves_by_hand_and_brings_what_is_due(alone: httpx.AsyncClient) -> None:
+async def test_its_clock_is_advanced_manually_and_applies_due_events(alone: httpx.AsyncClient) -> None:
     await alone.post("/books/B-1/lend")
     before = (await alone.get("/control/clock")).json()["now"]
     moved = (await alone.post("/control/clock", json={"minutes": 600})).json()
@@ -42,7 +42,7 @@ async def test_its_clock_moves_by_hand_and_brings_what_is_due(alone: httpx.Async
 
 
 @pytest.mark.parametrize("how", ["variable", "file"])
-def test_an_empty_key_is_refused_and_neither_signs_nor_makes_it_standalone(tmp_path: Path, how: str) -> None:
+def test_an_empty_key_is_rejected_and_neither_signs_nor_makes_it_standalone(tmp_path: Path, how: str) -> None:
     (tmp_path / "key").write_text("\n")
     given = {"variable": (SecretStr(""), None), "file": (None, tmp_path / "key")}[how]
     settings = ServiceSettings(service_key=given[0], service_key_file=given[1])
@@ -50,7 +50,7 @@ def test_an_empty_key_is_refused_and_neither_signs_nor_makes_it_standalone(tmp_p
         settings.key()
 
 
-async def test_its_clock_has_an_end(alone: httpx.AsyncClient) -> None:
+async def test_its_clock_has_a_maximum(alone: httpx.AsyncClient) -> None:
     years = 0
     while (answer := await alone.post("/control/clock", json={"minutes": 525_600})).status_code == 200:
         years += 1
@@ -131,7 +131,7 @@ async def test_a_reset_at_a_time_before_the_start_is_rejected(alone: httpx.Async
     )
 
 
-async def test_the_next_calls_get_the_faults_of_the_reset_in_their_order(alone: httpx.AsyncClient) -> None:
+async def test_the_next_calls_get_the_faults_of_the_reset_in_order(alone: httpx.AsyncClient) -> None:
     outage = {"kind": "unavailable", "retry_after_s": 60}
     await _reset(alone, faults=[None, outage, {"kind": "timeout_after_commit"}, {"kind": "timeout_before_commit"}])
     assert (await alone.get("/books/B-1")).status_code == 200
@@ -151,7 +151,7 @@ async def test_a_stale_read_hides_the_writes_of_the_reset_episode(alone: httpx.A
     assert (await alone.get("/books/B-24")).json()["title"] == "New"
 
 
-async def test_a_reset_removes_the_faults_that_no_call_got(alone: httpx.AsyncClient) -> None:
+async def test_a_reset_removes_unused_faults(alone: httpx.AsyncClient) -> None:
     await _reset(alone, faults=[{"kind": "forbidden"}] * 3)
     assert (await alone.get("/books")).json()["code"] == "authorization-unavailable"
     await alone.post("/control/reset")
@@ -216,18 +216,18 @@ async def test_a_service_with_a_key_has_no_standalone_control(library: ServiceHa
     assert (await library.control(verb, {})).status_code == 404
 
 
-async def test_the_rest_of_the_control_plane_is_not_there(alone: httpx.AsyncClient) -> None:
+async def test_the_other_control_routes_do_not_exist(alone: httpx.AsyncClient) -> None:
     for name in ("load", "settle", "snapshot", "drop", "digest", "evidence"):
         assert (await alone.post(f"/control/{name}", json={})).status_code == 404
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"title": "a", "title": "b"}', b'{"title": NaN}', b"{", b"\xff"])
-async def test_malformed_json_is_refused(alone: httpx.AsyncClient, body: bytes) -> None:
+async def test_malformed_json_is_rejected(alone: httpx.AsyncClient, body: bytes) -> None:
     answer = await alone.post("/books", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed-body")
 
 
-async def test_health_and_docs_answer_and_the_docs_need_no_network(alone: httpx.AsyncClient) -> None:
+async def test_health_and_docs_respond_without_network_access(alone: httpx.AsyncClient) -> None:
     assert (await alone.get("/livez")).json()["status"] == "alive"
     assert (await alone.get("/readyz")).json()["status"] == "ready"
     page = (await alone.get("/docs")).text
@@ -238,17 +238,17 @@ async def test_health_and_docs_answer_and_the_docs_need_no_network(alone: httpx.
         assert (await alone.get(asset)).status_code == 200
 
 
-async def test_a_refused_method_is_told_every_method_of_the_path(alone: httpx.AsyncClient) -> None:
+async def test_a_405_response_lists_every_method_of_the_path(alone: httpx.AsyncClient) -> None:
     assert (await alone.delete("/books")).headers["allow"] == "GET, POST"
     assert (await alone.options("/books/B-1")).headers["allow"] == "GET"
 
 
-async def test_every_operation_documents_what_is_said_of_a_malformed_body(alone: httpx.AsyncClient) -> None:
+async def test_every_operation_documents_the_errors_of_a_malformed_body(alone: httpx.AsyncClient) -> None:
     paths = (await alone.get("/openapi.json")).json()["paths"]
     assert all({"400", "413", "422"} <= set(found["responses"]) for path in paths.values() for found in path.values())
 
 
-async def test_what_is_not_there_is_a_problem(alone: httpx.AsyncClient) -> None:
+async def test_an_unknown_route_or_method_is_a_problem(alone: httpx.AsyncClient) -> None:
     for method, path, code in (("GET", "/nothing", "not-found"), ("DELETE", "/books", "method-not-allowed")):
         answer = await alone.request(method, path)
         assert answer.headers["content-type"] == "application/problem+json"

@@ -63,7 +63,7 @@ async def full(library: ServiceHarness) -> ServiceHarness:
     return library
 
 
-async def test_a_write_that_the_disk_refuses_leaves_nothing_and_the_same_call_succeeds_later(
+async def test_a_failed_disk_write_leaves_no_changes_and_succeeds_later(
     library: ServiceHarness,
 ) -> None:
     await library.post("/books/B-1/lend")
@@ -77,7 +77,7 @@ async def test_a_write_that_the_disk_refuses_leaves_nothing_and_the_same_call_su
     assert not library.last_report.replayed
 
 
-async def test_a_settle_that_the_disk_refuses_leaves_nothing_and_succeeds_later(library: ServiceHarness) -> None:
+async def test_a_failed_settle_leaves_no_changes_and_succeeds_later(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     before = await library.digest()
     with _no_file_beyond(_log_bytes(library)), pytest.raises(httpx.HTTPStatusError, match="507"):
@@ -86,7 +86,7 @@ async def test_a_settle_that_the_disk_refuses_leaves_nothing_and_succeeds_later(
     assert [change.key for change in (await library.advance(minutes=0)).changes] == ["B-1"]
 
 
-async def test_a_write_to_a_read_only_storage_is_refused_and_nothing_is_kept(library: ServiceHarness) -> None:
+async def test_a_write_to_a_read_only_storage_is_rejected_without_changes(library: ServiceHarness) -> None:
     await library.post("/books/B-1/lend")
     before = await library.evidence()
     library.session().db.exec_driver_sql("PRAGMA query_only=ON")
@@ -97,7 +97,7 @@ async def test_a_write_to_a_read_only_storage_is_refused_and_nothing_is_kept(lib
     assert await library.evidence() == before
 
 
-async def test_an_epoch_a_snapshot_and_a_source_that_do_not_fit_leave_nothing_half_made(
+async def test_epochs_snapshots_and_sources_that_do_not_fit_leave_no_partial_files(
     library: ServiceHarness,
 ) -> None:
     await library.post("/books/B-1/lend")
@@ -118,7 +118,7 @@ async def test_an_epoch_a_snapshot_and_a_source_that_do_not_fit_leave_nothing_ha
     assert await library.digest() == before
 
 
-async def test_without_headroom_nothing_new_is_opened_and_the_living_go_on(full: ServiceHarness) -> None:
+async def test_without_headroom_nothing_new_is_opened_and_live_episodes_continue(full: ServiceHarness) -> None:
     full.episode = "second"
     assert _is_refused(await full.post("/books/B-1/lend", step=1))
     full.episode = "test"
@@ -127,7 +127,7 @@ async def test_without_headroom_nothing_new_is_opened_and_the_living_go_on(full:
     assert (await full.post("/books/B-2/lend")).status_code == 200
 
 
-async def test_headroom_is_worth_more_than_templates(full: ServiceHarness) -> None:
+async def test_templates_are_evicted_to_keep_headroom(full: ServiceHarness) -> None:
     sources = full.app.state.episodes.sources
     assert sources.template(full.source) is not None
     with pytest.raises(StorageFullError):
@@ -135,7 +135,7 @@ async def test_headroom_is_worth_more_than_templates(full: ServiceHarness) -> No
     assert sources.template(full.source) is None
 
 
-async def test_a_service_without_headroom_is_not_ready_and_tells_what_is_left(full: ServiceHarness) -> None:
+async def test_a_service_without_headroom_is_not_ready_and_reports_the_free_space(full: ServiceHarness) -> None:
     answer = await full.client.get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
     full.app.state.episodes.storage._min_free_bytes = 0
@@ -153,7 +153,7 @@ async def test_a_service_with_few_descriptors_left_is_not_ready(library: Service
     assert (answer.status_code, answer.json()["reason"]) == (503, "too few file descriptors are free")
 
 
-def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
+def test_an_epoch_without_a_free_descriptor_is_rejected_and_opens_later(
     library: ServiceHarness, tmp_path: Path
 ) -> None:
     episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
@@ -175,7 +175,7 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EMFILE])
-def test_an_error_of_the_storage_is_told_from_a_bug(number: int) -> None:
+def test_storage_errors_are_distinguished_from_other_errors(number: int) -> None:
     assert storage_full_error(OSError(number, "of the system")) is not None
     assert storage_full_error(OSError(errno.ENOENT, "of another kind")) is None
     assert storage_full_error(sqlite3.OperationalError("without a code")) is None

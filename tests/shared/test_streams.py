@@ -33,18 +33,18 @@ def test_a_stream_draws_the_same_in_processes_with_other_hash_seeds() -> None:
     assert drawn == {f"{[stream.integer(0, 999) for _ in range(9)]}\n"}
 
 
-def test_a_child_does_not_depend_on_what_its_parent_drew() -> None:
+def test_a_child_stream_does_not_depend_on_draws_of_its_parent() -> None:
     fresh, used = Stream("a"), Stream("a")
     used.integer(1, 6)
     assert fresh.child("b").fraction() == used.child("b").fraction() == Stream("a", "b").fraction()
 
 
-def test_parts_of_a_name_do_not_run_together() -> None:
+def test_parts_of_a_name_are_not_concatenated_ambiguously() -> None:
     assert Stream("ab", "c").fraction() != Stream("a", "bc").fraction()
 
 
 @given(st.integers(-50, 50), st.integers(0, 99), st.text())
-def test_an_integer_lies_in_its_range(low: int, width: int, name: str) -> None:
+def test_an_integer_is_in_its_range(low: int, width: int, name: str) -> None:
     assert low <= Stream(name).integer(low, low + width) <= low + width
 
 
@@ -62,9 +62,7 @@ def test_a_shuffle_is_a_permutation(items: list[int], name: str) -> None:
 
 
 @given(st.integers(-50, 50), st.integers(0, 30), st.data(), st.text())
-def test_distinct_integers_lie_in_their_range_and_none_comes_twice(
-    low: int, width: int, data: st.DataObject, name: str
-) -> None:
+def test_distinct_integers_are_in_their_range_and_unique(low: int, width: int, data: st.DataObject, name: str) -> None:
     count = data.draw(st.integers(0, width + 1))
     drawn = Stream(name).distinct(low, low + width, count)
     assert len(set(drawn)) == len(drawn) == count
@@ -94,6 +92,6 @@ def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
     assert canonical_json({"b": "é", "a": 1.0}) == '{"a":1.0,"b":"é"}'.encode()
 
 
-def test_a_number_that_is_none_has_no_digest() -> None:
+def test_a_number_that_is_not_json_has_no_digest() -> None:
     with pytest.raises(ValueError, match="JSON"):
         digest(float("nan"))

@@ -34,7 +34,7 @@ def _nested(levels: int) -> bytes:
         (b'{"a": "' + b"x" * MAX_BODY_BYTES + b'"}', "body-too-large"),
     ],
 )
-def test_what_is_no_acceptable_object_is_refused_with_its_code(body: bytes, code: str) -> None:
+def test_an_unacceptable_body_is_rejected_with_its_code(body: bytes, code: str) -> None:
     with pytest.raises(MalformedJsonError) as caught:
         parse_object(body)
     assert caught.value.code == code
@@ -49,7 +49,7 @@ def test_what_is_no_acceptable_object_is_refused_with_its_code(body: bytes, code
         (b'{"a": "\\ud83d\\ude00"}', {"a": "😀"}),
     ],
 )
-def test_what_is_acceptable_is_parsed(body: bytes, value: object) -> None:
+def test_an_acceptable_body_is_parsed(body: bytes, value: object) -> None:
     assert parse_object(body) == value
 
 

@@ -24,7 +24,7 @@ def _files(library: ServiceHarness) -> list[str]:
     return sorted(path.name.partition("-")[0] for path in library.folder.glob("*/episodes/*/*.db"))
 
 
-async def test_an_epoch_has_no_file_until_it_is_written_to(library: ServiceHarness) -> None:
+async def test_an_epoch_has_no_file_until_the_first_write(library: ServiceHarness) -> None:
     fresh = await library.digest()
     assert (await library.get("/books")).status_code == 200
     assert await library.advance(minutes=60) == library.last_report
@@ -36,7 +36,7 @@ async def test_an_epoch_has_no_file_until_it_is_written_to(library: ServiceHarne
     assert (await library.get("/books/B-1")).json()["lent"] is False
 
 
-async def test_a_refused_write_is_kept_in_a_file_too(library: ServiceHarness) -> None:
+async def test_a_rejected_write_creates_a_file_too(library: ServiceHarness) -> None:
     assert (await library.post("/books/B-99/lend")).status_code == 404
     assert _files(library) == ["1"]
     library.restart()
@@ -44,7 +44,7 @@ async def test_a_refused_write_is_kept_in_a_file_too(library: ServiceHarness) ->
     assert (again.status_code, library.last_report.replayed) == (404, True)
 
 
-async def test_what_epochs_share_cannot_be_written(library: ServiceHarness) -> None:
+async def test_the_shared_template_cannot_be_written(library: ServiceHarness) -> None:
     session = library.session()
     begin(session.db)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
@@ -52,7 +52,9 @@ async def test_what_epochs_share_cannot_be_written(library: ServiceHarness) -> N
     rollback(session.db)
 
 
-async def test_an_epoch_whose_template_vanished_reads_on_and_writes_once_it_is_back(library: ServiceHarness) -> None:
+async def test_an_epoch_whose_template_is_missing_can_be_read_and_written_after_reloading(
+    library: ServiceHarness,
+) -> None:
     before = await library.digest()
     library.app.state.episodes.sources.discard_template(library.source)
     assert await library.digest() == before
@@ -63,7 +65,7 @@ async def test_an_epoch_whose_template_vanished_reads_on_and_writes_once_it_is_b
     assert (await library.post(LEND, step=1)).status_code == 200
 
 
-async def test_an_epoch_of_a_snapshot_never_depends_on_it_again(library: ServiceHarness) -> None:
+async def test_an_epoch_of_a_snapshot_does_not_depend_on_it_later(library: ServiceHarness) -> None:
     await library.post(LEND)
     source, before = await library.snapshot(), await library.digest()
     library.source, library.episode = source, "fork"
@@ -74,7 +76,7 @@ async def test_an_epoch_of_a_snapshot_never_depends_on_it_again(library: Service
     assert await library.digest() == before
 
 
-async def test_a_fence_that_a_file_stands_for_survives_the_death_of_the_process(library: ServiceHarness) -> None:
+async def test_a_fence_with_a_file_survives_a_restart(library: ServiceHarness) -> None:
     await library.post(LEND)
     library.epoch, library.step = 2, 0
     assert (await library.get("/books/B-1")).json()["lent"] is False
@@ -85,7 +87,7 @@ async def test_a_fence_that_a_file_stands_for_survives_the_death_of_the_process(
     assert (late.status_code, late.json()["code"]) == (409, "stale-epoch")
 
 
-async def test_an_earlier_epoch_is_fenced_off_while_nobody_has_written(library: ServiceHarness) -> None:
+async def test_an_earlier_epoch_is_fenced_off_without_any_write(library: ServiceHarness) -> None:
     await library.get("/books/B-1")
     library.epoch = 2
     await library.get("/books/B-1")
@@ -94,7 +96,7 @@ async def test_an_earlier_epoch_is_fenced_off_while_nobody_has_written(library: 
     assert (late.status_code, late.json()["code"]) == (409, "stale-epoch")
 
 
-async def test_a_snapshot_and_an_export_need_no_write_before(library: ServiceHarness, tmp_path: Path) -> None:
+async def test_a_snapshot_and_an_export_require_no_previous_write(library: ServiceHarness, tmp_path: Path) -> None:
     before = await library.digest()
     source = await library.snapshot()
     (tmp_path / "exported.db").write_bytes(await library.export())
@@ -109,7 +111,7 @@ def _is_open(db: object) -> bool:
     return not getattr(db, "closed", True)
 
 
-async def test_readers_that_nobody_uses_are_closed_the_oldest_first(library: ServiceHarness, tmp_path: Path) -> None:
+async def test_unused_readers_are_closed_oldest_first(library: ServiceHarness, tmp_path: Path) -> None:
     template = library.app.state.episodes.sources.template(library.source)
     readers = TemplatePool(Database(metadata), EpisodeConstantsCache())
     borrowed = []

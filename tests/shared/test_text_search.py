@@ -26,17 +26,17 @@ def test_accents_are_ignored(query: str) -> None:
     assert found(query, Searchable("E-1", "Jana Müller", "")) == ["E-1"]
 
 
-def test_rows_with_all_words_come_before_rows_with_some() -> None:
+def test_rows_with_all_words_are_ranked_before_rows_with_some() -> None:
     in_title = Searchable("A", "Nordwind", "")
     in_text = Searchable("B", "Lease", "nordwind logistik")
     assert found("Nordwind Logistik", in_title, in_text) == ["B", "A"]
 
 
-def test_a_match_in_the_title_comes_before_one_in_the_text() -> None:
+def test_a_match_in_the_title_is_ranked_before_one_in_the_text() -> None:
     assert found("nordwind", Searchable("A", "Lease", "nordwind"), Searchable("B", "Nordwind", "")) == ["B", "A"]
 
 
-def test_a_whole_word_comes_before_the_start_of_a_word() -> None:
+def test_a_complete_word_is_ranked_before_the_start_of_a_word() -> None:
     assert found("OPS-1", Searchable("OPS-10", "Lamp", ""), Searchable("OPS-1", "Chair", "")) == ["OPS-1", "OPS-10"]
 
 
@@ -45,7 +45,7 @@ def test_rows_of_equal_rank_are_ordered_by_id() -> None:
     assert found("badge", *rows) == ["A", "B", "C"]
 
 
-def test_the_parts_of_a_compound_word_have_to_follow_each_other() -> None:
+def test_the_parts_of_a_compound_word_must_be_adjacent() -> None:
     assert found("PO-3311", Searchable("A", "PO 12", "3311"), Searchable("B", "Receipt", "For PO-3311.")) == ["B"]
 
 

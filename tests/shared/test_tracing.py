@@ -45,19 +45,19 @@ class Recorded:
         ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:9/v1/traces"}, True),
     ],
 )
-def test_the_standard_variables_alone_switch_traces_on(environment: dict[str, str], on: bool) -> None:
+def test_traces_are_enabled_by_the_standard_variables_only(environment: dict[str, str], on: bool) -> None:
     traces = create_traces("desk", environment)
     assert traces.enabled is on
     traces.close()
 
 
-def test_an_exporter_that_nobody_knows_is_said_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_exporter_is_reported_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert create_traces("desk", {"OTEL_TRACES_EXPORTER": "zipkin"}) is NO_TRACES
     assert "zipkin" in caplog.text
 
 
-def test_while_nobody_asks_nothing_is_imported_and_nothing_is_sent() -> None:
+def test_without_an_exporter_nothing_is_imported_or_sent() -> None:
     program = (
         "import sys; from companyos_shared.telemetry.trace_export import create_traces;"
         "from companyos_shared.telemetry.tracing import current_trace_id;"
@@ -72,7 +72,7 @@ def test_while_nobody_asks_nothing_is_imported_and_nothing_is_sent() -> None:
     assert result.stdout.strip() == "[]"
 
 
-def test_a_step_is_one_trace_over_two_processes_and_its_id_belongs_to_the_step() -> None:
+def test_a_step_is_one_trace_over_two_processes_with_the_id_of_the_step() -> None:
     gateway, service = Recorded(), Recorded()
     with OperationScope("n1-ab", 1, 3) as op, gateway.traces.span("step"), gateway.traces.client_span("desk") as call:
         call.set(service="desk", nothing=None)
@@ -89,7 +89,7 @@ def test_a_step_is_one_trace_over_two_processes_and_its_id_belongs_to_the_step()
     assert dict(client.attributes or {}) == {"companyos.service": "desk"}
 
 
-def test_without_a_step_a_trace_has_an_id_of_chance() -> None:
+def test_without_a_step_a_trace_has_a_random_id() -> None:
     recorded = Recorded()
     for name in ("one", "two"):
         with recorded.traces.span(name):
@@ -98,14 +98,14 @@ def test_without_a_step_a_trace_has_an_id_of_chance() -> None:
 
 
 @pytest.mark.parametrize("header", [b"", b"nonsense", b"00-" + b"0" * 32 + b"-" + b"0" * 16 + b"-01", b"\xff\xfe"])
-def test_a_header_that_is_none_begins_a_trace_of_its_own(header: bytes) -> None:
+def test_an_invalid_header_starts_a_new_trace(header: bytes) -> None:
     recorded = Recorded()
     with recorded.traces.server_span("GET", [(b"traceparent", header)]):
         pass
     assert recorded.spans["GET"].parent is None
 
 
-def test_a_span_that_is_left_by_an_error_says_so() -> None:
+def test_a_span_records_an_exception() -> None:
     recorded = Recorded()
     with pytest.raises(RuntimeError), recorded.traces.span("step"):
         raise RuntimeError("an error")
@@ -115,7 +115,7 @@ def test_a_span_that_is_left_by_an_error_says_so() -> None:
     assert current_trace_id() is None
 
 
-def test_a_collector_that_is_not_there_does_not_hold_up_the_end() -> None:
+def test_an_unreachable_collector_does_not_delay_the_exit() -> None:
     program = (
         "import time; from companyos_shared.telemetry.trace_export import create_traces\n"
         "traces = create_traces('desk', {'OTEL_TRACES_EXPORTER': 'otlp'})\n"
