@@ -28,7 +28,7 @@ class AlwaysTheSame(NoteKeeping):
         return replace(super().plan(1, 1), seed=seed_, chaos=chaos)
 
 
-def test_a_sample_is_of_every_scenario_and_split_and_names_nothing_twice() -> None:
+def test_a_sample_covers_every_scenario_and_split_without_repeats() -> None:
     keys = list(sample(["one", "two", "three"], 1200))
     assert len(set(keys)) == len(keys)
     assert {key.scenario for key in keys} == {"one", "two", "three"}
@@ -36,19 +36,19 @@ def test_a_sample_is_of_every_scenario_and_split_and_names_nothing_twice() -> No
     assert {key.chaos for key in keys} == set(range(5))
 
 
-def test_no_two_instances_of_a_sample_are_the_same() -> None:
+def test_all_instances_of_a_sample_are_different() -> None:
     count = 8 * len(catalogue())
     result = find_collisions(count)
     assert (result.instances, result.collisions) == (count, [])
 
 
-def test_instances_that_are_the_same_are_found() -> None:
+def test_equal_instances_are_detected() -> None:
     forgetful: Any = AlwaysTheSame()
     result = find_collisions(5, scenarios={"note_keeping": forgetful})
     assert len(result.collisions) == 4
 
 
-def test_the_command_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--instances", "4", "--processes", "1"]) == 0
     output = capsys.readouterr().out
     assert output.startswith(f"task set {TASK_SET_REVISION}.")
@@ -57,5 +57,5 @@ def test_the_command_says_what_was_compared(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_no_two_of_a_hundred_thousand_instances_are_the_same() -> None:
+def test_a_hundred_thousand_instances_are_different() -> None:
     assert main(["--instances", str(LARGE)]) == 0

@@ -42,7 +42,7 @@ def _all_places() -> Iterator[TaskPosition]:
             yield TASKS.position(split, index)
 
 
-def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
+def test_a_position_is_found_by_its_index_and_by_its_id() -> None:
     for split in Split:
         for index in range(TASKS.size(split)):
             position = TASKS.position(split, index)
@@ -51,7 +51,7 @@ def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
     assert len({position.id for position in _all_places()}) == sum(TASKS.size(split) for split in Split)
 
 
-def test_every_beginning_of_a_split_is_balanced() -> None:
+def test_every_prefix_of_a_split_is_balanced() -> None:
     first = [TASKS.position("test", index) for index in range(len(SCENARIOS) * len(levels()))]
     assert [position.scenario for position in first[: len(SCENARIOS)]] == SCENARIOS
     assert {(position.scenario, position.chaos) for position in first} == set(itertools.product(SCENARIOS, levels()))
@@ -63,7 +63,7 @@ def test_a_split_has_every_scenario_at_every_level_equally_often(split: Split) -
     assert [info.num_tasks for info in TASKS.splits() if info.name is split] == [TASKS.size(split)]
 
 
-def test_no_two_tasks_of_a_scenario_share_a_seed_they_could_have() -> None:
+def test_tasks_of_a_scenario_have_disjoint_seed_ranges() -> None:
     starts: dict[str, list[range]] = {}
     for position in _all_places():
         starts.setdefault(position.scenario, []).append(position.seeds)
@@ -73,14 +73,14 @@ def test_no_two_tasks_of_a_scenario_share_a_seed_they_could_have() -> None:
         assert all(one.stop <= other.start for one, other in itertools.pairwise(ordered))
 
 
-def test_a_held_out_structure_is_in_every_other_test_task_and_nowhere_else() -> None:
+def test_a_held_out_structure_is_used_only_in_every_other_test_task() -> None:
     for position in _sample():
         held_out = catalogue()[position.scenario].held_out
         is_held_out = _planned(position).variant in held_out
         assert is_held_out == (bool(held_out) and position.split is Split.TEST and position.copy % 2 == 1), position.id
 
 
-def test_no_two_tasks_are_the_same_instance() -> None:
+def test_all_tasks_are_different_instances() -> None:
     fingerprints = [fingerprint(_planned(position)) for position in _sample()]
     assert len(set(fingerprints)) == len(fingerprints)
 
@@ -91,7 +91,7 @@ def test_a_task_is_the_instance_of_its_seed() -> None:
     assert fingerprint(TaskSet(catalogue()).instance(position)) == fingerprint(_planned(position))
 
 
-def test_a_fingerprint_tells_the_brief_and_the_rows_apart_but_no_hidden_seed() -> None:
+def test_a_fingerprint_depends_on_brief_and_rows_but_not_on_the_hidden_seed() -> None:
     scenario = catalogue()["vendor_onboarding"]
     instance, other = scenario.plan(1, 1), scenario.plan(2, 1)
     drawn = {name: {**part, "draw_seed": "other"} for name, part in instance.documents.items()}
@@ -101,7 +101,7 @@ def test_a_fingerprint_tells_the_brief_and_the_rows_apart_but_no_hidden_seed() -
     assert fingerprint(_with(instance, documents=other.documents)) != fingerprint(instance)
 
 
-def test_a_published_task_names_its_version_and_the_canary_and_nothing_that_helps() -> None:
+def test_a_published_task_contains_version_and_canary_but_no_hints() -> None:
     for position in itertools.islice(_sample(), 0, None, 3):
         name = f"{position.split}.{position.scenario}.{position.chaos}"
         task_info, instance = TASKS.task(name, position.copy), _planned(position)
@@ -116,7 +116,7 @@ def test_a_published_task_names_its_version_and_the_canary_and_nothing_that_help
         assert len(set(re.findall(r"\b[A-Z]{1,4}-[0-9]+\b", instance.brief))) == 1
 
 
-def test_the_canary_is_a_guid_and_stands_in_every_listed_task() -> None:
+def test_the_canary_is_a_guid_in_every_listed_task() -> None:
     assert re.fullmatch(r"companyos:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", CANARY)
     assert {task.canary for split in Split for task in TASKS.tasks(split)} == {CANARY}
     assert {split.canary for split in TASKS.splits()} == {CANARY}
@@ -153,7 +153,7 @@ def test_a_scenario_selects_its_tasks_of_a_split() -> None:
     assert {task.id: task.index for task in TASKS.tasks("train.expense_report")} == listed
 
 
-def test_slices_are_pythons() -> None:
+def test_slices_work_like_in_python() -> None:
     listed = TASKS.tasks("validation")
     assert [task.index for task in listed] == list(range(TASKS.size("validation")))
     assert TASKS.tasks("validation", 3, 5) == listed[3:5]
@@ -162,7 +162,7 @@ def test_slices_are_pythons() -> None:
     assert {task.brief for task in listed} == {None}
 
 
-def test_the_version_changes_with_what_is_in_the_set() -> None:
+def test_the_version_changes_with_the_contents_of_the_set() -> None:
     scenarios = catalogue()
     fewer = {name: scenarios[name] for name in SCENARIOS[1:]}
     assert TaskSet(scenarios).version == TASKS.version != TaskSet(fewer).version
@@ -181,7 +181,7 @@ def test_the_version_changes_with_what_is_in_the_set() -> None:
         ("test.shift-week.4", 8, "index"),
     ],
 )
-def test_a_place_that_is_none_is_refused_with_its_name(split: str, index: int, field: str) -> None:
+def test_an_invalid_position_is_rejected_with_the_argument(split: str, index: int, field: str) -> None:
     with pytest.raises(TaskNotFoundError, match=rf"^{field}\b"):
         TASKS.position(split, index)
 
@@ -193,7 +193,7 @@ def test_a_place_that_is_none_is_refused_with_its_name(split: str, index: int, f
         *("test.vendor_onboarding.0.08", "test.vendor_onboarding.0.007", "test.vendor_onboarding.0.00\n"),
     ],
 )
-def test_an_id_that_is_none_is_refused(task_id: str) -> None:
+def test_an_invalid_id_is_rejected(task_id: str) -> None:
     with pytest.raises(TaskNotFoundError, match=r"^task_id: "):
         TASKS.find(task_id)
 
