@@ -33,7 +33,7 @@ def shown(url: str) -> list[Conversation]:
         return [one.conversation for one in demonstrate(spec, spec.rows, choose=essential_turns)]
 
 
-def test_the_oracle_shows_the_calls_that_count_in_the_words_of_the_model(shown: list[Conversation]) -> None:
+def test_demonstrations_of_the_oracle_contain_the_required_calls_in_short_names(shown: list[Conversation]) -> None:
     assert len(shown) == 4
     for one in shown:
         calls = [call["function"] for message in one.messages for call in message.get("tool_calls", ())]
@@ -48,7 +48,7 @@ def test_the_oracle_shows_the_calls_that_count_in_the_words_of_the_model(shown: 
         assert list(request["fields"]) == json.loads(form)["fields"]
 
 
-def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learning(
+def test_two_steps_of_grpo_change_the_weights_and_record_the_training_stages(
     url: str, shown: list[Conversation], tmp_path: Path
 ) -> None:
     with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4), language=ShortNames) as spec:
@@ -73,9 +73,7 @@ def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learnin
     assert (tmp_path / "curves.png").stat().st_size > 10_000
 
 
-def test_a_model_that_was_kept_reads_in_the_tokens_that_it_learned(
-    url: str, shown: list[Conversation], tmp_path: Path
-) -> None:
+def test_a_saved_model_uses_its_trained_tokenizer(url: str, shown: list[Conversation], tmp_path: Path) -> None:
     with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4), language=ShortNames) as spec:
         learner = load(TINY, seed=1, spec=spec, shown=shown)
         learner.save(tmp_path)
@@ -93,7 +91,7 @@ def example() -> ModuleType:
     return module
 
 
-def test_the_example_learns_from_the_oracle_then_from_returns_and_is_measured(
+def test_the_example_trains_on_the_oracle_and_on_returns_and_is_evaluated(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, out = example(), ["--url", url, "--model", TINY, "--out", str(tmp_path), "--episodes", "4"]

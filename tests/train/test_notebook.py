@@ -38,12 +38,12 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(
     assert (tmp_path / "runs" / "notebook" / "curves.png").exists()
 
 
-def test_what_is_made_smaller_is_there() -> None:
+def test_the_values_that_the_test_reduces_exist_in_the_notebook() -> None:
     source = "".join("".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text())["cells"])
     assert all(old in source for old in SMALLER)
 
 
-def test_the_notebook_holds_no_output_of_some_run() -> None:
+def test_the_notebook_contains_no_output() -> None:
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
 

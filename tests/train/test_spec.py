@@ -27,14 +27,14 @@ def test_a_row_of_the_dataset_is_a_task_and_a_prompt(spec: CompanyOSSpec) -> Non
     assert len(spec.train_dataset) == 2
 
 
-def test_a_reset_tells_the_task_and_begins_the_same_one_again(spec: CompanyOSSpec) -> None:
+def test_a_reset_describes_the_task_and_can_be_repeated(spec: CompanyOSSpec) -> None:
     environment = spec.environment(spec.rows[0])
     output = environment.reset(**spec.train_dataset[0])
     assert "Your employee id: E-" in output
     assert environment.reset(**spec.train_dataset[0]) == output
 
 
-def test_tools_have_schemas_that_transformers_reads_off_them(spec: CompanyOSSpec) -> None:
+def test_transformers_can_read_the_schemas_of_the_tools(spec: CompanyOSSpec) -> None:
     environment = spec.environment(spec.rows[0])
     read = {tool.name: get_json_schema(getattr(environment, tool.name))["function"] for tool in environment._offered}
     for tool in environment._offered:
@@ -43,7 +43,7 @@ def test_tools_have_schemas_that_transformers_reads_off_them(spec: CompanyOSSpec
     assert len(read) > 30
 
 
-def test_results_are_json_and_after_the_end_nothing_is_heard(spec: CompanyOSSpec) -> None:
+def test_results_are_json_and_a_call_after_the_end_raises(spec: CompanyOSSpec) -> None:
     environment = spec.environment(spec.rows[0])
     environment.reset(**spec.rows[0])
     refused = json.loads(environment.ticketdesk_get_ticket(key="NO-1"))  # type: ignore[attr-defined]
@@ -55,7 +55,7 @@ def test_results_are_json_and_after_the_end_nothing_is_heard(spec: CompanyOSSpec
         environment.wait(minutes=5)  # type: ignore[attr-defined]
 
 
-def test_rewards_are_returns_with_a_cost_for_tools_that_there_are_not(spec: CompanyOSSpec) -> None:
+def test_rewards_are_returns_and_costs_of_unknown_tools(spec: CompanyOSSpec) -> None:
     environment = spec.environment(spec.rows[0])
     environment.reset(**spec.rows[0])
     environment.wait(minutes=5)  # type: ignore[attr-defined]
@@ -70,12 +70,12 @@ def test_rewards_are_returns_with_a_cost_for_tools_that_there_are_not(spec: Comp
     assert logged["stages/invalid_calls"] == pytest.approx(1 / 3)
 
 
-def test_levels_come_calmest_first(url: str) -> None:
+def test_levels_are_ordered_from_the_lowest(url: str) -> None:
     with CompanyOSSpec(url, "train", (2, 0), scenario=SCENARIO, count=3) as spec:
         assert [row["chaos"] for row in spec.rows] == [0, 0, 0, 2, 2, 2]
 
 
-def test_scenarios_with_tools_of_their_own_get_an_environment_each(url: str) -> None:
+def test_scenarios_with_different_tools_have_separate_environments(url: str) -> None:
     with CompanyOSSpec(url, "validation", 0, scenario=("metrics_report", SCENARIO), count=1) as spec:
         assert set(spec.environment_factory) == {"metrics_report", SCENARIO}  # type: ignore[arg-type]
         assert {row["environment"] for row in spec.rows} == {"metrics_report", SCENARIO}
@@ -83,7 +83,7 @@ def test_scenarios_with_tools_of_their_own_get_an_environment_each(url: str) -> 
         assert offered[0] != offered[1]
 
 
-def test_a_reset_tells_which_tools_its_episode_describes_otherwise(url: str) -> None:
+def test_a_reset_lists_tools_with_changed_descriptions(url: str) -> None:
     with CompanyOSSpec(url, chaos=3, scenario=SCENARIO, seeds=range(30)) as spec:
         environment = spec.environment(spec.rows[0])
         output = (environment.reset(**row) for row in spec.rows)
@@ -91,6 +91,6 @@ def test_a_reset_tells_which_tools_its_episode_describes_otherwise(url: str) -> 
         assert "\n- " in changed
 
 
-def test_seeds_want_a_scenario_and_a_level() -> None:
+def test_seeds_require_a_scenario_and_a_level() -> None:
     with pytest.raises(ValueError, match="seeds require scenario and chaos"):
         CompanyOSSpec(seeds=range(3))
