@@ -18,7 +18,7 @@ TOKEN = "trainer-token-of-some-length"
 TRAINER = {"Authorization": f"Bearer {TOKEN}"}
 
 
-async def test_the_console_keeps_a_session_and_never_the_token(open_browser: OpenBrowser) -> None:
+async def test_the_console_stores_a_session_and_never_the_token(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         client = browser.client
         entered = await client.get("/console", params={"token": TOKEN}, follow_redirects=False)
@@ -35,7 +35,7 @@ async def test_the_console_keeps_a_session_and_never_the_token(open_browser: Ope
             assert (await client.get("/console", headers=cookie)).status_code == 403
 
 
-async def test_a_session_opens_pages_alone(open_browser: OpenBrowser) -> None:
+async def test_a_session_opens_pages_only(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         await browser.client.get("/console", params={"token": TOKEN})
         session = browser.client.cookies["companyos_trainer"]
@@ -62,14 +62,14 @@ async def test_signing_out_ends_the_session(open_browser: OpenBrowser) -> None:
         assert again.status_code == 403
 
 
-async def test_where_no_token_is_asked_for_there_is_no_session(open_browser: OpenBrowser) -> None:
+async def test_without_a_trainer_token_there_is_no_session(open_browser: OpenBrowser) -> None:
     async with open_browser() as browser:
         answer = await browser.client.get("/console", params={"token": TOKEN})
         assert "sign-out" not in answer.text
         assert not browser.client.cookies
 
 
-async def test_the_desk_keeps_a_session_that_survives_a_reset_and_ends_with_its_episode(
+async def test_the_desk_session_survives_a_reset_and_ends_with_its_episode(
     open_browser: OpenBrowser,
 ) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
@@ -87,7 +87,7 @@ async def test_the_desk_keeps_a_session_that_survives_a_reset_and_ends_with_its_
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_session_expires_and_the_oldest_make_room(
+def test_a_session_expires_and_the_oldest_are_evicted(
     tmp_path: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(browser_sessions, "MAX_SESSIONS", 8)
@@ -117,7 +117,7 @@ def test_workers_share_the_sessions_of_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_ids_are_kept_as_hashes(attempt: int) -> None:
+def test_ids_are_stored_as_hashes(attempt: int) -> None:
     sessions = BrowserSessions()
     session_id = sessions.begin("n1-abc")
     assert len(session_id) == 43

@@ -123,7 +123,7 @@ async def test_an_error_page_links_back(browser: Browser) -> None:
         assert (await browser.client.get(back[1])).status_code == 200
 
 
-async def test_the_list_is_filtered_and_cut_into_pages(open_browser: OpenBrowser) -> None:
+async def test_the_list_is_filtered_and_paginated(open_browser: OpenBrowser) -> None:
     async with open_browser(max_finished=23) as browser:
         for seed in range(25):
             begun = await begin(browser.client, seed=seed % 2)

@@ -27,7 +27,7 @@ async def _state(browser: Browser) -> dict[str, object]:
     return state
 
 
-async def test_the_desk_shows_the_brief_and_leads_to_every_app(browser: Browser) -> None:
+async def test_the_desk_shows_the_brief_and_links_to_every_app(browser: Browser) -> None:
     key = await _ticket(browser)
     assert key in browser.text_of("brief")
     assert 'data-testid="open-ticketdesk"' in browser.page.text
@@ -43,7 +43,7 @@ async def test_pages_are_not_steps_and_do_not_change_the_episode(browser: Browse
     assert await _state(browser) == before
 
 
-async def test_a_form_is_a_step_that_is_paid_like_the_tool_call(browser: Browser) -> None:
+async def test_a_form_is_a_step_with_the_reward_of_the_tool_call(browser: Browser) -> None:
     key = await _ticket(browser)
     await browser.open(f"/ticketdesk/tickets/{key}")
     await browser.submit("add_comment", body="I take care of it.")
@@ -58,7 +58,7 @@ async def test_a_form_is_a_step_that_is_paid_like_the_tool_call(browser: Browser
     assert {name: clicked[name] for name in alike} == {name: called[name] for name in alike}
 
 
-async def test_the_page_after_a_form_says_that_it_succeeded(browser: Browser) -> None:
+async def test_the_page_after_a_form_reports_success(browser: Browser) -> None:
     key = await _ticket(browser)
     await browser.open(f"/ticketdesk/tickets/{key}")
     assert 'data-testid="done"' not in browser.page.text
@@ -82,7 +82,7 @@ async def test_a_rejected_form_is_a_step_and_keeps_its_input(browser: Browser) -
     assert (await _state(browser))["step_count"] == 1
 
 
-async def test_time_passes_from_the_desk(browser: Browser) -> None:
+async def test_time_can_be_advanced_on_the_desk(browser: Browser) -> None:
     await _ticket(browser)
     began = browser.now()
     await browser.submit("wait-morning-form")
@@ -115,7 +115,7 @@ async def test_without_authentication_the_desk_shows_a_score_with_every_check(br
     assert browser.text_of("primary-failure") == "Declared"
 
 
-async def test_the_desk_of_a_shift_leads_to_the_queue_and_says_how_many_cases_are_solved(browser: Browser) -> None:
+async def test_the_desk_of_a_shift_links_to_the_queue_and_shows_the_number_of_solved_cases(browser: Browser) -> None:
     await browser.reset(scenario="shift-day", seed=0, chaos=0)
     [address] = re.findall(r'href="([^"]*)" data-testid="open-queue"', browser.page.text)
     queue = (await browser.client.get(address)).text
@@ -255,7 +255,7 @@ async def test_redirects_never_contain_a_host(browser: Browser) -> None:
         assert answer.headers.get("location", "/").startswith("/")
 
 
-async def test_pages_load_nothing_from_elsewhere(browser: Browser) -> None:
+async def test_pages_load_no_external_resources(browser: Browser) -> None:
     await _ticket(browser)
     for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):
         assert (await browser.client.get(asset)).status_code == 200
@@ -277,7 +277,7 @@ async def test_a_rejected_form_marks_the_field(browser: Browser) -> None:
     assert 'moment-error">Must be a time in UTC such as 6 Mar 2026, 17:00</div>' in refused.text
 
 
-async def test_a_rejected_edit_that_is_sent_again_keeps_what_somebody_else_changed(browser: Browser) -> None:
+async def test_a_resent_edit_keeps_concurrent_changes_of_others(browser: Browser) -> None:
     key = await _ticket(browser)
     await browser.open(f"/ticketdesk/tickets/{key}")
     action = {"tool_name": "ticketdesk_update_ticket", "arguments": {"key": key, "title": "New title"}}
@@ -290,7 +290,7 @@ async def test_a_rejected_edit_that_is_sent_again_keeps_what_somebody_else_chang
     assert browser.text_of("tags") == "urgent"
 
 
-async def test_an_id_opens_its_page_in_whichever_app_has_it(browser: Browser) -> None:
+async def test_an_id_opens_its_page_in_the_app_that_has_it(browser: Browser) -> None:
     key = await _ticket(browser)
     assert f'<a href="{browser.root}/-/open?id={key}">{key}</a>' in browser.page.text
     listed = {

@@ -15,7 +15,7 @@ def read(browser: Browser) -> Page:
     return Page(browser.page.text)
 
 
-async def test_what_an_agent_sends_is_text_on_the_desk_and_on_the_console(browser: Browser) -> None:
+async def test_text_of_an_agent_is_shown_as_text_on_the_desk_and_the_console(browser: Browser) -> None:
     body = await browser.reset(**CALM)
     desk, before = browser.root, {}
     ways = [desk, "/console", f"/console/episodes/{body['episode_id']}"]
@@ -41,7 +41,7 @@ async def test_what_an_agent_sends_is_text_on_the_desk_and_on_the_console(browse
     assert {" ".join(text.split()) for text in sent} <= shown
 
 
-async def test_what_was_typed_stands_on_the_form_as_text(browser: Browser) -> None:
+async def test_typed_text_is_shown_as_text_in_the_form(browser: Browser) -> None:
     await browser.reset(**CALM)
     for text in PAYLOADS.values():
         await browser.open("")

@@ -81,7 +81,7 @@ async def test_a_stream_resumes_after_the_larger_of_query_and_last_event_id(
         assert viewer.steps == steps
 
 
-async def test_a_stream_asks_the_client_to_reload_after_a_restore(live: tuple[Browser, str]) -> None:
+async def test_after_a_restore_a_stream_makes_the_client_reload(live: tuple[Browser, str]) -> None:
     browser, episode_id = live
     await step(browser.client, episode_id, "ticketdesk_list_tickets")
     taken = (await browser.client.post(f"/v1/episodes/{episode_id}/snapshots", json={})).json()

@@ -36,7 +36,7 @@ async def _open_until_refused(browser: Browser) -> int:
 
 
 @pytest.mark.parametrize("trainer", [None, TRAINER], ids=["without tokens", "with an episode token"])
-async def test_an_agent_has_so_many_page_views_and_one_more_for_each_step(
+async def test_an_agent_has_a_number_of_page_views_and_one_more_for_each_step(
     open_browser: OpenBrowser, trainer: str | None
 ) -> None:
     async with open_browser(trainer_token=trainer) as browser:
@@ -52,7 +52,7 @@ async def test_an_agent_has_so_many_page_views_and_one_more_for_each_step(
         assert [(await browser.open("/ticketdesk/")).status_code for _ in range(2)] == [200, 409]
 
 
-async def test_the_refusal_is_a_page_for_browsers_and_a_problem_for_clients_that_accept_json(browser: Browser) -> None:
+async def test_exceeding_the_limit_gets_a_page_for_browsers_and_a_problem_for_json_clients(browser: Browser) -> None:
     await browser.reset(**OPTIONS)
     await _open_until_refused(browser)
     assert browser.page.headers["content-type"].startswith("text/html")
@@ -75,7 +75,7 @@ async def test_opening_an_id_takes_one_page_view(browser: Browser) -> None:
     assert browser.text_of("page-views-left").startswith(f"{FREE_PAGE_VIEWS - 1} ")
 
 
-async def test_a_form_needs_no_page_view_and_shows_its_own_errors(browser: Browser) -> None:
+async def test_a_form_requires_no_page_view_and_shows_its_own_errors(browser: Browser) -> None:
     await browser.reset(**OPTIONS)
     await _open_until_refused(browser)
     form = {"title": "x" * 5_000, "_page": "new"}
@@ -95,7 +95,7 @@ async def test_pages_of_a_finished_episode_are_not_limited(browser: Browser) -> 
         assert (await browser.open("/ticketdesk/board")).status_code == 200
 
 
-async def test_what_a_trainer_opens_is_neither_counted_nor_known_to_the_agent(open_browser: OpenBrowser) -> None:
+async def test_pages_opened_by_a_trainer_are_neither_counted_nor_known_to_the_agent(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TRAINER) as browser:
         episode_id = (await browser.reset(**OPTIONS, trainer=TRAINER))["episode_id"]
         browser.client.cookies.clear()

@@ -20,7 +20,7 @@ ASCII = "".join(map(chr, range(1, 127)))
 
 
 @given(st.text(ASCII), st.text(ASCII))
-def test_no_library_on_the_way_spells_an_address_anew(path: str, query: str) -> None:
+def test_no_http_library_encodes_an_address_differently(path: str, query: str) -> None:
     try:
         target = build_page_call(path, query, Shell()).target
     except UnknownPageError:
@@ -37,7 +37,9 @@ def test_a_token_is_removed_from_the_query() -> None:
     assert build_page_call("board", "_done=add_comment", Shell()).target == "/pages/board"
 
 
-async def test_forms_of_what_cannot_be_undone_require_a_tick_that_is_no_argument(browser: Browser) -> None:
+async def test_forms_of_irreversible_operations_require_a_confirmation_that_is_not_an_argument(
+    browser: Browser,
+) -> None:
     begun = await browser.reset(scenario="vendor_onboarding", seed=3, chaos=0)
     key = re.search(r"[A-Z]{2,5}-\d+", begun["observation"]["brief"])
     assert key is not None
@@ -53,7 +55,7 @@ async def test_forms_of_what_cannot_be_undone_require_a_tick_that_is_no_argument
     assert TICK not in parse_form(urlencode(forms["move-cancelled-form"].fields).encode()).arguments
 
 
-def test_form_values_are_left_out_if_they_exceed_the_message_limit() -> None:
+def test_form_values_are_omitted_if_they_exceed_the_message_limit() -> None:
     typed = Shell(form_result=FormResult(operation="create_ticket", typed=(("title", "\x01" * 20000),)))
     assert build_page_call("new", "", typed).is_within_limits
     assert (

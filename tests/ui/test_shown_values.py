@@ -32,7 +32,7 @@ LEAST_VALUES = 500
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("scenario", sorted(builtin_names()))
-async def test_shown_values_are_read_back_as_they_are(scenario: str) -> None:
+async def test_shown_values_can_be_parsed_again(scenario: str) -> None:
     documents = catalogue()[scenario].plan(1, 2, {}).documents
     count = 0
     for service, name, key, operation in OBJECTS:
