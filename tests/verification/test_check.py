@@ -28,7 +28,7 @@ def _line(*, holds: bool) -> Line:
 
 
 @pytest.mark.parametrize(("holds", "status", "result"), [(True, 0, "all lines hold"), (False, 1, "1 line of 2 failed")])
-def test_the_exit_status_says_whether_all_lines_hold(
+def test_the_exit_status_says_whether_all_checks_pass(
     monkeypatch: pytest.MonkeyPatch, holds: bool, status: int, result: str
 ) -> None:
     monkeypatch.setattr(check, "check_scenarios", lambda *_: [_line(holds=True), _line(holds=holds)])
@@ -41,12 +41,12 @@ def test_a_built_in_scenario_is_found_by_its_name() -> None:
     assert find_scenarios("bug_escalation") == ("bug_escalation",)
 
 
-def test_a_name_that_no_scenario_has_is_rejected() -> None:
+def test_an_unknown_scenario_name_is_rejected() -> None:
     with pytest.raises(TargetError, match=r"'parking' is neither a folder with a pyproject.toml nor one of .*bug_esc"):
         find_scenarios("parking")
 
 
-def test_a_folder_whose_package_is_not_installed_says_how_to_install_it(tmp_path: Path) -> None:
+def test_a_folder_whose_package_is_not_installed_is_rejected_with_the_install_command(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(name="parking"))
     with pytest.raises(TargetError, match=f"'parking' is not installed: .*pip install .*-e {tmp_path}"):
         find_scenarios(str(tmp_path))

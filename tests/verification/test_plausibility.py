@@ -430,7 +430,7 @@ PAIRS = [(rule, plant) for rule, plants in VIOLATIONS.items() for plant in plant
 
 
 @pytest.mark.parametrize(("rule", "plant"), PAIRS, ids=lambda value: str(getattr(value, "__name__", value)))
-def test_a_planted_violation_is_found(rule: str, plant: Callable[[Documents], str]) -> None:
+def test_a_planted_violation_is_detected(rule: str, plant: Callable[[Documents], str]) -> None:
     documents: Documents = deepcopy(dict(_instance().documents))
     facts = replace(Facts.of(_instance()), documents=documents)
     assert list(RULES[rule](facts)) == []
@@ -438,7 +438,7 @@ def test_a_planted_violation_is_found(rule: str, plant: Callable[[Documents], st
     assert entity in {found for found, _ in RULES[rule](replace(facts))}
 
 
-def test_a_call_before_the_letter_that_it_confirms_is_found() -> None:
+def test_a_call_before_the_letter_that_it_confirms_is_detected() -> None:
     scenario = catalogue()["vendor_bank_change"]
     instances = (scenario.plan(seed, 0) for seed in range(20))
     noted = (one for one in instances if "'called_on': '20" in str(one.documents["datahub"]["records"]))
@@ -451,7 +451,7 @@ def test_every_rule_has_a_planted_violation() -> None:
     assert set(VIOLATIONS) == set(RULES)
 
 
-def test_a_departed_assignee_is_plausible_where_the_chaos_says_so() -> None:
+def test_a_departed_assignee_is_plausible_under_that_kind_of_chaos() -> None:
     documents: Documents = deepcopy(dict(_instance().documents))
     entity = _unknown_assignee(documents)
     found = RULES["assignees"](Facts(documents, kinds=frozenset({"unknown_assignee"})))
@@ -480,5 +480,5 @@ def test_the_command_prints_the_instances_and_the_findings(capsys: pytest.Captur
         pytest.param("vendor_bank_change", 21, 4, id="a letter is filed before a blocker of another team"),
     ],
 )
-def test_an_instance_that_was_implausible_once_is_plausible(scenario: str, seed: int, level: int) -> None:
+def test_a_previously_implausible_instance_is_plausible(scenario: str, seed: int, level: int) -> None:
     assert list(find_implausible(catalogue()[scenario].plan(seed, level))) == []

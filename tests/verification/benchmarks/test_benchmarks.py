@@ -20,14 +20,14 @@ def test_a_figure_with_an_echo_has_a_ratio() -> None:
     assert [measurement["ratio"] for measurement in measurements.to_json()] == [2.0, None]
 
 
-def test_the_median_is_told_in_microseconds() -> None:
+def test_the_median_is_in_microseconds() -> None:
     assert p50_us([0.001, 0.003, 0.002]) == pytest.approx(2000.0)
 
 
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.timeout(300)
-def test_a_quick_run_prints_and_keeps_every_figure(tmp_path: Path) -> None:
+def test_a_quick_run_prints_and_stores_every_figure(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     command = [sys.executable, "-m", "verification.benchmarks", "--quick", "--out", str(out)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
@@ -51,7 +51,7 @@ def test_a_quick_run_prints_and_keeps_every_figure(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.timeout(300)
-def test_a_round_of_what_telemetry_costs_prints_every_side() -> None:
+def test_a_round_of_the_telemetry_benchmark_prints_every_variant() -> None:
     command = [sys.executable, "-m", "verification.benchmarks.telemetry", "--rounds", "1"]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     for side in ("log at error", "log at info, JSON", "every step traced", "a tenth of the steps traced"):

@@ -62,7 +62,7 @@ def test_a_defect_replaces_attributes_that_exist(install: Callable[[Any], None])
     assert [attribute for target, attribute in patch.targets if not hasattr(target, attribute)] == []
 
 
-def test_an_attribute_that_does_not_exist_is_found() -> None:
+def test_a_missing_attribute_is_detected() -> None:
     def renamed() -> None:
         journal: Any = import_module("companyos_gateway.engine.journal")
         journal.Journal.renamed_method = None

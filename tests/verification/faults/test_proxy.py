@@ -60,7 +60,7 @@ async def send_request(wire: FaultProxy, request: bytes = REQUEST) -> bytes:
     return found
 
 
-async def test_without_a_fault_everything_passes() -> None:
+async def test_without_a_fault_messages_are_passed_unchanged() -> None:
     async with service_and_proxy() as (service, wire):
         assert await send_request(wire) == ANSWER
         assert [message.raw for message in service.received] == [REQUEST]
@@ -86,7 +86,7 @@ async def test_a_reset_breaks_the_connection(fault: proxy.Fault, received: int) 
     ],
     ids=["empty", "half", "headless"],
 )
-async def test_an_answer_is_cut(fault: proxy.Fault, expected: Callable[[], bytes]) -> None:
+async def test_a_response_is_truncated(fault: proxy.Fault, expected: Callable[[], bytes]) -> None:
     async with service_and_proxy() as (service, wire):
         wire.arm(fault)
         assert await send_request(wire) == expected()
@@ -98,20 +98,20 @@ async def test_an_answer_is_cut(fault: proxy.Fault, expected: Callable[[], bytes
     [proxy.dribbled(7, 0.001), proxy.slower(2.0), proxy.delayed(0.01)],
     ids=["dribbled", "slower", "held back"],
 )
-async def test_a_late_answer_is_whole(fault: proxy.Fault) -> None:
+async def test_a_delayed_response_is_complete(fault: proxy.Fault) -> None:
     async with service_and_proxy() as (_, wire):
         wire.arm(fault)
         assert await send_request(wire) == ANSWER
 
 
-async def test_a_duplicate_is_heard_twice_and_answered_once() -> None:
+async def test_a_duplicate_is_received_twice_and_answered_once() -> None:
     async with service_and_proxy() as (service, wire):
         wire.arm(proxy.duplicated)
         assert await send_request(wire) == ANSWER
         assert len(service.received) == 2
 
 
-async def test_a_late_call_arrives_when_nobody_waits_for_it() -> None:
+async def test_a_delayed_call_arrives_after_the_client_has_given_up() -> None:
     async with service_and_proxy() as (service, wire):
         wire.arm(proxy.delivered_late(0.02))
         with pytest.raises(ConnectionResetError):
@@ -122,7 +122,7 @@ async def test_a_late_call_arrives_when_nobody_waits_for_it() -> None:
         assert wire.late_statuses == [200]
 
 
-async def test_a_late_twin_comes_behind_its_answer() -> None:
+async def test_a_delayed_duplicate_arrives_after_the_response() -> None:
     async with service_and_proxy() as (service, wire):
         wire.arm(proxy.delivered_again_late(0.02))
         assert await send_request(wire) == ANSWER
@@ -131,7 +131,7 @@ async def test_a_late_twin_comes_behind_its_answer() -> None:
         assert len(service.received) == 2
 
 
-async def test_a_fault_strikes_as_often_as_it_is_told_to() -> None:
+async def test_a_fault_is_injected_the_given_number_of_times() -> None:
     async with service_and_proxy() as (_, wire):
         wire.arm(proxy.empty_response, times=2)
         assert [await send_request(wire) for _ in range(3)] == [b"", b"", ANSWER]
@@ -141,13 +141,13 @@ async def test_a_fault_strikes_as_often_as_it_is_told_to() -> None:
         assert wire.strikes == 2
 
 
-async def test_nobody_s_health_is_struck() -> None:
+async def test_health_checks_get_no_faults() -> None:
     async with service_and_proxy() as (_, wire):
         wire.arm(proxy.empty_response)
         assert await send_request(wire, b"GET /readyz HTTP/1.1\r\n\r\n") == ANSWER
 
 
-async def test_what_refuses_connections_takes_them_again() -> None:
+async def test_refused_connections_are_accepted_again_later() -> None:
     async with service_and_proxy() as (_, wire):
         await wire.refuse()
         with pytest.raises(ConnectionRefusedError):
@@ -156,7 +156,7 @@ async def test_what_refuses_connections_takes_them_again() -> None:
         assert await send_request(wire) == ANSWER
 
 
-async def test_a_chunked_answer_is_passed_on_as_it_came() -> None:
+async def test_a_chunked_response_is_passed_unchanged() -> None:
     raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
     reader = asyncio.StreamReader()
     reader.feed_data(raw + REQUEST)
@@ -167,7 +167,7 @@ async def test_a_chunked_answer_is_passed_on_as_it_came() -> None:
     assert second.target == "/tickets"
 
 
-async def test_a_message_that_breaks_off_is_no_message() -> None:
+async def test_an_incomplete_message_is_an_error() -> None:
     reader = asyncio.StreamReader()
     reader.feed_data(REQUEST[:-1])
     reader.feed_eof()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.mark.timeout(180)
-def test_a_run_prints_its_table_and_keeps_what_it_knows(tmp_path: Path) -> None:
+def test_a_run_prints_its_table_and_stores_its_results(tmp_path: Path) -> None:
     kept, table = tmp_path / "run.json", tmp_path / "table.md"
     command = [
         sys.executable,
@@ -37,7 +37,7 @@ def test_a_run_prints_its_table_and_keeps_what_it_knows(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(180)
-def test_a_run_that_is_stopped_has_not_passed_and_says_how_far_it_came() -> None:
+def test_an_interrupted_run_has_not_passed_and_reports_its_progress() -> None:
     cells = ["--cells", "client sends a step twice*", "--trials", "500", "--lanes", "1"]
     command = [sys.executable, "-m", "verification.faults", *cells]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:

@@ -41,17 +41,19 @@ METADATA = RunMetadata("2026-03-02", "abc1234", 7, "full", 12.0, "Linux")
         (200, "application/json", b'{"done":fal', Kind.UNCLEAR),
     ],
 )
-def test_an_answer_is_clear_or_it_is_not(status: int, media_type: str, content: bytes, kind: Kind) -> None:
+def test_every_response_is_classified_as_clear_or_unclear(
+    status: int, media_type: str, content: bytes, kind: Kind
+) -> None:
     assert parse_response(status, media_type, content).kind is kind
 
 
-def test_enough_steps_in_a_row_reach_every_service() -> None:
+def test_enough_consecutive_steps_reach_every_service() -> None:
     for first in range(1, 25):
         row = range(first, first + STEPS_TO_REACH_ALL_SERVICES)
         assert {action_of(ENTITIES, number, "").service for number in row} >= set(SERVICES)
 
 
-def test_every_canary_of_an_episode_is_another_one() -> None:
+def test_every_canary_of_an_episode_is_different() -> None:
     found = {
         canary_of(player, replay_number, n)
         for player in ("t00001p000", "t00001p001")
@@ -68,7 +70,7 @@ def test_two_players_of_a_seed_get_the_same_responses_except_for_canaries() -> N
     assert normalize(responses[0] | {"reward": 1.0}) != normalize(responses[1])
 
 
-def test_the_sixteen_cells_are_there() -> None:
+def test_all_sixteen_kill_cells_exist() -> None:
     names = {cell.name for cell in CELLS}
     expected = {f"kill -9 {p} in mid {work}" for p in PROCESSES for work in ("step", "reset", "snapshot", "restore")}
     assert len(expected) == 16
@@ -76,11 +78,11 @@ def test_the_sixteen_cells_are_there() -> None:
     assert len(names) == len(CELLS)
 
 
-def test_a_release_takes_a_thousand_trials() -> None:
+def test_a_release_runs_a_thousand_trials() -> None:
     assert sum(cell.full for cell in CELLS) >= 1_000
 
 
-def test_every_place_where_a_process_can_be_killed_has_a_cell() -> None:
+def test_every_failpoint_has_a_cell() -> None:
     sources = "\n".join(
         path.read_text() for folder in ("shared", "gateway") for path in (ROOT / folder / "src").rglob("*.py")
     )
@@ -88,13 +90,13 @@ def test_every_place_where_a_process_can_be_killed_has_a_cell() -> None:
     assert places == {*failpoints.GATEWAY_FAILPOINTS, *failpoints.SERVICE_FAILPOINTS, *failpoints.LEASE_FAILPOINTS}
 
 
-def test_every_sabotage_is_held_against_a_cell() -> None:
+def test_every_sabotage_has_a_cell_that_detects_it() -> None:
     assert {trial.sabotage for trial in SABOTAGE_TRIALS} == set(SABOTAGES)
     assert {trial.cell for trial in SABOTAGE_TRIALS} <= {cell.name for cell in CELLS}
     assert {column for trial in SABOTAGE_TRIALS for column in trial.columns} == {"torn", "lost", "doubled", "unclear"}
 
 
-def test_a_run_fails_where_anything_was_found_or_nothing_was_tried() -> None:
+def test_a_run_fails_if_anything_was_found_or_nothing_was_run() -> None:
     tried = CellResult(CELLS[0], planned=3, trials=3)
     skipped = CellResult(CELLS[1], planned=3, not_run="there is no disk")
     assert not failed([tried, skipped])
@@ -102,7 +104,7 @@ def test_a_run_fails_where_anything_was_found_or_nothing_was_tried() -> None:
     assert failed([CellResult(CELLS[0], planned=1, trials=1, findings=Findings(doubled=["twice"]))])
 
 
-def test_the_table_says_what_was_not_run_and_why() -> None:
+def test_the_table_lists_cells_that_were_not_run_with_the_reason() -> None:
     tried = CellResult(CELLS[0], planned=3, trials=3, findings=Findings(lost=["a", "b"], torn=["c"]))
     skipped = CellResult(CELLS[1], planned=3, not_run="there is no disk")
     assert rows([tried, skipped]) == [
@@ -117,7 +119,7 @@ def test_the_table_says_what_was_not_run_and_why() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
-def test_a_clock_of_their_own_jumps_and_leaves_the_monotonic_one_alone(tmp_path: Path) -> None:
+def test_a_fake_clock_jumps_without_affecting_the_monotonic_one(tmp_path: Path) -> None:
     environment = clock_environment(tmp_path)
     clocks = "import time; print(int(time.time()), int(time.monotonic()))"
 

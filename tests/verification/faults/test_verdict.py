@@ -61,14 +61,14 @@ def tamper(database: Path, statement: str, *values: str) -> None:
         db.commit()
 
 
-async def test_an_undisturbed_episode_is_whole(deployment_and_reference: tuple[Deployment, Reference]) -> None:
+async def test_an_undisturbed_episode_has_no_findings(deployment_and_reference: tuple[Deployment, Reference]) -> None:
     player, _ = await opened_player(deployment_and_reference, "whole")
     await player.deployment.restart([GATEWAY, "datahub"])
     await judge(player)
     assert player.findings.to_sentences() == []
 
 
-async def test_what_is_gone_is_lost_and_what_is_there_twice_is_doubled(
+async def test_missing_writes_are_lost_and_repeated_ones_doubled(
     deployment_and_reference: tuple[Deployment, Reference],
 ) -> None:
     player, database = await opened_player(deployment_and_reference, "tampered")
@@ -86,7 +86,7 @@ async def test_what_is_gone_is_lost_and_what_is_there_twice_is_doubled(
     assert any("does not match" in sentence for sentence in player.findings.torn)
 
 
-async def test_somebody_else_s_canary_is_torn(deployment_and_reference: tuple[Deployment, Reference]) -> None:
+async def test_the_canary_of_another_episode_is_torn(deployment_and_reference: tuple[Deployment, Reference]) -> None:
     player, database = await opened_player(deployment_and_reference, "other")
     foreign_canary = canary_of("other", 0, 1)
     own_canary = str(next(action.canary for action in player.actions if action.service == "ticketdesk"))
@@ -96,7 +96,7 @@ async def test_somebody_else_s_canary_is_torn(deployment_and_reference: tuple[De
     assert any(own_canary in sentence for sentence in player.findings.lost)
 
 
-async def test_an_episode_that_is_gone_is_lost(deployment_and_reference: tuple[Deployment, Reference]) -> None:
+async def test_a_missing_episode_is_lost(deployment_and_reference: tuple[Deployment, Reference]) -> None:
     player, _ = await opened_player(deployment_and_reference, "gone")
     await player.deployment.client.request("DELETE", f"/v1/episodes/{player.name}")
     await judge(player)

@@ -28,7 +28,7 @@ OUT_OF_RANGE = replace(SUCCEEDED, potential=-1000.0)
 REGENERATE_COMMAND = "python -m verification.openenv.record"
 
 
-def test_the_validator_takes_the_assembled_package(tmp_path: Any) -> None:
+def test_the_validator_accepts_the_assembled_package(tmp_path: Any) -> None:
     assemble(tmp_path / "package")
     report = run_validation(tmp_path / "package", max_level=Level.STATIC)
     assert (report.verdict, [result.evidence for result in report.results]) == (
@@ -50,7 +50,7 @@ def test_the_manifest_names_this_app_and_this_version() -> None:
     assert TEXT["description"] == DESCRIPTION
 
 
-def test_what_autoenv_reads_is_what_the_manifest_says() -> None:
+def test_the_manifest_of_the_client_equals_the_main_manifest() -> None:
     short = yaml.safe_load((ROOT / "client" / "src" / "companyos" / "openenv.yaml").read_text())
     assert short == {name: value for name, value in TEXT.items() if name != "validation"}
 
@@ -72,7 +72,7 @@ def test_the_declared_rewards_are_those_of_the_unit_scale() -> None:
     )
 
 
-def test_the_plan_and_the_canaries_play_in_the_declared_range() -> None:
+def test_the_plan_and_the_canaries_use_the_declared_reward_scale() -> None:
     reset = runtime_plan(manifest().execution).reset
     assert (reset.options["reward_scale"], reset.options["shaping"]) == (RewardScale.UNIT, Shaping.NONE)
     for canary in canaries():
@@ -80,5 +80,5 @@ def test_the_plan_and_the_canaries_play_in_the_declared_range() -> None:
 
 
 @pytest.mark.parametrize("capability", ["task_api", "rubric_tree", "set_state"])
-def test_what_is_offered_is_declared(capability: str) -> None:
+def test_every_supported_capability_is_declared(capability: str) -> None:
     assert getattr(manifest().capabilities, capability) is True

@@ -58,7 +58,7 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_what_holds_is_one_line_and_the_status_is_0(
+def test_a_promise_that_holds_is_one_line_with_exit_status_0(
     weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weather.setattr(execution, "run_in_pool", _pool())
@@ -69,7 +69,7 @@ def test_what_holds_is_one_line_and_the_status_is_0(
     assert re.search(r"-   B Tides +0  not run", printed)
 
 
-def test_what_does_not_hold_is_named_and_the_status_is_1(
+def test_a_broken_promise_is_named_with_exit_status_1(
     weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weather.setattr(execution, "run_in_pool", _pool("on Monday", "on Tuesday"))
@@ -78,13 +78,13 @@ def test_what_does_not_hold_is_named_and_the_status_is_1(
     assert "4 violations: on Monday; on Tuesday; on Monday; 1 more" in printed
 
 
-def test_a_job_that_breaks_does_not_hold(weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_job_breaks_its_promise(weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     weather.setattr(execution, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
     assert cli.main([]) == 1
     assert f"NO  A {JOB_FAILED}" in capsys.readouterr().out
 
 
-def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_page_names_the_command_that_created_it(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     weather.setattr(execution, "run_in_pool", _pool())
     page = tmp_path / "proof.md"
     assert cli.main(["--out", str(page), "--seed", "3", "--seeds", "1"]) == 0
@@ -95,7 +95,7 @@ def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: 
     assert "| B | Tides | 0 | not run |  | not run |" in text
 
 
-def test_the_size_comes_from_the_environment_and_options_change_it(weather: pytest.MonkeyPatch) -> None:
+def test_the_size_is_read_from_the_environment_and_overridden_by_options(weather: pytest.MonkeyPatch) -> None:
     sizes = []
 
     def pool(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
@@ -111,7 +111,7 @@ def test_the_size_comes_from_the_environment_and_options_change_it(weather: pyte
     assert (sizes[2].oracle_seeds, sizes[2].levels, sizes[2].cheat_seeds) == (3, (0, 4), 1)
 
 
-def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
+def test_an_interrupted_proof_is_resumed_from_its_work_log(
     weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "runs" / "log.jsonl"
@@ -139,7 +139,7 @@ def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
     assert f"yes A {SNOW}        7  0 violations" in capsys.readouterr().out
 
 
-def test_what_was_done_on_other_code_is_done_again(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_results_of_other_code_are_computed_again(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     weather.setattr(execution, "run_in_pool", _pool())
     assert cli.main(["--worklog", str(log)]) == 0
@@ -151,7 +151,7 @@ def test_what_was_done_on_other_code_is_done_again(weather: pytest.MonkeyPatch, 
     assert len(log.read_text().splitlines()) == 2 * lines
 
 
-def test_a_file_that_is_no_work_log_is_named_and_left_alone(
+def test_a_file_that_is_not_a_work_log_is_named_and_not_changed(
     weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "notes.txt"
@@ -161,7 +161,7 @@ def test_a_file_that_is_no_work_log_is_named_and_left_alone(
     assert log.read_text() == "Dear diary\n"
 
 
-def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
+def test_a_row_depends_on_its_own_code_and_not_on_serving_or_display() -> None:
     judged, mutated = (
         worklog._dependency_filter("A", "oracles", "quarter_close"),
         worklog._dependency_filter("C", "code", ""),
@@ -175,7 +175,7 @@ def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
     assert not any("/middleware/" in name or name.endswith("scenarios/validation.py") for name in names)
 
 
-def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> None:
+def test_the_validation_before_a_start_is_imported_by_the_server_only() -> None:
     package = SCENARIOS.parent
     asks = re.compile(r"scenarios\.validation\b|scenarios import .*\bvalidation\b")
     asking = {file for file in package.rglob("*.py") if asks.search(file.read_text())}
@@ -192,7 +192,7 @@ def test_a_row_that_plays_task_agnostic_agents_depends_on_them(letter: str) -> N
     assert has_agents == ("task_agnostic import" in source)
 
 
-def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> None:
+def test_a_job_of_one_scenario_does_not_depend_on_others() -> None:
     one, every = worklog._dependency_filter("A", "oracles", "quarter_close"), worklog._dependency_filter("E", "leg", "")
     folder = "companyos_gateway/scenarios"
     assert one(f"{folder}/quarter_close/rubric.py")
@@ -206,7 +206,7 @@ def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> N
         assert known & names <= {name}
 
 
-def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failed_job_is_not_stored(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     weather.setattr(execution, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
     assert cli.main(["--worklog", str(log)]) == 1
@@ -247,6 +247,6 @@ def test_the_rows_that_play_shifts_depend_on_them(letter: str) -> None:
     assert not (depends and letter in "AB"), "rows of single scenarios would be proved again for a change of shifts"
 
 
-def test_a_search_depends_on_final_states_and_the_other_agents_of_the_row_do_not() -> None:
+def test_only_searches_depend_on_final_states() -> None:
     state = "verification/proof/final_states/final_state.py"
     assert [worklog._dependency_filter("B", part, "")(state) for part in ("search", "play")] == [True, False]

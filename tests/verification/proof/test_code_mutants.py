@@ -47,7 +47,7 @@ def judge(value: int, names: list[str]) -> bool:
 '''
 
 
-def test_every_change_is_another_module_and_texts_are_left_alone() -> None:
+def test_every_mutant_changes_the_module_but_no_text() -> None:
     found = mutants_of("tiny", SOURCE)
     changed = [ast.unparse(apply_mutant(SOURCE, one)) for one in found]
     assert len(set(changed)) == len(changed) == len(found)
@@ -56,7 +56,7 @@ def test_every_change_is_another_module_and_texts_are_left_alone() -> None:
     assert all("7 is not a number" in text and "'abc'" in text for text in changed)
 
 
-def test_a_mutant_stands_in_and_leaves_nothing_behind() -> None:
+def test_a_mutant_replaces_the_module_and_is_removed_completely() -> None:
     source = inspect.getsource(reward)
     cost = next(one for one in mutants_of(REWARD, source) if one.change == "`0.1` -> `1.1`")
     before, expected = reward.STEP_COST, random_traces()
@@ -73,25 +73,25 @@ def test_mutants_of_rewards_are_killed_by_random_traces() -> None:
 
 
 @pytest.mark.timeout(600)
-def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
+def test_shared_code_is_mutated_only_with_all_scenarios() -> None:
     shared = "companyos_gateway.evaluation.approval_rubric"
     assert shared in modules_of(sorted(catalogue()))
     assert modules_of(["bug_escalation"]) == ["companyos_gateway.scenarios.bug_escalation.scenario", REWARD]
 
 
-def test_a_mutant_says_where_it_is() -> None:
+def test_a_mutant_states_its_location() -> None:
     assert (
         Mutant("companyos_gateway.evaluation.ticket_checks", 3, 41, "`a` -> `b`").place
         == "evaluation.ticket_checks:41 `a` -> `b`"
     )
 
 
-def test_every_explained_mutant_can_still_be_made() -> None:
+def test_every_explained_mutant_still_exists() -> None:
     keys = {one.key for one in mutants_for(sorted(catalogue()))}
     assert [key for key in reasons() if key not in keys] == []
 
 
-def test_instances_are_feasible_and_refused_in_turn_with_every_reason_first() -> None:
+def test_feasible_and_refused_instances_alternate_and_cover_every_reason_first() -> None:
     plan, seeds = catalogue()["hiring_approval"].plan, instance_seeds("hiring_approval", 4)
     cases = [cast(RubricFactory, plan(seed, MUTATION_LEVEL).build_rubric).case for seed in seeds]
     assert [case.must_refuse for case in cases] == [False, True] * 4
@@ -99,14 +99,14 @@ def test_instances_are_feasible_and_refused_in_turn_with_every_reason_first() ->
     assert len({case.variant for case in cases if not case.must_refuse}) == 4
 
 
-def test_what_runs_is_taken_down() -> None:
+def test_executed_functions_are_recorded() -> None:
     with trace_calls() as ran:
         is_same_answer(1.0, 1.0)
     assert ran == {(answers.__file__, is_same_answer.__code__.co_firstlineno)}
     assert sys.gettrace() is None
 
 
-def test_what_explains_a_mutant_is_said_of_one_alone() -> None:
+def test_every_explanation_matches_exactly_one_mutant() -> None:
     keys = [one.key for one in mutants_for(sorted(catalogue()))]
     assert [key for key in reasons() if keys.count(key) != 1] == []
 
@@ -116,7 +116,7 @@ async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26,
         return await task_of(engine, scenario, seed, most=most)
 
 
-def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:
+def test_stored_final_states_distinguish_a_mutant_from_the_original_rubric(tmp_path: Path) -> None:
     task = asyncio.run(_task(tmp_path, "vendor_bank_change", 48))
     name = "companyos_gateway.scenarios.vendor_bank_change.scenario"
     assert not any(case.differs(task.build_rubric()) for case in task.cases)
@@ -126,7 +126,7 @@ def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_non
     assert not any(case.differs(task.build_rubric()) for case in task.cases)
 
 
-def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
+def test_targeted_final_states_kill_mutants_that_random_ones_rarely_kill(tmp_path: Path) -> None:
     refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
     name = "companyos_gateway.scenarios.vendor_bank_change.scenario"
     bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
@@ -141,7 +141,7 @@ def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
     ] == []
 
 
-def test_instances_are_found_in_which_a_mutant_of_a_scenario_makes_a_difference(tmp_path: Path) -> None:
+def test_seeds_are_found_in_which_a_scenario_mutant_makes_a_difference(tmp_path: Path) -> None:
     name = "companyos_gateway.scenarios.employee_offboarding.scenario"
     change = (
         "`kit.PRIORITIES.index(ticket.priority) >= lead_from` -> `kit.PRIORITIES.index(ticket.priority) > lead_from`"
@@ -152,7 +152,7 @@ def test_instances_are_found_in_which_a_mutant_of_a_scenario_makes_a_difference(
     assert MutantRunner([task], random_traces()).run_mutant(mutant).killed
 
 
-def test_of_shared_code_and_of_equivalent_mutants_there_are_no_such_instances() -> None:
+def test_shared_code_and_equivalent_mutants_have_no_differing_seeds() -> None:
     shared = mutants_of(answers.__name__, source_of(answers.__name__))[0]
     explained = next(one for one in mutants_for(["budget_transfer"]) if one.key in reasons())
     assert differing_seeds(shared) == differing_seeds(explained) == []

@@ -55,11 +55,11 @@ class Calls:
         ("2026-03-02", [None, " 2026-03-02", "2026-03-02X", "2026-03-02T00:01:00"]),
     ],
 )
-def test_the_values_beside_a_right_one_are_wrong_ones(right: object, wrong: list[object]) -> None:
+def test_values_near_a_right_one_are_wrong(right: object, wrong: list[object]) -> None:
     assert [value for _, value in near_values(right)] == wrong
 
 
-async def test_who_leaves_the_work_unfinished_never_ends_it_while_farming() -> None:
+async def test_an_agent_that_leaves_the_work_unfinished_never_finishes_while_farming() -> None:
     steps = [(f"ticketdesk_{verb}_ticket", {"key": "OPS-1"}) for verb in ("update", "verify", "comment", "transition")]
     for seed in range(20):
         player = trace_imitators([*steps, ("finish", {})], [], Stream("test", seed))["most of the work, then farms"]
@@ -74,14 +74,14 @@ def test_faults_are_counted_and_the_first_ones_named() -> None:
     assert summarize_violations(["a", "b", "c", "d"]) == "4 violations: a; b; c; 1 more"
 
 
-def test_tallies_of_a_promise_come_together_in_their_first_order() -> None:
+def test_tallies_are_grouped_by_promise_in_their_first_order() -> None:
     tallies = [Tally(promise=name, n=1) for name in ("b", "a", "b")]
     assert {name: len(group) for name, group in group_by_promise(tallies).items()} == {"b": 2, "a": 1}
 
 
 @pytest.mark.parametrize("letter", sorted(ROWS))
 @pytest.mark.parametrize("size", [SMOKE, FULL], ids=lambda size: str(size.name))
-def test_a_row_has_jobs_for_every_scenario_and_each_only_once(letter: str, size: Any) -> None:
+def test_a_row_has_each_job_for_every_scenario_once(letter: str, size: Any) -> None:
     scope = Scope(scenarios=("bug_escalation", "vendor_onboarding"), size=size, first=0)
     jobs = list(ROWS[letter].jobs(scope))
     assert len(set(jobs)) == len(jobs) > 0
@@ -91,7 +91,7 @@ def test_a_row_has_jobs_for_every_scenario_and_each_only_once(letter: str, size:
 
 
 @pytest.mark.parametrize("outcome", [FEASIBLE, REFUSED])
-def test_a_straight_seed_is_the_first_of_its_outcome(outcome: str) -> None:
+def test_an_undisturbed_seed_is_the_first_with_its_outcome(outcome: str) -> None:
     seed = undisturbed_seed("bug_escalation", 3, outcome)
     assert seed >= 3
     assert undisturbed_seed("bug_escalation", seed, outcome) == seed
@@ -110,12 +110,12 @@ def test_a_permutation_keeps_every_step_and_the_others_in_their_places() -> None
     assert (permuted[0], permuted[-1]) == (steps[0], steps[-1])
 
 
-def test_reads_are_told_from_writes() -> None:
+def test_reads_are_distinguished_from_writes() -> None:
     assert is_write("ticketdesk_update_ticket")
     assert not any(map(is_write, ("ticketdesk_get_ticket", "datahub_query_metric", "wait", "finish")))
 
 
-async def test_a_fabricator_changes_values_and_nothing_else() -> None:
+async def test_a_fabricator_changes_only_values() -> None:
     fields = {"amount_cents": 100, "ready": True, "as_of": "2026-03-02T09:00:00+00:00", "name": "Ada"}
     fabricator = Fabricator(replay_of([("approvalflow_submit_approval", {"subject": "VEN-1", "fields": fields})]))
     calls = Calls(a_step())
@@ -130,13 +130,13 @@ async def test_a_fabricator_changes_values_and_nothing_else() -> None:
     }
 
 
-async def test_what_has_a_key_is_sent_twice() -> None:
+async def test_a_call_with_an_idempotency_key_is_sent_twice() -> None:
     calls = Calls(a_step())
     await repeating(replay_of([("a_make", {"idempotency_key": "k"}), ("a_get", {})]))(a_task(), calls)
     assert [tool for tool, _ in calls.made] == ["a_make", "a_make", "a_get"]
 
 
-async def test_a_detour_is_taken_once_around_the_first_call_of_its_tool() -> None:
+async def test_a_detour_is_taken_once_at_the_first_call_of_its_tool() -> None:
     calls = Calls(a_step())
 
     async def look(call: Call, arguments: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ async def test_a_detour_is_taken_once_around_the_first_call_of_its_tool() -> Non
     assert calls.made[1] == ("a_look", {"n": 1})
 
 
-def test_a_canary_that_sings_is_heard() -> None:
+def test_leaked_canaries_are_found() -> None:
     canaries = Canaries.of("tiny", 1)
     assert canaries.found_in("nothing") == []
     assert canaries.found_in(f"{canaries.seed} {canaries.words['finding']}") == ["finding", "seed"]
@@ -156,7 +156,7 @@ def test_a_canary_that_sings_is_heard() -> None:
     assert len({*canaries.words.values()}) == len(canaries.words)
 
 
-def test_a_scenario_with_canaries_judges_as_before_and_speaks_of_them() -> None:
+def test_a_scenario_with_canaries_has_the_same_verdicts_and_contains_them() -> None:
     scenario, canaries = catalogue()["bug_escalation"], Canaries.of("bug_escalation", 1)
     usual, hiding = scenario.plan(1, 4), CanaryScenario(scenario, canaries).plan(1, 4)
     evidence = Evidence.start(initial_rows(usual.documents))
@@ -182,7 +182,7 @@ def _worked(who: str, *won: float) -> Tally:
         ((1, 0, 0, 0, 0), (1, 1, 1, 1, 0), False),
     ],
 )
-def test_the_weakest_worker_has_to_lose_and_the_oracle_not(
+def test_the_weakest_worker_must_fail_and_the_oracle_must_not(
     weakest: tuple[float, ...], oracle: tuple[float, ...], holds: bool
 ) -> None:
     tallies = [_worked(who, *weakest) for who in difficulty.WORKERS] + [_worked("oracle", *oracle)]
@@ -191,7 +191,7 @@ def test_the_weakest_worker_has_to_lose_and_the_oracle_not(
     assert lines[difficulty.LADDER].holds
 
 
-def test_success_that_rises_with_the_level_is_named() -> None:
+def test_success_that_increases_with_the_level_is_reported() -> None:
     tallies = [_worked("worker2", 0, 1, 1, 1, 1), _worked("worker1", 1, 0, 0, 0, 0), _worked("oracle", *(1,) * 5)]
     [ladder, _] = ROWS["G"].lines(LADDER_SCOPE, tallies)
     assert (ladder.holds, ladder.result) == (False, "1 violations: worker2 from 0 to 1")
@@ -200,14 +200,14 @@ def test_success_that_rises_with_the_level_is_named() -> None:
 @pytest.mark.parametrize(
     ("costs", "holds"), [((0.5, 0.4, 0.6), True), ((0.0, 0.0, 0.0), False), ((0.5, -0.6, 0.4), False)]
 )
-def test_a_friction_kind_has_to_cost_beyond_chance(costs: tuple[float, ...], holds: bool) -> None:
+def test_a_friction_kind_must_have_a_significant_cost(costs: tuple[float, ...], holds: bool) -> None:
     tallies = [Tally(promise=difficulty.COSTS, n=1, who="slow_answer", values=(cost,)) for cost in costs]
     [line] = ROWS["G"].lines(LADDER_SCOPE, tallies)
     assert (line.n, line.holds) == (3, holds)
 
 
 @pytest.mark.parametrize(("misses", "holds"), [(0, True), (1, True), (2, False)])
-def test_a_kind_that_often_does_not_fire_is_named(misses: int, holds: bool) -> None:
+def test_a_kind_that_is_often_not_injected_is_reported(misses: int, holds: bool) -> None:
     fired = Tally(promise=difficulty.FIRES, n=1, who="new_tickets")
     missed = replace(fired, faults=("tiny seed 0: new_tickets",))
     others = [replace(fired, who="forbidden")] * 900
@@ -217,21 +217,21 @@ def test_a_kind_that_often_does_not_fire_is_named(misses: int, holds: bool) -> N
 
 
 @pytest.mark.parametrize("name", ["bug_escalation", "data_discrepancy"])
-def test_what_a_scenario_does_not_spare_itself_strikes_where_it_is_asked_for(name: str) -> None:
+def test_every_applicable_kind_is_injected_on_request(name: str) -> None:
     scenario = catalogue()[name]
     may = [kind for kind in Kind if kind not in inapplicable_kinds(scenario) and kind.group is not Group.TRANSPORT]
     struck = {kind for kind in may for one in scenario.plan(0, 1, {kind.value: 1.0}).injections if one.kind is kind}
     assert struck == set(may)
 
 
-def test_an_episode_of_a_pair_differs_from_the_other_in_one_kind() -> None:
+def test_paired_episodes_differ_in_one_kind() -> None:
     alike = difficulty._paired_overrides(Kind.FAILED_PIPELINE)
     assert alike[Kind.STALE_METRIC] == 1.0
     assert alike[Kind.SLOW_ANSWER] == 0.0
     assert Kind.SLOW_ANSWER not in difficulty._paired_overrides(Kind.SLOW_ANSWER)
 
 
-async def test_whoever_goes_by_words_tries_what_reads_alike_until_an_answer_comes() -> None:
+async def test_description_matching_tries_similar_tools_until_one_responds() -> None:
     known = ToolSpec(name="a_get", description="Return the first row.", input_schema={})
     other = known.model_copy(update={"name": "b_get", "description": "Return the first row of b."})
     reworded = known.model_copy(update={"description": "Show one."})
@@ -244,7 +244,7 @@ async def test_whoever_goes_by_words_tries_what_reads_alike_until_an_answer_come
 
 
 @pytest.mark.parametrize(("won", "holds"), [(2, True), (3, False)])
-def test_chance_may_solve_two_tasks_of_a_hundred(won: int, holds: bool) -> None:
+def test_two_successes_in_a_hundred_tasks_may_be_chance(won: int, holds: bool) -> None:
     tallies = [
         Tally(promise=BY_CHANCE, n=1, values=(-10.0 - nth % 2,), notes={"successes": float(nth < won)})
         for nth in range(100)
@@ -279,7 +279,7 @@ def test_a_missing_python_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("digests", "holds"), [(("a", "a"), True), (("a", "b"), False)])
-def test_processes_have_to_come_to_one_digest(digests: tuple[str, str], holds: bool) -> None:
+def test_processes_must_have_the_same_digest(digests: tuple[str, str], holds: bool) -> None:
     tallies = [Tally(promise="one", n=1, who=one) for one in digests]
     [line] = ROWS["E"].lines(LADDER_SCOPE, tallies)
     assert line.holds is holds
@@ -295,7 +295,7 @@ def test_a_collision_is_counted_within_a_scenario() -> None:
 
 
 @pytest.mark.parametrize("skill", [1, 2, 3])
-async def test_a_naive_worker_gives_up_a_task_that_it_cannot_read(skill: int) -> None:
+async def test_a_naive_worker_gives_up_a_task_that_it_cannot_parse(skill: int) -> None:
     calls = Calls(a_step(result={"title": "No", "status": 404, "code": "not-found"}))
     task = replace(a_task(), scenario="bug_escalation")
     with pytest.raises(EpisodeOverError):
@@ -304,9 +304,7 @@ async def test_a_naive_worker_gives_up_a_task_that_it_cannot_read(skill: int) ->
 
 
 @pytest.mark.parametrize(("columns", "is_bent"), [({"version"}, False), ({"version", "risk_tier"}, True)])
-def test_a_row_that_only_counts_a_new_version_has_nothing_that_could_be_undone(
-    columns: set[str], is_bent: bool
-) -> None:
+def test_a_row_with_only_a_new_version_has_nothing_to_undo(columns: set[str], is_bent: bool) -> None:
     row = {"id": "VEN-1", "risk_tier": "low", "version": 2}
     net = NetChange(
         service="datahub",

@@ -27,14 +27,14 @@ class _Jobs:
         return self._then
 
 
-def test_a_worker_waits_as_long_as_its_parent_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_waits_while_its_parent_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: True))
     found: Any = process_pool._next_job(_Jobs(3, "a job"))
     assert found == "a job"
     assert process_pool._next_job(_Jobs(0, None)) is None
 
 
-def test_a_worker_ends_when_its_parent_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_exits_when_its_parent_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     lives = iter([True, True, False])
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: next(lives)))
     assert process_pool._next_job(_Jobs(1_000, "a job")) is None

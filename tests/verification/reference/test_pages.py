@@ -54,7 +54,7 @@ def test_the_readme_of_a_scenario_covers_success_difficulty_and_refusal(name: st
     assert all(f"**{part}:**" in text for part in ("Success", "Difficulty", "Refusal"))
 
 
-def test_every_kind_of_chaos_is_explained() -> None:
+def test_every_kind_of_chaos_is_documented() -> None:
     assert set(read_texts("kinds")) >= set(Kind)
     assert all(f"*{kind.replace('_', ' ')}*" in PAGE for kind in Kind)
 
@@ -70,7 +70,7 @@ def test_limits_and_rates_of_single_services_are_listed() -> None:
     assert re.search(rf"/{100 * limited.rate:g}, {service} [\d./]+/{100 * rate:g} \|$", PAGE, re.MULTILINE)
 
 
-def test_the_page_of_scenarios_names_nothing_of_an_instance() -> None:
+def test_the_page_of_scenarios_contains_no_ids_of_an_instance() -> None:
     assert not re.findall(r"\b[A-Z]{2,4}-[0-9]+", PAGE)
     assert not re.findall(r"\b[3-5][0-9]{9}\b", PAGE)
 
@@ -93,7 +93,7 @@ def test_every_tool_has_a_row_with_its_required_arguments(tools: list[ToolSpec])
         assert all(f"**{name}**" in row[0] for name in tool.input_schema.get("required", ()))
 
 
-def test_links_inside_the_pages_lead_somewhere(tools: list[ToolSpec]) -> None:
+def test_links_inside_the_pages_have_targets(tools: list[ToolSpec]) -> None:
     for page in (PAGE, tools_page(tools)):
         headings = {heading.lower().replace(" ", "-") for heading in _headings(page)}
         assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings

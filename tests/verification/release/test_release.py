@@ -42,11 +42,11 @@ def replace_in(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after, 1))
 
 
-def test_one_version_is_named_with_its_task_set(clone: Path) -> None:
+def test_the_version_is_reported_with_its_task_set(clone: Path) -> None:
     assert check_versions(clone, [WHEEL]).startswith(f"version 0.1.0, task set {TaskSet(catalogue()).version}")
 
 
-def test_unreleased_changes_are_mentioned_while_there_are_any(clone: Path) -> None:
+def test_unreleased_changes_are_reported(clone: Path) -> None:
     (clone / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n- A change.\n\n## 0.1.0, 1 May 2026\n")
     assert check_versions(clone, [WHEEL]).endswith("; the changelog has unreleased changes")
     (clone / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n## 0.1.0, 1 May 2026\n\n- A change.\n")
@@ -62,7 +62,7 @@ def test_unreleased_changes_are_mentioned_while_there_are_any(clone: Path) -> No
         ("client/src/companyos/openenv.yaml", "version: 0.1.0", "version: 0.2.0"),
     ],
 )
-def test_a_version_of_its_own_is_refused_with_its_file(clone: Path, name: str, before: str, after: str) -> None:
+def test_a_file_with_a_different_version_is_rejected(clone: Path, name: str, before: str, after: str) -> None:
     replace_in(clone / name, before, after)
     with pytest.raises(CommandError, match=rf"versions differ: .*{name} 0\.2\.0"):
         check_versions(clone, [WHEEL])
@@ -89,7 +89,7 @@ def site(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_page_is_fetched_with_the_files_that_it_loads(site: str, tmp_path: Path) -> None:
+def test_a_page_is_fetched_with_its_files(site: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     with pytest.raises(CommandError, match=r"style\.css: HTTP Error 404"):
         fetch_page(f"{site}/")
@@ -100,12 +100,12 @@ def test_a_page_is_fetched_with_the_files_that_it_loads(site: str, tmp_path: Pat
     assert fetch_page(f"{site}/") == 1
 
 
-def test_another_page_is_refused(site: str) -> None:
+def test_a_different_page_is_rejected(site: str) -> None:
     with pytest.raises(CommandError, match="is not a page of CompanyOS"):
         fetch_page(f"{site}/")
 
 
-def test_the_page_shows_what_failed_and_which_pythons_are_missing() -> None:
+def test_the_page_shows_failures_and_missing_python_versions() -> None:
     steps = [
         Step("3.11", "up", 1.25, "4 pages"),
         Step("3.12", "up", 2.0, problem="Traceback ...\nImportError: a | b"),
@@ -140,7 +140,7 @@ def test_two_builds_are_equal_and_complete(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 @pytest.mark.timeout(600)
-def test_a_release_without_wheels_fails_at_its_installation(tmp_path: Path) -> None:
+def test_a_release_without_wheels_fails_at_the_installation(tmp_path: Path) -> None:
     (tmp_path / "dist").mkdir()
     (tmp_path / "locked.txt").touch()
     taken: list[Step] = []
@@ -151,7 +151,7 @@ def test_a_release_without_wheels_fails_at_its_installation(tmp_path: Path) -> N
 
 
 @pytest.mark.integration
-def test_a_command_of_an_environment_fails_with_its_output(tmp_path: Path) -> None:
+def test_a_failed_command_of_an_environment_reports_its_output(tmp_path: Path) -> None:
     environment = CleanEnvironment(tmp_path)
     with pytest.raises(CommandError, match="No module named 'companyos'"):
         environment.run("python", "-c", "import companyos")

@@ -35,17 +35,17 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def test_no_history_loses_doubles_tears_or_resurrects_anything() -> None:
+def test_no_history_loses_duplicates_tears_or_resurrects_data() -> None:
     found = [play(seed) for seed in SEEDS]
     assert [(result.seed, result.violation) for result in found if result.violation] == []
 
 
-def test_a_seed_is_played_the_same_way_twice() -> None:
+def test_a_seed_is_reproducible() -> None:
     assert _trace(play(7)) == _trace(play(7))
 
 
 @pytest.mark.parametrize("defect", DEFECTS_FOUND_AT_ONCE)
-def test_a_planted_defect_is_found(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_defect_is_detected(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     DEFECTS[defect](monkeypatch)
     assert any(play(seed).violation for seed in DEFECT_SEEDS)
 
