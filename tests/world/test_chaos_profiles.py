@@ -28,7 +28,7 @@ def test_every_profile_marks_and_rates_every_kind() -> None:
         assert set(profile.rates) == set(Kind), profile.name
 
 
-def test_calm_is_calm_and_no_kind_gets_rarer_with_the_level() -> None:
+def test_calm_has_no_chaos_and_rates_do_not_decrease_with_the_level() -> None:
     levels = [profile_for(level) for level in range(5)]
     assert all(levels[0].rate(kind) == 0 for kind in Kind)
     for lower, higher in itertools.pairwise(levels):
@@ -94,7 +94,7 @@ def test_a_profile_is_one_file(tmp_path: Path) -> None:
         ("[data\n", r"windy\.toml: "),
     ],
 )
-def test_what_does_not_fit_is_refused_with_file_and_place(tmp_path: Path, text: str, place: str) -> None:
+def test_an_invalid_profile_is_rejected_with_file_and_location(tmp_path: Path, text: str, place: str) -> None:
     _profile(tmp_path, text)
     with pytest.raises(ChaosError, match=place):
         read_profiles(tmp_path)
@@ -116,7 +116,7 @@ def test_a_group_without_a_budget_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("minutes", ["14", "121", "-1", '"many"'])
-def test_a_length_of_outages_that_is_too_short_or_too_long_is_refused(tmp_path: Path, minutes: str) -> None:
+def test_an_outage_length_out_of_range_is_rejected(tmp_path: Path, minutes: str) -> None:
     file = _profile(tmp_path, "")
     file.write_text(file.read_text().replace("outage_minutes = 20", f"outage_minutes = {minutes}"))
     with pytest.raises(ChaosError, match=r"windy\.toml: budget\.outage_minutes"):

@@ -16,16 +16,16 @@ def _draw(seed: int, level: int, **overrides: float) -> frozenset[Kind]:
     return draw_kinds(profile_for(level), overrides, Stream("draw", seed), applicable=APPLICABLE, always=ALWAYS)
 
 
-def test_nothing_strikes_in_calm() -> None:
+def test_nothing_is_injected_at_level_zero() -> None:
     assert not any(_draw(seed, 0) for seed in range(50))
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
-def test_what_always_strikes_does_from_level_one_on(level: int) -> None:
+def test_always_injected_kinds_start_at_level_one(level: int) -> None:
     assert all(Kind.STALE_METRIC in _draw(seed, level) for seed in range(50))
 
 
-def test_an_override_switches_a_kind_on_in_calm_and_off_in_a_storm() -> None:
+def test_an_override_enables_a_kind_at_level_zero_and_disables_it_at_level_four() -> None:
     for kind in APPLICABLE:
         assert all(kind in _draw(seed, 0, **{kind: 1.0}) for seed in range(10)), kind
         needed_by_others = {REQUIRES.get(other) for other in APPLICABLE}
@@ -33,22 +33,22 @@ def test_an_override_switches_a_kind_on_in_calm_and_off_in_a_storm() -> None:
             assert not any(kind in _draw(seed, 4, **{kind: 0.0}) for seed in range(10)), kind
 
 
-def test_a_kind_brings_along_what_it_needs() -> None:
+def test_a_kind_also_injects_its_required_kind() -> None:
     assert _draw(0, 0, failed_pipeline=1.0) == {Kind.FAILED_PIPELINE, Kind.STALE_METRIC}
 
 
-def test_a_kind_stays_away_when_what_it_needs_is_ruled_out() -> None:
+def test_a_kind_is_not_injected_if_its_required_kind_is_excluded() -> None:
     assert not _draw(0, 0, failed_pipeline=1.0, stale_metric=0.0)
 
 
-def test_kinds_that_exclude_each_other_never_strike_together() -> None:
+def test_mutually_exclusive_kinds_are_never_injected_together() -> None:
     for seed in range(200):
         struck = _draw(seed, 4)
         assert not any({kind, other} <= struck for kind, other in EXCLUDES)
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_the_budget_holds(level: int) -> None:
+def test_the_budget_is_respected(level: int) -> None:
     budget = profile_for(level).budget
     for seed in range(300):
         struck = _draw(seed, level) - {Kind.STALE_METRIC}
@@ -57,7 +57,7 @@ def test_the_budget_holds(level: int) -> None:
             assert len([kind for kind in struck - brought if kind.group is group]) <= budget.kinds(group)
 
 
-def test_the_share_of_a_kind_is_about_its_rate() -> None:
+def test_the_frequency_of_a_kind_matches_its_rate() -> None:
     struck = sum(Kind.MISSING_STATUS in _draw(seed, 2) for seed in range(600)) / 600
     assert abs(struck - profile_for(2).rate(Kind.MISSING_STATUS)) < 0.08
 
@@ -81,6 +81,6 @@ def test_the_share_of_a_kind_is_about_its_rate() -> None:
         ({"stale_metric": -0.1}, r"chaos_overrides\.stale_metric: a rate must be 0 to 1"),
     ],
 )
-def test_an_override_that_does_not_fit_is_refused_with_its_place(overrides: dict[str, float], place: str) -> None:
+def test_an_invalid_override_is_rejected_with_its_name(overrides: dict[str, float], place: str) -> None:
     with pytest.raises(ChaosError, match=place):
         _draw(0, 1, **overrides)

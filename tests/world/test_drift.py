@@ -18,7 +18,7 @@ from companyos_shared.streams import Stream
 DRIFT = Drift({"datahub": {"parameters": "figures", "as_of": "measured_at"}}, {"datahub_get_policy": "Read a policy."})
 
 
-def test_fields_are_renamed_at_every_depth_and_in_that_service_alone() -> None:
+def test_fields_are_renamed_at_every_depth_and_only_in_that_service() -> None:
     answer = {"items": [{"as_of": 1, "id": "x"}], "as_of": 2}
     assert DRIFT.rename_response_fields("datahub", answer) == {
         "items": [{"measured_at": 1, "id": "x"}],
@@ -28,7 +28,7 @@ def test_fields_are_renamed_at_every_depth_and_in_that_service_alone() -> None:
     assert answer["as_of"] == 2
 
 
-def test_what_companies_name_themselves_keeps_its_names() -> None:
+def test_fields_named_by_companies_are_not_renamed() -> None:
     answer = {"parameters": {"as_of": 3, "parameters": 4}, "fields": {"as_of": 5}}
     assert DRIFT.rename_response_fields("datahub", answer) == {
         "figures": {"as_of": 3, "parameters": 4},
@@ -36,23 +36,23 @@ def test_what_companies_name_themselves_keeps_its_names() -> None:
     }
 
 
-def test_members_that_are_lists_of_answers_are_none_of_the_companys_own() -> None:
+def test_lists_of_objects_are_renamed_even_under_a_company_field_name() -> None:
     assert DRIFT.rename_response_fields("datahub", {"fields": [{"as_of": 1}]}) == {"fields": [{"measured_at": 1}]}
 
 
 @pytest.mark.parametrize("answer", [None, 3, "as_of", ["as_of"]])
-def test_values_are_left_alone(answer: object) -> None:
+def test_values_are_not_changed(answer: object) -> None:
     assert DRIFT.rename_response_fields("datahub", answer) == answer
 
 
-def test_a_tools_description_says_what_of_its_answers_has_another_name() -> None:
+def test_the_description_of_a_tool_lists_its_renamed_response_fields() -> None:
     output = DRIFT.describe_tool("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
     assert output == "Read a metric. Responses contain `measured_at` instead of `as_of`."
     assert DRIFT.describe_tool("datahub_get_policy", "datahub", "Show it.", set()) == "Read a policy."
     assert DRIFT.describe_tool("wait", None, "Wait.", set()) == "Wait."
 
 
-def test_names_and_words_are_drawn_from_their_tables() -> None:
+def test_names_and_descriptions_are_drawn_from_their_tables() -> None:
     for seed in range(60):
         names, words = draw_field_names(Stream("drift", seed)), draw_tool_descriptions(Stream("drift", seed))
         assert names.keys() == synonyms().keys()

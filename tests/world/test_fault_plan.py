@@ -53,7 +53,7 @@ def _timeouts(plan: FaultPlan, target: str, calls: int = 12) -> list[bool]:
     return [_fault(plan, quiet, nth=nth, target=target) is not None for nth in range(1, calls + 1)]
 
 
-def test_nothing_fails_in_calm() -> None:
+def test_nothing_fails_at_level_zero() -> None:
     plan = _plan(0)
     assert not any(_outages(plan, service) for service in SERVICES)
     assert not any(any(_timeouts(plan, f"OPS-{n}")) for n in range(200))
@@ -61,7 +61,7 @@ def test_nothing_fails_in_calm() -> None:
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
-def test_outages_are_bounded_and_separated_by_gaps_that_are_at_least_as_long(level: int) -> None:
+def test_outages_are_bounded_and_the_gaps_are_at_least_as_long(level: int) -> None:
     for plan in (_plan(level), _plan(level, unavailable=1.0)):
         for service in SERVICES:
             outages = _outages(plan, service, days=30)
@@ -112,11 +112,11 @@ def test_the_plan_is_a_pure_function_of_names_and_time() -> None:
     assert [_fault(one, at, nth=1) for at in times] == backwards[::-1]
 
 
-def test_another_seed_and_another_service_have_other_outages() -> None:
+def test_outages_depend_on_seed_and_service() -> None:
     assert len({tuple(_outages(_plan(4, seed), service)) for seed in (5, 6) for service in SERVICES}) == 6
 
 
-def test_a_service_has_rates_of_its_own_and_can_be_spared() -> None:
+def test_rates_can_be_set_and_disabled_per_service() -> None:
     plan = _plan(0, **{"datahub.unavailable": 1.0})
     assert [bool(_outages(plan, service, days=2)) for service in ("datahub", "ticketdesk")] == [True, False]
     plan = _plan(0, **{"unavailable": 1.0, "datahub.unavailable": 0.0})
@@ -134,7 +134,7 @@ def _first_calls_in_outages() -> Iterator[tuple[FaultPlan, str, datetime, int, O
                     yield plan, service, outage.starts_at + minutes_in * MINUTE, (1, 3, 31)[(seed + nth) % 3], outage
 
 
-def test_a_thousand_retry_times_are_honoured_exactly() -> None:
+def test_a_thousand_retry_times_are_respected_exactly() -> None:
     met = 0
     for plan, service, began_at, minutes, outage in _first_calls_in_outages():
         fault = _fault(plan, began_at, service=service, minutes=minutes)
@@ -166,7 +166,7 @@ def _steps_until_answered(plan: FaultPlan, service: str, began_at: datetime, min
             now += ceil(fault.retry_after_s / 60) * MINUTE
 
 
-def test_whoever_waits_needs_no_more_steps_than_whoever_retries_at_once() -> None:
+def test_waiting_takes_no_more_steps_than_retrying_at_once() -> None:
     waited = retried = 0
     for nth, (plan, service, began_at, minutes, _) in enumerate(_first_calls_in_outages()):
         steps = [_steps_until_answered(plan, service, began_at, minutes, waits=waits) for waits in (True, False)]
@@ -185,12 +185,12 @@ def test_an_identical_retry_of_a_call_that_timed_out_does_not_time_out() -> None
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
-def test_a_target_is_left_alone_after_its_timeouts(level: int) -> None:
+def test_the_timeouts_of_a_target_are_limited(level: int) -> None:
     plan = _plan(level, timeout_before_commit=0.9)
     assert {sum(_timeouts(plan, f"OPS-{n}", calls=20)) for n in range(200)} <= set(range(plan.timeouts + 1))
 
 
-def test_a_timeout_names_no_time() -> None:
+def test_a_timeout_has_no_retry_time() -> None:
     fault = _fault(_plan(0, timeout_after_commit=1.0), START, nth=1)
     assert fault == Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT)
 
@@ -202,7 +202,7 @@ def test_slow_answers_take_minutes() -> None:
     assert len(minutes) > 5
 
 
-def test_a_service_that_no_profile_knows_is_left_alone() -> None:
+def test_a_service_without_rates_gets_no_faults() -> None:
     plan = _plan(4, unavailable=1.0)
     assert not _outages(plan, "notes")
     assert _fault(plan, START, nth=1, service="notes") is None

@@ -46,7 +46,7 @@ def test_a_seed_is_the_same_company_in_another_process_with_another_hash_seed() 
     assert answers == {_digest_of(7)}
 
 
-def test_other_seeds_are_other_companies() -> None:
+def test_different_seeds_give_different_companies() -> None:
     assert len({_digest_of(seed) for seed in range(20)}) == 20
 
 
@@ -57,7 +57,7 @@ def test_a_company_has_forty_to_sixty_people_and_its_systems_300_to_800_rows(wor
     assert 300 <= sum(map(len, lists)) <= 800
 
 
-def test_the_story_starts_on_a_working_morning(world: WorldBuilder) -> None:
+def test_the_start_is_on_a_working_morning(world: WorldBuilder) -> None:
     company = world.company()
     assert company.is_working_day(world.today)
     assert is_working_day(world.today)
@@ -65,25 +65,25 @@ def test_the_story_starts_on_a_working_morning(world: WorldBuilder) -> None:
     assert world.started_at.hour < 12
 
 
-def test_names_are_nobody_elses(world: WorldBuilder) -> None:
+def test_names_and_addresses_are_unique(world: WorldBuilder) -> None:
     names = Counter(person.name for person in world.staff.people)
     assert max(names.values()) == 1
     assert max(Counter(person.email for person in world.staff.people).values()) == 1
     assert max(Counter(vendor.legal_name for vendor in world.datahub.vendors).values()) == 1
 
 
-def test_every_role_is_held_by_somebody_who_works_here(world: WorldBuilder) -> None:
+def test_every_role_has_a_holder(world: WorldBuilder) -> None:
     for role in Role:
         assert world.staff.holders(role), role
 
 
-def test_the_agent_decides_about_nothing_and_is_there(world: WorldBuilder) -> None:
+def test_the_agent_is_employed_and_has_no_authority(world: WorldBuilder) -> None:
     person = world.staff.person(world.agent_id)
     assert not person.roles
     assert person.is_employed(world.today)
 
 
-def test_every_team_has_its_lead_and_every_member_a_manager_who_exists(world: WorldBuilder) -> None:
+def test_every_team_has_a_lead_and_every_member_an_existing_manager(world: WorldBuilder) -> None:
     ids = {person.id for person in world.staff.people}
     for team in world.staff.teams:
         assert world.staff.person(team.lead_id).team_id == team.id
@@ -98,7 +98,7 @@ def test_some_people_have_left_and_a_former_cfo_is_among_them(world: WorldBuilde
     assert len(world.staff.holders(Role.CFO)) == 1
 
 
-def test_a_tickets_past_fits_its_status(world: WorldBuilder) -> None:
+def test_the_history_of_a_ticket_matches_its_status(world: WorldBuilder) -> None:
     moves: dict[str, list[str]] = {}
     for row in world.ticketdesk.transitions:
         moves.setdefault(row.ticket_key, []).append(row.to_status)
@@ -123,7 +123,7 @@ def test_people_write_in_office_hours(world: WorldBuilder) -> None:
         assert company.office_opens <= at.time() < company.office_closes or at > world.started_at - timedelta(hours=1)
 
 
-def test_requests_that_wait_are_recent_and_the_decided_were_decided_in_time(world: WorldBuilder) -> None:
+def test_pending_requests_are_recent_and_decisions_were_made_in_time(world: WorldBuilder) -> None:
     for request in world.approvalflow.requests:
         assert request.submitted_at < world.started_at
         if request.status == "pending":
@@ -153,7 +153,7 @@ def test_every_policy_has_one_version_in_force(world: WorldBuilder) -> None:
             assert earlier.effective_to + timedelta(days=1) == later.effective_from
 
 
-def test_no_text_has_an_empty_slot(world: WorldBuilder) -> None:
+def test_no_text_has_an_unfilled_placeholder(world: WorldBuilder) -> None:
     texts = [ticket.title + ticket.description for ticket in world.ticketdesk.tickets]
     texts += [comment.body for comment in world.ticketdesk.comments]
     texts += [record.title for record in world.datahub.records] + [policy.body for policy in world.datahub.policies]
@@ -161,7 +161,7 @@ def test_no_text_has_an_empty_slot(world: WorldBuilder) -> None:
 
 
 @pytest.mark.parametrize("count", [-40, -3, -1, 1, 2, 30])
-def test_working_days_are_counted_without_weekends_and_holidays(count: int) -> None:
+def test_working_days_exclude_weekends_and_holidays(count: int) -> None:
     day = generate_world(Stream("days")).today
     passed, step = day, timedelta(days=1 if count > 0 else -1)
     for _ in range(abs(count)):
@@ -171,18 +171,18 @@ def test_working_days_are_counted_without_weekends_and_holidays(count: int) -> N
     assert working_days_from(day, count) == passed
 
 
-def test_a_moment_is_written_to_the_second() -> None:
+def test_a_moment_is_formatted_to_the_second() -> None:
     world = generate_world(Stream("moment"))
     assert format_time(world.started_at) == world.started_at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_the_pools_name_nobody_twice() -> None:
+def test_the_pools_contain_no_duplicate_names() -> None:
     people, vendors = pool("people"), pool("vendors")
     for names in (people["given"], people["family"], vendors["word"]):
         assert len(set(names)) == len(names)
 
 
-def test_steps_of_a_teams_later_tickets_are_numbered_behind_those_that_are_there() -> None:
+def test_checklist_ids_continue_after_existing_ones() -> None:
     world = generate_world(Stream("a test", 7))
     prefix = world.ticketdesk.team_prefixes["platform"]
     early, late = f"{prefix}-998", f"{prefix}-1001"

@@ -37,7 +37,7 @@ def _company(seed: int) -> WorldBuilder:
     return world
 
 
-def test_a_seed_is_of_one_split_and_a_drawn_seed_of_none() -> None:
+def test_a_seed_belongs_to_one_split_and_a_drawn_seed_to_none() -> None:
     for one, other in itertools.combinations(SEEDS.values(), 2):
         assert not set(range(max(one.start, other.start), min(one.stop, other.stop)))
     assert split_of_seed(MAX_DRAWN_SEED) is None
@@ -45,7 +45,7 @@ def test_a_seed_is_of_one_split_and_a_drawn_seed_of_none() -> None:
     assert [split_of_seed(seeds.stop - 1) for seeds in SEEDS.values()] == list(Split)
 
 
-def test_the_split_is_read_from_the_streams_name() -> None:
+def test_the_split_is_parsed_from_the_name_of_the_stream() -> None:
     assert split_of(Stream("a test", SEEDS[Split.TEST].start, "world", "people")) is Split.TEST
     assert split_of(Stream("a test", 7, "world")) is None
     assert split_of(Stream("a test", "world", 7)) is None
@@ -53,7 +53,7 @@ def test_the_split_is_read_from_the_streams_name() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_word_is_held_out_twice_or_used_elsewhere(kind: str) -> None:
+def test_held_out_words_are_unique_across_splits(kind: str) -> None:
     sets = [_usual(kind), *(set(pool("held_out")[split][kind]) for split in HELD_OUT)]
     lists = [pool("held_out")[split][kind] for split in HELD_OUT]
     assert all(len(words) == len(set(words)) for words in lists)
@@ -74,7 +74,7 @@ def test_held_out_companies_share_no_name_with_any_other() -> None:
             assert not names[held_out] & names[other]
 
 
-def test_held_out_policies_have_numbers_and_layouts_of_their_own() -> None:
+def test_held_out_policies_have_distinct_numbers_and_layouts() -> None:
     companies = {split: _company(SEEDS[split].start + 1) for split in Split}
     numbers = {split: {row.version for row in company.datahub.policies} for split, company in companies.items()}
     for one, other in itertools.combinations(numbers.values(), 2):
@@ -102,7 +102,7 @@ def test_a_layout_keeps_the_numbers_of_sections() -> None:
     )
 
 
-def test_texts_are_held_back_for_the_held_out_splits() -> None:
+def test_some_texts_are_reserved_for_the_held_out_splits() -> None:
     shares = {split: list(texts_for_split(Stream("a test", SEEDS[split].start), TEXTS)) for split in Split}
     assert shares == {Split.TRAIN: ["a", "b", "c", "d"], Split.VALIDATION: ["e"], Split.TEST: ["f", "g"]}
     assert list(texts_for_split(Stream("a test", 7), TEXTS)) == shares[Split.TRAIN]
