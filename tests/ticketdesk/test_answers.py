@@ -26,7 +26,7 @@ async def _answers(desk: ServiceHarness, key: str = "OPS-1") -> list[tuple[str, 
     return [one for one in found if one[0] != AGENT]
 
 
-async def test_a_colleague_answers_what_they_know_about_the_ticket(open_desk: OpenDesk) -> None:
+async def test_a_colleague_answers_with_a_known_fact_about_the_ticket(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), answers=[KNOWN])
     await _ask(desk, f"@{EVA}, did it arrive?")
     await desk.advance(minutes=60)
@@ -35,14 +35,14 @@ async def test_a_colleague_answers_what_they_know_about_the_ticket(open_desk: Op
     assert await _answers(desk) == [(EVA, "2026-03-02T10:30:00Z", "It arrived yesterday.")]
 
 
-async def test_a_colleague_who_knows_nothing_says_so(open_desk: OpenDesk) -> None:
+async def test_a_colleague_without_a_known_fact_says_so(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2"), answers=[KNOWN])
     await _ask(desk, f"Did it arrive, @{EVA}?", "OPS-2")
     await desk.advance(minutes=90)
     assert [body for _, _, body in await _answers(desk, "OPS-2")] == [NOTHING_KNOWN]
 
 
-async def test_an_absent_colleague_answers_once_back_in_the_office(open_desk: OpenDesk) -> None:
+async def test_an_absent_colleague_answers_after_the_return(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     await _ask(desk, f"@{AWAY} please have a look")
     await desk.advance(minutes=60 * 24 * 8)
@@ -60,13 +60,13 @@ async def test_a_colleague_who_is_absent_for_years_does_not_answer(open_desk: Op
 
 
 @pytest.mark.parametrize("body", [f"@{DEPARTED}?", f"@{AGENT}?", "@p-nobody?", f"{EVA}?", f"mail to eva@{EVA}.example"])
-async def test_nobody_else_answers(open_desk: OpenDesk, body: str) -> None:
+async def test_only_a_mentioned_colleague_answers(open_desk: OpenDesk, body: str) -> None:
     desk = await open_desk(a_row(), answers=[KNOWN])
     await _ask(desk, body)
     assert (await desk.advance(minutes=60 * 24 * 12)).changes == []
 
 
-async def test_each_of_those_who_are_mentioned_answers_once(open_desk: OpenDesk) -> None:
+async def test_each_mentioned_colleague_answers_once(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), answers=[KNOWN])
     await _ask(desk, f"@{EVA} and @p-acc: did it arrive? @{EVA}!")
     await desk.advance(minutes=90)
@@ -84,6 +84,6 @@ async def test_each_of_those_who_are_mentioned_answers_once(open_desk: OpenDesk)
         ([KNOWN, {**KNOWN, "id": "answer-2"}], "answers by person and ticket: ids must be unique"),
     ],
 )
-def test_answers_that_do_not_fit_are_refused(answers: list[dict[str, Any]], message: str) -> None:
+def test_invalid_answers_are_rejected(answers: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Seed.model_validate(a_seed(a_row(), answers=answers))

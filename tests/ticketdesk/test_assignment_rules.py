@@ -47,21 +47,21 @@ def test_an_active_member_of_the_team_may_be_assigned() -> None:
         (AWAY, AssigneeOutOfOfficeError),
     ],
 )
-def test_nobody_else_may(person_id: str, problem: type[ServiceError]) -> None:
+def test_other_people_may_not_be_assigned(person_id: str, problem: type[ServiceError]) -> None:
     with pytest.raises(problem):
         assign(person_id)
 
 
-def test_a_person_still_away_on_the_due_day_may_not() -> None:
+def test_a_person_who_is_absent_on_the_due_day_may_not_be_assigned() -> None:
     with pytest.raises(AssigneeOutOfOfficeError):
         assign(AWAY, due_at=LAST_DAY_AWAY)
 
 
-def test_a_person_back_before_the_due_day_may() -> None:
+def test_a_person_who_returns_before_the_due_day_may_be_assigned() -> None:
     assign(AWAY, due_at=LAST_DAY_AWAY + timedelta(days=1))
 
 
-def test_what_is_overdue_is_due_today() -> None:
+def test_an_overdue_ticket_counts_as_due_today() -> None:
     with pytest.raises(AssigneeOutOfOfficeError):
         assign(AWAY, due_at=NOW - timedelta(days=5))
     assign(AWAY, now=LAST_DAY_AWAY + timedelta(days=1), due_at=NOW)

@@ -33,7 +33,7 @@ async def keys(desk: ServiceHarness, url: str, **params: str) -> list[str]:
         ({"status": "open", "team_id": "ops"}, ["OPS-1"]),
     ],
 )
-async def test_a_list_holds_what_fits_every_filter_newest_first(
+async def test_a_list_matches_every_filter_newest_first(
     open_desk: OpenDesk, filters: dict[str, str], found: list[str]
 ) -> None:
     desk = await open_desk(
@@ -52,7 +52,7 @@ async def test_a_list_holds_what_fits_every_filter_newest_first(
     assert await keys(desk, "/tickets", **filters) == found
 
 
-async def test_pages_hold_ten_and_lose_nothing(open_desk: OpenDesk) -> None:
+async def test_pages_have_ten_items_and_miss_none(open_desk: OpenDesk) -> None:
     desk = await open_desk(*(a_row(f"OPS-{number}") for number in range(1, 24)))
     seen: list[str] = []
     cursor: str | None = None
@@ -68,7 +68,7 @@ async def test_pages_hold_ten_and_lose_nothing(open_desk: OpenDesk) -> None:
     assert sorted(seen) == sorted(f"OPS-{number}" for number in range(1, 24))
 
 
-async def test_a_cursor_that_was_made_up_is_refused(open_desk: OpenDesk) -> None:
+async def test_an_invalid_cursor_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     for url in ("/tickets", "/tickets/search?query=work", "/tickets/OPS-1/comments", "/tickets/OPS-1/history"):
         answer = await desk.get(url, params={"query": "work", "cursor": "made-up"})
@@ -89,7 +89,7 @@ async def test_a_search_finds_the_best_match_first(open_desk: OpenDesk) -> None:
     assert await keys(desk, "/tickets/search", query="100% _") == []
 
 
-async def test_a_search_goes_in_pages(open_desk: OpenDesk) -> None:
+async def test_a_search_is_paginated(open_desk: OpenDesk) -> None:
     desk = await open_desk(*(a_row(f"OPS-{number}") for number in range(10, 24)))
     first = (await desk.get("/tickets/search", params={"query": "work"})).json()
     rest = (await desk.get("/tickets/search", params={"query": "work", "cursor": first["next_cursor"]})).json()
@@ -98,13 +98,13 @@ async def test_a_search_goes_in_pages(open_desk: OpenDesk) -> None:
     assert (first["total"], rest["next_cursor"]) == (14, None)
 
 
-async def test_a_search_for_nothing_is_refused(open_desk: OpenDesk) -> None:
+async def test_a_search_without_words_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk()
     answer = await desk.get("/tickets/search", params={"query": " ! "})
     assert (answer.status_code, answer.json()["code"]) == (422, "query-blank")
 
 
-async def test_a_ticket_shows_its_fields_its_checklist_and_where_it_may_go(open_desk: OpenDesk) -> None:
+async def test_a_ticket_shows_its_fields_its_checklist_and_its_allowed_transitions(open_desk: OpenDesk) -> None:
     items = [
         {"id": "item-2", "ticket_key": "OPS-1", "position": 2, "text": "Second"},
         {"id": "item-1", "ticket_key": "OPS-1", "position": 1, "text": "First", "done_at": "2026-02-21T10:00:00Z"},
@@ -117,14 +117,14 @@ async def test_a_ticket_shows_its_fields_its_checklist_and_where_it_may_go(open_
     assert (ticket["assignee_id"], ticket["reporter_id"]) == (EVA, ACCOUNTANT)
 
 
-async def test_a_ticket_nobody_has_is_not_found(open_desk: OpenDesk) -> None:
+async def test_an_unknown_ticket_is_not_found(open_desk: OpenDesk) -> None:
     desk = await open_desk()
     answer = await desk.get("/tickets/OPS-404")
     assert (answer.status_code, answer.json()["code"]) == (404, "ticket-not-found")
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_reads_leave_the_rows_as_they_are(open_desk: OpenDesk) -> None:
+async def test_reads_do_not_change_the_rows(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2", assignee_id=AGENT))
     before = await desk.digest()
     paths = ["/tickets", "/tickets/search?query=work", "/tickets/OPS-1", "/tickets/OPS-1/history"]

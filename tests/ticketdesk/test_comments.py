@@ -9,7 +9,7 @@ from tests.ticketdesk.conftest import OpenDesk
 
 
 @pytest.mark.parametrize("status", [None, "open", "closed", "cancelled"])
-async def test_a_ticket_in_any_state_takes_a_comment(open_desk: OpenDesk, status: str | None) -> None:
+async def test_a_ticket_in_any_state_accepts_a_comment(open_desk: OpenDesk, status: str | None) -> None:
     desk = await open_desk(a_row(status=status))
     answer = await desk.post("/tickets/OPS-1/comments", json={"body": "Looking into it."})
     assert (answer.status_code, answer.json()["author_id"]) == (201, AGENT)
@@ -29,7 +29,7 @@ async def test_comments_are_listed_oldest_first_in_pages(open_desk: OpenDesk) ->
     assert (len(first["items"]), first["total"], rest["next_cursor"]) == (10, 12, None)
 
 
-async def test_numbering_goes_on_after_the_seed(open_desk: OpenDesk) -> None:
+async def test_ids_of_comments_continue_after_the_seed(open_desk: OpenDesk) -> None:
     past = {"id": "comment-9", "ticket_key": "OPS-1", "author_id": EVA, "created_at": "2026-02-20T10:00:00Z"}
     desk = await open_desk(a_row(), comments=[{**past, "body": "Hello"}])
     assert (await desk.post("/tickets/OPS-1/comments", json={"body": "Hello"})).json()["id"] == "comment-10"
@@ -48,7 +48,7 @@ async def test_a_blank_comment_is_refused(open_desk: OpenDesk) -> None:
     assert (answer.status_code, answer.json()["code"]) == (422, "comment-blank")
 
 
-async def test_comments_of_no_ticket_are_not_found(open_desk: OpenDesk) -> None:
+async def test_comments_of_an_unknown_ticket_are_not_found(open_desk: OpenDesk) -> None:
     desk = await open_desk()
     answer = await desk.get("/tickets/OPS-404/comments")
     assert (answer.status_code, answer.json()["code"]) == (404, "ticket-not-found")

@@ -33,7 +33,7 @@ async def test_a_blocked_transition_names_the_blockers(open_desk: OpenDesk) -> N
     assert answer.json()["detail"] == "OPS-1 cannot change to resolved while OPS-2 blocks it"
 
 
-async def test_a_ticket_of_an_unknown_assignee_says_so_when_it_is_verified(open_desk: OpenDesk) -> None:
+async def test_verifying_a_ticket_with_an_unknown_assignee_reports_the_assignee(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(assignee_id="p-nobody"))
     answer = await desk.post("/tickets/OPS-1/verification")
     assert (answer.status_code, answer.json()["code"]) == (422, "assignee-unknown")
@@ -46,7 +46,7 @@ async def test_an_unknown_assignee_is_named(open_desk: OpenDesk) -> None:
     assert answer.json()["detail"] == 'assignee_id must be the id of a person in the directory; got "p-nobody"'
 
 
-async def test_other_errors_name_the_value_and_what_is_accepted(open_desk: OpenDesk) -> None:
+async def test_other_errors_name_the_value_and_the_accepted_ones(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1"), an_item_row("item-2")])
     removal = {"justification": "done"}
     new = {"title": "Lamp", "type": "task", "team_id": "t-none"}

@@ -33,17 +33,17 @@ def test_a_ticket_cannot_be_linked_to_itself(kind: LinkKind) -> None:
 
 
 @pytest.mark.parametrize("kind", LinkKind)
-def test_the_same_link_is_not_made_twice(kind: LinkKind) -> None:
+def test_the_same_link_cannot_be_created_twice(kind: LinkKind) -> None:
     with pytest.raises(LinkExistsError):
         link(kind, A, B, a_link(kind, A, B))
 
 
-def test_relating_has_no_direction() -> None:
+def test_relates_to_has_no_direction() -> None:
     with pytest.raises(LinkExistsError):
         link(LinkKind.RELATES_TO, A, B, a_link(LinkKind.RELATES_TO, B, A))
 
 
-def test_duplicating_has_a_direction() -> None:
+def test_duplicates_has_a_direction() -> None:
     link(LinkKind.DUPLICATES, A, B, a_link(LinkKind.DUPLICATES, B, A))
 
 
@@ -56,16 +56,16 @@ def test_two_tickets_cannot_block_each_other() -> None:
         link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, A))
 
 
-def test_a_circle_of_three_is_found() -> None:
+def test_a_cycle_of_three_is_rejected() -> None:
     with pytest.raises(CircularLinkError):
         link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, A))
 
 
-def test_a_circle_that_was_there_before_does_not_catch_the_search() -> None:
+def test_an_existing_cycle_does_not_stop_the_search() -> None:
     link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, B))
 
 
-def test_a_chain_is_no_circle() -> None:
+def test_a_chain_is_not_a_cycle() -> None:
     link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C))
     link(LinkKind.BLOCKS, A, C, a_link(LinkKind.BLOCKS, A, B), a_link(LinkKind.BLOCKS, B, C))
 
@@ -78,7 +78,7 @@ def test_a_chain_is_no_circle() -> None:
         (LinkKind.RELATES_TO, Relation.RELATES_TO, Relation.RELATES_TO),
     ],
 )
-def test_a_link_reads_from_either_end(kind: LinkKind, forward: Relation, backward: Relation) -> None:
+def test_a_link_can_be_read_from_either_end(kind: LinkKind, forward: Relation, backward: Relation) -> None:
     made = a_link(kind, A, B)
     assert (made.relation(A), made.other(A)) == (forward, B)
     assert (made.relation(B), made.other(B)) == (backward, A)
@@ -93,7 +93,7 @@ def test_a_link_is_found_at_its_two_ends_only() -> None:
             check_touches(missing, C, "link-1")
 
 
-def test_a_justification_needs_its_characters_without_the_outer_white_space() -> None:
+def test_a_justification_is_measured_without_surrounding_white_space() -> None:
     check_justification("x" * SHORTEST_JUSTIFICATION_CHARS)
     with pytest.raises(JustificationTooShortError):
         check_justification("  " + "x" * (SHORTEST_JUSTIFICATION_CHARS - 1) + "  ")

@@ -8,7 +8,7 @@ from tests.ticketdesk.conftest import OpenDesk
 WHY = "The part was delivered."
 
 
-async def test_a_link_shows_at_both_ends(open_desk: OpenDesk) -> None:
+async def test_a_link_is_shown_at_both_ends(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2", status="in_review"))
     answer = await desk.post("/tickets/OPS-1/links", json={"kind": "blocks", "to_key": "OPS-2"})
     link = answer.json()
@@ -19,13 +19,13 @@ async def test_a_link_shows_at_both_ends(open_desk: OpenDesk) -> None:
     assert far == [{"id": link["id"], "relation": "is_blocked_by", "key": "OPS-1", "status": "open"}]
 
 
-async def test_a_link_leaves_both_ticket_rows_alone(open_desk: OpenDesk) -> None:
+async def test_a_link_does_not_change_the_ticket_rows(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2"))
     await desk.post("/tickets/OPS-1/links", json={"kind": "duplicates", "to_key": "OPS-2"})
     assert [change.table for change in desk.last_report.changes] == ["links"]
 
 
-async def test_what_makes_no_sense_is_not_linked(open_desk: OpenDesk) -> None:
+async def test_an_invalid_link_is_rejected(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3", status=None), links=links)
     codes = {
@@ -41,13 +41,13 @@ async def test_what_makes_no_sense_is_not_linked(open_desk: OpenDesk) -> None:
     assert (again.status_code, again.json()["code"]) == (409, "link-exists")
 
 
-async def test_a_settled_ticket_may_be_linked_to(open_desk: OpenDesk) -> None:
+async def test_a_settled_ticket_can_be_linked_to(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2", status="closed"))
     answer = await desk.post("/tickets/OPS-1/links", json={"kind": "duplicates", "to_key": "OPS-2"})
     assert answer.status_code == 201
 
 
-async def test_removing_the_blocking_link_frees_the_ticket(open_desk: OpenDesk) -> None:
+async def test_removing_the_blocking_link_unblocks_the_ticket(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(a_row(status="blocked"), a_row("OPS-2"), links=links)
     answer = await desk.post("/tickets/OPS-1/links/link-1/removal", json={"justification": WHY})
@@ -67,7 +67,7 @@ async def test_a_removed_link_stays_in_the_history_of_both_tickets(open_desk: Op
         assert (entry["link"], entry["justification"]) == ("OPS-2 blocks OPS-1", WHY)
 
 
-async def test_a_link_is_not_removed_without_a_justification(open_desk: OpenDesk) -> None:
+async def test_removing_a_link_requires_a_justification(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(a_row(), a_row("OPS-2"), links=links)
     answer = await desk.post("/tickets/OPS-1/links/link-1/removal", json={"justification": "because   "})
@@ -75,7 +75,7 @@ async def test_a_link_is_not_removed_without_a_justification(open_desk: OpenDesk
     assert set(await desk.rows("links")) == {"link-1"}
 
 
-async def test_a_link_is_removed_at_its_own_ends_only(open_desk: OpenDesk) -> None:
+async def test_a_link_can_only_be_removed_at_its_own_ends(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3"), links=links)
     for link_id in ("link-1", "link-9"):
@@ -83,7 +83,7 @@ async def test_a_link_is_removed_at_its_own_ends_only(open_desk: OpenDesk) -> No
         assert (answer.status_code, answer.json()["code"]) == (404, "link-not-found")
 
 
-async def test_the_id_of_a_removed_link_is_not_given_again(open_desk: OpenDesk) -> None:
+async def test_the_id_of_a_removed_link_is_not_reused(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-7", "relates_to", "OPS-2", "OPS-1")]
     desk = await open_desk(a_row(), a_row("OPS-2"), links=links)
     await desk.post("/tickets/OPS-1/links/link-7/removal", json={"justification": WHY})

@@ -31,14 +31,14 @@ def problem_codes() -> set[str]:
     return {kind.code for kind in ServiceError.__subclasses__() if kind.__module__.startswith("companyos_ticketdesk.")}
 
 
-def test_every_refusal_is_documented_by_the_operation_that_gives_it() -> None:
+def test_every_error_is_documented_by_the_operation_that_raises_it() -> None:
     documented = json.dumps([operation["responses"] for operation in operations().values()])
     assert len(problem_codes()) > 20
     assert sorted(code for code in problem_codes() if f'"{code}"' not in documented) == []
 
 
 @pytest.mark.parametrize("name", sorted(operations()))
-def test_a_tool_says_in_one_short_sentence_what_it_does(name: str) -> None:
+def test_a_tool_description_begins_with_one_short_sentence(name: str) -> None:
     summary = operations()[name]["description"].split("\n\n")[0]
     assert summary.endswith(".")
     assert len(summary) <= 120
@@ -62,11 +62,11 @@ def test_every_argument_of_a_tool_is_described() -> None:
         ("add_comment", "cannot be edited or deleted"),
     ],
 )
-def test_a_tool_that_cannot_be_undone_says_so(name: str, words: str) -> None:
+def test_the_description_of_an_irreversible_tool_says_so(name: str, words: str) -> None:
     assert words in operations()[name]["description"].split("\n\n")[0]
 
 
-def test_every_schema_that_travels_has_an_example() -> None:
+def test_every_request_and_response_schema_has_an_example() -> None:
     schemas = companyos_ticketdesk.main.app.openapi()["components"]["schemas"]
     bodies = ["NewTicket", "TicketChanges", "Move", "Assignment", "ApprovalLink", "NewComment", "NewLink"]
     answers = ["TicketView", "TicketDetail", "TicketRow", "CommentView", "LinkView", "RemovedLinkView", "HistoryEntry"]
@@ -77,11 +77,11 @@ def test_every_schema_that_travels_has_an_example() -> None:
     ] == []
 
 
-def test_the_reasons_are_those_of_the_whole_enterprise() -> None:
+def test_the_reasons_are_those_of_the_contract() -> None:
     assert [code.value for code in ReasonCode] == [code.value for code in companyos.contract.ReasonCode]
 
 
-async def test_default_answers_stay_short() -> None:
+async def test_default_responses_are_short() -> None:
     async with ServiceHarness(companyos_ticketdesk.main.SERVICE) as desk:
         keys = [ticket["key"] for ticket in (await desk.get("/tickets?limit=50")).json()["items"]]
         paths = ["/tickets", "/tickets/search?query=the"]

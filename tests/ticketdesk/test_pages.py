@@ -34,7 +34,7 @@ async def _submit(browser: httpx.AsyncClient, operation: str, **fields: str) -> 
 @pytest.mark.parametrize(
     "page", ["", "board", "board?team_id=operations", "new", f"tickets/{TICKET}", "?q=cold", "?status=none"]
 )
-async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.AsyncClient, page: str) -> None:
+async def test_every_page_renders_without_external_resources(browser: httpx.AsyncClient, page: str) -> None:
     shown = await browser.get(f"/pages/{page}")
     assert shown.status_code == 200
     assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
@@ -44,7 +44,7 @@ async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.A
         assert (await browser.get(asset)).status_code == 200
 
 
-async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
+async def test_the_list_is_filtered_and_continues_at_its_cursor(browser: httpx.AsyncClient) -> None:
     first = await browser.get("/pages/")
     assert first.text.count('data-testid="row-') == 20
     onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
@@ -55,7 +55,7 @@ async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.Asy
     assert set(_rows(critical.text)) < set(_rows(first.text)) | set(_rows(second.text))
 
 
-async def test_a_view_lists_what_the_tool_lists_and_is_marked(browser: httpx.AsyncClient) -> None:
+async def test_a_view_lists_the_same_rows_as_the_tool_and_is_marked(browser: httpx.AsyncClient) -> None:
     views = dict(_views((await browser.get("/pages/")).text))
     assert list(views) == ["all", "mine", "team", "unassigned", "untriaged", "open"]
     for name, link in views.items():
@@ -67,7 +67,7 @@ async def test_a_view_lists_what_the_tool_lists_and_is_marked(browser: httpx.Asy
     assert 'aria-current="page" data-testid="view' not in (await browser.get("/pages/?priority=low")).text
 
 
-async def test_a_form_is_the_tool_call_and_leads_to_the_page_of_what_was_made(browser: httpx.AsyncClient) -> None:
+async def test_a_form_calls_the_tool_and_redirects_to_the_created_ticket(browser: httpx.AsyncClient) -> None:
     made = await _submit(
         browser, "create_ticket", _page="new", _next="tickets/{key}", title="A gate", type="task", team_id="operations"
     )
@@ -77,14 +77,14 @@ async def test_a_form_is_the_tool_call_and_leads_to_the_page_of_what_was_made(br
     assert (await browser.get(f"/tickets/{key}")).json()["title"] == "A gate"
 
 
-async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:
+async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: httpx.AsyncClient) -> None:
     refused = await _submit(browser, "create_ticket", _page="new", title=HOSTILE, type="task", team_id="t-nobody")
     assert refused.status_code == 422
     assert 'data-code="team-unknown"' in refused.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text
 
 
-async def test_a_page_that_has_gone_stale_writes_nothing(browser: httpx.AsyncClient) -> None:
+async def test_a_stale_page_cannot_write(browser: httpx.AsyncClient) -> None:
     version = (await browser.get(f"/tickets/{TICKET}")).json()["version"]
     form = {"_page": f"tickets/{TICKET}", "key": TICKET, "if_match:int": str(version - 1), "priority": "low"}
     refused = await _submit(browser, "update_ticket", **form)
@@ -127,7 +127,7 @@ async def test_hostile_text_is_shown_as_text(browser: httpx.AsyncClient) -> None
         assert "{{ 7 * 7 }}" in text
 
 
-async def test_a_form_on_a_page_of_another_site_is_refused(browser: httpx.AsyncClient) -> None:
+async def test_a_cross_origin_form_is_rejected(browser: httpx.AsyncClient) -> None:
     form = {"key": TICKET, "body": "x"}
     for header in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Origin": "null"}):
         assert (await browser.post("/pages/-/add_comment", data=form, headers=header)).status_code == 403
@@ -135,7 +135,7 @@ async def test_a_form_on_a_page_of_another_site_is_refused(browser: httpx.AsyncC
     assert (await browser.post("/pages/-/add_comment", data=form, headers=own)).status_code in (200, 303)
 
 
-async def test_a_ticket_that_is_not_there_has_a_page_that_says_so(browser: httpx.AsyncClient) -> None:
+async def test_a_missing_ticket_has_an_error_page(browser: httpx.AsyncClient) -> None:
     missing = await browser.get("/pages/tickets/OPS-1")
     assert missing.status_code == 404
     assert "no ticket has the key &#34;OPS-1&#34;" in missing.text

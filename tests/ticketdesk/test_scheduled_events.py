@@ -38,7 +38,7 @@ async def test_a_colleagues_ticket_appears_at_its_time(open_desk: OpenDesk) -> N
     assert [(change.actor, change.cause) for change in report.changes] == [(Actor.CLOCK, None)]
 
 
-async def test_a_new_ticket_never_takes_the_key_of_one_to_come(open_desk: OpenDesk) -> None:
+async def test_a_new_ticket_never_takes_the_key_of_a_scheduled_one(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row("OPS-3"), scheduled_events=[a_colleagues_ticket("OPS-4")])
     mine = await desk.post("/tickets", json={"title": "Mine", "type": "task", "team_id": OPS})
     await desk.advance(minutes=90)
@@ -54,7 +54,7 @@ async def test_a_colleagues_comment_appears_at_its_time(open_desk: OpenDesk) -> 
     assert comment == {"id": "comment-5", "author_id": EVA, "created_at": AT_TEN, "body": "Done?"}
 
 
-async def test_a_colleague_moves_a_ticket_along(open_desk: OpenDesk) -> None:
+async def test_a_colleague_changes_the_status_of_a_ticket(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="in_progress"), scheduled_events=[a_colleagues_move("resolved")])
     await desk.advance(minutes=60)
     ticket = (await desk.get("/tickets/OPS-1")).json()
@@ -63,14 +63,14 @@ async def test_a_colleague_moves_a_ticket_along(open_desk: OpenDesk) -> None:
     assert (entry["by"], entry["at"], entry["from_status"]) == (EVA, AT_TEN, "in_progress")
 
 
-async def test_a_colleague_finds_the_way_closed_and_does_nothing(open_desk: OpenDesk) -> None:
+async def test_a_colleagues_disallowed_transition_has_no_effect(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="open"), scheduled_events=[a_colleagues_move("resolved")])
     report = await desk.advance(minutes=60)
     assert report.changes == []
     assert (await desk.get("/tickets/OPS-1")).json()["status"] == "open"
 
 
-async def test_a_colleague_is_held_up_by_a_blocking_ticket_too(open_desk: OpenDesk) -> None:
+async def test_a_blocking_ticket_blocks_a_colleague_too(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(
         a_row(status="in_progress"), a_row("OPS-2"), links=links, scheduled_events=[a_colleagues_move("resolved")]
@@ -79,7 +79,7 @@ async def test_a_colleague_is_held_up_by_a_blocking_ticket_too(open_desk: OpenDe
     assert report.changes == []
 
 
-async def test_a_colleagues_reason_is_kept(open_desk: OpenDesk) -> None:
+async def test_the_reason_of_a_colleague_is_stored(open_desk: OpenDesk) -> None:
     why = {"reason_code": "withdrawn", "reason_ref": EVA}
     desk = await open_desk(a_row(status="open"), scheduled_events=[a_colleagues_move("cancelled", **why)])
     await desk.advance(minutes=60)
@@ -109,17 +109,17 @@ async def test_a_colleague_replaces_the_tags_of_an_untriaged_ticket(open_desk: O
 
 
 @pytest.mark.parametrize("status", ["resolved", "closed", "cancelled"])
-async def test_a_colleague_does_not_change_what_is_settled(open_desk: OpenDesk, status: str) -> None:
+async def test_a_colleague_does_not_change_a_settled_ticket(open_desk: OpenDesk, status: str) -> None:
     desk = await open_desk(a_row(status=status), scheduled_events=[a_colleagues_change(priority="critical")])
     assert (await desk.advance(minutes=60)).changes == []
 
 
-def test_a_change_of_a_ticket_that_is_not_there_is_refused() -> None:
+def test_a_change_of_a_missing_ticket_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"scheduled_events\.0\.ticket_key"):
         Seed.model_validate(a_seed(scheduled_events=[a_colleagues_change(priority="low")]))
 
 
-async def test_what_waits_for_a_ticket_happens_soon_after_that_is_verified(open_desk: OpenDesk) -> None:
+async def test_an_event_that_waits_for_a_ticket_occurs_soon_after_its_verification(open_desk: OpenDesk) -> None:
     late = a_row(status="open", priority="low", assignee_id=EVA)
     waiting = [kind("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
     desk = await open_desk(late, scheduled_events=waiting)
@@ -130,7 +130,7 @@ async def test_what_waits_for_a_ticket_happens_soon_after_that_is_verified(open_
     assert (await desk.get("/tickets/OPS-1")).json()["priority"] == "high"
 
 
-async def test_what_waits_for_a_ticket_that_is_settled_unverified_never_happens(open_desk: OpenDesk) -> None:
+async def test_an_event_that_waits_for_a_ticket_settled_without_verification_never_occurs(open_desk: OpenDesk) -> None:
     waiting = [kind("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
     desk = await open_desk(a_row(status="open", priority="low"), scheduled_events=waiting)
     body = {"to": "cancelled", "reason_code": "withdrawn", "reason_ref": "OPS-1"}

@@ -34,16 +34,16 @@ MOVE = {"id": "transition-1", "ticket_key": "OPS-1", "at": NOW, "by": EVA, "to_s
         ({"links": [a_link_row("link-1", kind, "OPS-1", "OPS-1") for kind in ("blocks", "relates_to")]}, "links"),
     ],
 )
-def test_a_seed_that_does_not_hold_together_names_the_place(lists: dict[str, Any], place: str) -> None:
+def test_an_inconsistent_seed_names_the_location(lists: dict[str, Any], place: str) -> None:
     with pytest.raises(ValidationError, match=place):
         a_seed(a_row(), **lists)
 
 
-def test_the_assignee_of_an_old_ticket_may_be_nobody() -> None:
+def test_the_assignee_of_an_old_ticket_may_be_unknown() -> None:
     assert a_seed(a_row(assignee_id="p-nobody")).tickets[0].assignee_id == "p-nobody"
 
 
-def test_a_event_may_speak_of_a_ticket_to_come() -> None:
+def test_an_event_may_refer_to_a_scheduled_ticket() -> None:
     ticket = {"key": "OPS-2", "type": "task", "title": "x", "description": "x", "reporter_id": EVA, "team_id": "ops"}
     comment = {"id": "comment-1", "ticket_key": "OPS-2", "author_id": EVA, "body": "x"}
     scheduled_events = [
@@ -55,7 +55,7 @@ def test_a_event_may_speak_of_a_ticket_to_come() -> None:
         a_seed(scheduled_events=scheduled_events[1:])
 
 
-def test_a_seed_survives_its_trip_as_json() -> None:
+def test_a_seed_round_trips_through_json() -> None:
     seed = demo_seed()
     assert Seed.model_validate(seed.model_dump(mode="json")) == seed
 
@@ -68,7 +68,7 @@ def test_the_demo_is_a_small_company_with_a_backlog() -> None:
     assert {kind.kind for kind in seed.scheduled_events} == {"ticket", "comment", "transition"}
 
 
-def test_every_ticket_of_the_demo_came_to_its_state_by_allowed_moves() -> None:
+def test_every_ticket_of_the_demo_reached_its_status_by_allowed_transitions() -> None:
     seed = demo_seed()
     moves = sorted(seed.transitions, key=lambda move: (move.ticket_key, move.at))
     by_ticket = {key: list(found) for key, found in groupby(moves, key=lambda move: move.ticket_key)}
@@ -81,7 +81,7 @@ def test_every_ticket_of_the_demo_came_to_its_state_by_allowed_moves() -> None:
         assert status == ticket.status
 
 
-def test_nothing_in_the_demo_happened_before_it_began_or_after_today() -> None:
+def test_all_events_of_the_demo_are_in_order() -> None:
     seed = demo_seed()
     born = {ticket.key: ticket.created_at for ticket in seed.tickets}
     assert all(born[move.ticket_key] <= move.at <= seed.started_at for move in seed.transitions)

@@ -24,7 +24,7 @@ def test_an_untriaged_ticket_is_not_live() -> None:
 
 
 @pytest.mark.parametrize("status", sorted(FINAL))
-def test_a_ticket_at_its_end_is_not_live(status: Status) -> None:
+def test_a_ticket_in_a_final_status_is_not_live(status: Status) -> None:
     with pytest.raises(TicketClosedError):
         check_is_live(a_ticket(status=status))
 
@@ -34,7 +34,7 @@ def test_every_other_ticket_is_live(status: Status) -> None:
     check_is_live(a_ticket(status=status))
 
 
-def test_closed_and_cancelled_are_the_only_ends() -> None:
+def test_closed_and_cancelled_are_the_only_final_statuses() -> None:
     assert {Status.CLOSED, Status.CANCELLED} == FINAL
     assert FINAL | {Status.RESOLVED} == SETTLED
 
@@ -46,7 +46,7 @@ def test_a_title_of_white_space_is_blank() -> None:
     check_title(None)
 
 
-def test_a_ticket_is_overdue_after_its_due_time_and_not_at_it() -> None:
+def test_a_ticket_is_overdue_only_after_its_due_time() -> None:
     ticket = a_ticket(due_at=NOW)
     assert not is_overdue(ticket, NOW)
     assert is_overdue(ticket, NOW + timedelta(seconds=1))

@@ -25,7 +25,7 @@ async def test_the_first_ticket_of_a_team_has_the_number_one(open_desk: OpenDesk
     assert answer.json()["key"] == "FIN-1"
 
 
-async def test_every_field_of_a_new_ticket_is_kept(open_desk: OpenDesk) -> None:
+async def test_every_field_of_a_new_ticket_is_stored(open_desk: OpenDesk) -> None:
     desk = await open_desk()
     body = {**NEW, "description": "A4", "priority": "low", "due_at": "2026-03-05T12:00:00+02:00", "tags": ["paper"]}
     key = (await desk.post("/tickets", json=body)).json()["key"]
@@ -63,7 +63,7 @@ async def test_the_same_idempotency_key_creates_one_ticket(open_desk: OpenDesk) 
         {"status": "open"},
     ],
 )
-async def test_what_does_not_fit_creates_nothing(open_desk: OpenDesk, wrong: dict[str, object]) -> None:
+async def test_an_invalid_request_creates_nothing(open_desk: OpenDesk, wrong: dict[str, object]) -> None:
     desk = await open_desk()
     answer = await desk.post("/tickets", json={**NEW, **wrong})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
@@ -87,7 +87,7 @@ async def test_an_update_changes_the_named_fields_and_raises_the_version(open_de
     assert changed["updated_at"] == "2026-03-02T09:05:00Z"
 
 
-async def test_an_update_to_what_is_there_changes_nothing(open_desk: OpenDesk) -> None:
+async def test_an_update_to_the_current_values_changes_nothing(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(tags=["a"]))
     answer = await desk.patch("/tickets/OPS-1", json={"priority": "medium", "tags": ["a"]})
     assert (answer.status_code, answer.json()["version"]) == (200, 1)
@@ -95,13 +95,13 @@ async def test_an_update_to_what_is_there_changes_nothing(open_desk: OpenDesk) -
 
 
 @pytest.mark.parametrize("nothing", [{}, {"priority": None}])
-async def test_an_update_of_nothing_is_refused(open_desk: OpenDesk, nothing: dict[str, None]) -> None:
+async def test_an_empty_update_is_rejected(open_desk: OpenDesk, nothing: dict[str, None]) -> None:
     desk = await open_desk(a_row())
     answer = await desk.patch("/tickets/OPS-1", json=nothing)
     assert (answer.status_code, answer.json()["code"]) == (422, "nothing-to-change")
 
 
-async def test_a_stale_version_is_refused_and_the_current_one_is_not(open_desk: OpenDesk) -> None:
+async def test_a_stale_version_is_rejected_and_the_current_one_accepted(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(version=3))
     stale = await desk.patch("/tickets/OPS-1", json={"priority": "low"}, headers={"If-Match": "2"})
     assert (stale.status_code, stale.json()["code"]) == (412, "stale-version")
@@ -125,7 +125,7 @@ WRITES = [
 @pytest.mark.parametrize(
     ("status", "code"), [(None, "ticket-untriaged"), ("closed", "ticket-closed"), ("cancelled", "ticket-closed")]
 )
-async def test_only_a_live_ticket_is_written_to(
+async def test_only_a_live_ticket_can_be_written(
     open_desk: OpenDesk, method: str, path: str, body: object, status: str | None, code: str
 ) -> None:
     desk = await open_desk(a_row(status=status), a_row("OPS-9"))
@@ -142,7 +142,7 @@ EVERY_WRITE = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), EVERY_WRITE)
-async def test_every_write_to_a_ticket_takes_if_match(
+async def test_every_write_to_a_ticket_accepts_if_match(
     open_desk: OpenDesk, method: str, path: str, body: object
 ) -> None:
     desk = await open_desk(a_row(version=2), a_row("OPS-9"))
@@ -152,7 +152,7 @@ async def test_every_write_to_a_ticket_takes_if_match(
 
 
 @pytest.mark.parametrize(("method", "path", "body"), EVERY_WRITE)
-async def test_a_key_that_nobody_has_is_not_found(open_desk: OpenDesk, method: str, path: str, body: object) -> None:
+async def test_an_unknown_key_is_not_found(open_desk: OpenDesk, method: str, path: str, body: object) -> None:
     desk = await open_desk(a_row(reporter_id=ACCOUNTANT))
     answer = await desk.request(method, path.format(key="OPS-404"), json=body)
     assert (answer.status_code, answer.json()["code"]) == (404, "ticket-not-found")

@@ -19,7 +19,7 @@ from tests.ticketdesk.conftest import OpenDesk
         (AWAY, 409, "assignee-out-of-office"),
     ],
 )
-async def test_who_may_not_have_a_ticket_does_not_get_it(
+async def test_an_ineligible_person_cannot_be_assigned(
     open_desk: OpenDesk, person_id: str, status: int, code: str
 ) -> None:
     desk = await open_desk(a_row(assignee_id=None))
@@ -28,19 +28,19 @@ async def test_who_may_not_have_a_ticket_does_not_get_it(
     assert (await desk.get("/tickets/OPS-1")).json()["assignee_id"] is None
 
 
-async def test_an_active_member_of_the_team_gets_the_ticket(open_desk: OpenDesk) -> None:
+async def test_an_active_member_of_the_team_can_be_assigned(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(assignee_id=DEPARTED))
     answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": AGENT})
     assert (answer.json()["assignee_id"], answer.json()["version"]) == (AGENT, 2)
 
 
-async def test_a_person_on_vacation_gets_what_is_due_after_it(open_desk: OpenDesk) -> None:
+async def test_a_person_on_vacation_can_be_assigned_a_ticket_due_afterwards(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(due_at="2026-03-11T12:00:00Z"))
     answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": AWAY})
     assert answer.status_code == 200
 
 
-async def test_verifying_says_who_and_when_and_happens_once(open_desk: OpenDesk) -> None:
+async def test_verification_records_who_and_when_and_happens_once(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     verified = (await desk.post("/tickets/OPS-1/verification")).json()
     assert verified["verified"] is True
@@ -58,7 +58,7 @@ async def test_verifying_says_who_and_when_and_happens_once(open_desk: OpenDesk)
         ({"assignee_id": DEPARTED}, "assignee-not-employed"),
     ],
 )
-async def test_a_ticket_that_is_not_ready_is_not_verified(
+async def test_a_ticket_that_is_not_ready_cannot_be_verified(
     open_desk: OpenDesk, fields: dict[str, Any], code: str
 ) -> None:
     desk = await open_desk(a_row(**fields))
@@ -67,7 +67,7 @@ async def test_a_ticket_that_is_not_ready_is_not_verified(
     assert (await desk.get("/tickets/OPS-1")).json()["verified"] is False
 
 
-async def test_the_checklist_comes_before_verifying(open_desk: OpenDesk) -> None:
+async def test_the_checklist_must_be_completed_before_verification(open_desk: OpenDesk) -> None:
     items = [an_item_row("item-1", done=True), an_item_row("item-2"), an_item_row("item-3", "OPS-2")]
     desk = await open_desk(a_row(), a_row("OPS-2"), checklist_items=items)
     answer = await desk.post("/tickets/OPS-1/verification")
@@ -77,7 +77,7 @@ async def test_the_checklist_comes_before_verifying(open_desk: OpenDesk) -> None
     assert (await desk.post("/tickets/OPS-1/verification")).status_code == 200
 
 
-async def test_an_item_is_completed_once_and_keeps_who_did_it(open_desk: OpenDesk) -> None:
+async def test_an_item_is_completed_once_and_records_the_person(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1", done=True)])
     answer = await desk.post("/tickets/OPS-1/checklist/item-1/completion")
     assert (answer.status_code, answer.json()["code"]) == (409, "checklist-item-done")
@@ -106,7 +106,7 @@ async def test_a_second_completion_of_an_item_changes_nothing(open_desk: OpenDes
     assert desk.last_report.changes == []
 
 
-async def test_an_approval_is_linked_after_verifying_and_may_be_replaced(open_desk: OpenDesk) -> None:
+async def test_an_approval_is_linked_after_verification_and_may_be_replaced(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     early = await desk.put("/tickets/OPS-1/approval", json={"approval_ref": "APR-1"})
     assert (early.status_code, early.json()["code"]) == (409, "ticket-unverified")

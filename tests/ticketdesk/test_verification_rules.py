@@ -44,26 +44,26 @@ def test_a_ready_ticket_may_be_verified() -> None:
         (a_ticket(priority=Priority.LOW, assignee_id=EVA, verified_at=BEFORE, verified_by=EVA), TicketVerifiedError),
     ],
 )
-def test_a_ticket_that_is_not_ready_may_not(ticket: Ticket, problem: type[ServiceError]) -> None:
+def test_a_ticket_that_is_not_ready_may_not_be_verified(ticket: Ticket, problem: type[ServiceError]) -> None:
     with pytest.raises(problem):
         verify(ticket)
 
 
-def test_an_open_checklist_item_stands_in_the_way() -> None:
+def test_an_open_checklist_item_prevents_verification() -> None:
     with pytest.raises(ChecklistIncompleteError):
         verify(READY, open_items=1)
 
 
-def test_an_assignee_on_vacation_does_not() -> None:
+def test_an_assignee_on_vacation_does_not_prevent_verification() -> None:
     verify(a_ticket(priority=Priority.LOW, assignee_id=AWAY))
 
 
-def test_an_approval_is_linked_to_a_verified_ticket_only() -> None:
+def test_an_approval_can_only_be_linked_to_a_verified_ticket() -> None:
     with pytest.raises(TicketUnverifiedError):
         check_takes_approval(READY, "APR-1")
     check_takes_approval(a_ticket(verified_at=BEFORE, verified_by=EVA), "APR-1")
 
 
-def test_a_blank_reference_is_no_approval() -> None:
+def test_a_blank_reference_is_not_an_approval() -> None:
     with pytest.raises(ApprovalRefBlankError):
         check_takes_approval(a_ticket(verified_at=BEFORE, verified_by=EVA), "  ")

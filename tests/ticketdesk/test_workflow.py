@@ -22,7 +22,7 @@ async def code_of_move(desk: ServiceHarness, to: str, key: str = "OPS-1", **reas
     return str(body["code"])
 
 
-async def test_triage_opens_a_ticket_and_is_written_down(open_desk: OpenDesk) -> None:
+async def test_triage_opens_a_ticket_and_is_recorded(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status=None, priority=None))
     status, ticket = await move(desk, "open")
     assert (status, ticket["status"], ticket["version"]) == (200, "open", 2)
@@ -42,19 +42,19 @@ async def test_triage_opens_a_ticket_and_is_written_down(open_desk: OpenDesk) ->
     ]
 
 
-async def test_an_untriaged_ticket_takes_no_other_move(open_desk: OpenDesk) -> None:
+async def test_an_untriaged_ticket_allows_no_other_transition(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status=None))
     assert await code_of_move(desk, "in_progress") == "ticket-untriaged"
     assert await code_of_move(desk, "cancelled", reason_code="duplicate", reason_ref="OPS-2") == "ticket-untriaged"
 
 
-async def test_a_move_beside_the_table_is_refused(open_desk: OpenDesk) -> None:
+async def test_a_transition_that_is_not_in_the_table_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="open"))
     assert await code_of_move(desk, "resolved") == "transition-not-allowed"
     assert await code_of_move(desk, "open") == "transition-not-allowed"
 
 
-async def test_closing_keeps_the_reason_and_is_final(open_desk: OpenDesk) -> None:
+async def test_closing_stores_the_reason_and_is_final(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="resolved"))
     assert await code_of_move(desk, "closed") == "reason-missing"
     assert await code_of_move(desk, "closed", reason_code="completed") == "reason-missing"
@@ -63,12 +63,12 @@ async def test_closing_keeps_the_reason_and_is_final(open_desk: OpenDesk) -> Non
     assert await code_of_move(desk, "in_progress") == "ticket-closed"
 
 
-async def test_a_reason_that_belongs_nowhere_is_refused(open_desk: OpenDesk) -> None:
+async def test_a_reason_for_a_transition_that_takes_none_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="open"))
     assert await code_of_move(desk, "in_progress", reason_code="completed", reason_ref="x") == "reason-not-taken"
 
 
-async def test_the_reason_of_a_block_goes_when_the_block_goes(open_desk: OpenDesk) -> None:
+async def test_the_reason_of_a_block_is_cleared_with_the_block(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="in_progress"))
     _, blocked = await move(desk, "blocked", reason_code="data_unavailable", reason_ref="metric-4")
     assert blocked["reason_code"] == "data_unavailable"
@@ -76,7 +76,7 @@ async def test_the_reason_of_a_block_goes_when_the_block_goes(open_desk: OpenDes
     assert (back["reason_code"], back["reason_ref"]) == (None, None)
 
 
-async def test_what_blocks_must_be_settled_first(open_desk: OpenDesk) -> None:
+async def test_blocking_tickets_must_be_settled_first(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="blocked"), a_row("OPS-2", status="in_progress"), **BLOCKED_BY_TWO)
     assert await code_of_move(desk, "in_progress") == "ticket-blocked"
     assert (await desk.get("/tickets/OPS-1")).json()["allowed_transitions"] == ["cancelled"]
@@ -84,7 +84,7 @@ async def test_what_blocks_must_be_settled_first(open_desk: OpenDesk) -> None:
     assert (await move(desk, "in_progress"))[0] == 200
 
 
-async def test_a_ticket_in_progress_that_another_blocks_is_not_resolved(open_desk: OpenDesk) -> None:
+async def test_a_ticket_in_progress_cannot_be_resolved_while_another_blocks_it(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2", status=None), **BLOCKED_BY_TWO)
     assert await code_of_move(desk, "resolved") == "ticket-blocked"
     assert (await move(desk, "in_review"))[0] == 200
@@ -96,7 +96,7 @@ async def test_a_reopened_blocker_blocks_again(open_desk: OpenDesk) -> None:
     assert await code_of_move(desk, "resolved") == "ticket-blocked"
 
 
-async def test_a_cancelled_blocker_blocks_no_more(open_desk: OpenDesk) -> None:
+async def test_a_cancelled_blocker_no_longer_blocks(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2", status="cancelled"), **BLOCKED_BY_TWO)
     assert (await move(desk, "resolved"))[0] == 200
 
@@ -111,14 +111,14 @@ async def test_other_links_block_nothing(open_desk: OpenDesk) -> None:
     assert (await move(desk, "resolved"))[0] == 200
 
 
-async def test_a_refused_move_writes_nothing(open_desk: OpenDesk) -> None:
+async def test_a_rejected_transition_writes_nothing(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="open"))
     await move(desk, "closed")
     assert desk.last_report.changes == []
     assert (await desk.get("/tickets/OPS-1")).json()["version"] == 1
 
 
-async def test_the_history_goes_on_after_the_past_and_in_pages(open_desk: OpenDesk) -> None:
+async def test_the_history_continues_after_the_seed_and_is_paginated(open_desk: OpenDesk) -> None:
     past = {"ticket_key": "OPS-1", "at": "2026-02-20T10:00:00Z", "by": AGENT, "to_status": "open"}
     desk = await open_desk(a_row(), transitions=[{"id": "transition-41", **past}])
     await move(desk, "in_progress")

@@ -36,7 +36,7 @@ def refusal(status: Status | None, to: Status, *, blockers: tuple[str, ...] = ()
 
 
 @pytest.mark.parametrize(("status", "to"), EVERY_MOVE)
-def test_a_ticket_moves_where_the_table_says_and_nowhere_else(status: Status | None, to: Status) -> None:
+def test_a_ticket_allows_exactly_the_transitions_of_the_table(status: Status | None, to: Status) -> None:
     if to in MOVES[status]:
         assert refusal(status, to) is None
     elif status is None:
@@ -52,7 +52,7 @@ def test_an_untriaged_ticket_can_only_be_opened() -> None:
 
 
 @pytest.mark.parametrize("status", [Status.CLOSED, Status.CANCELLED])
-def test_nothing_leads_out_of_an_end(status: Status) -> None:
+def test_a_final_status_has_no_transitions(status: Status) -> None:
     assert MOVES[status] == ()
 
 
@@ -71,7 +71,7 @@ def test_a_blocked_ticket_stays_blocked_while_another_blocks_it(to: Status) -> N
     assert refusal(Status.BLOCKED, to) is None
 
 
-def test_a_blocked_ticket_can_be_given_up() -> None:
+def test_a_blocked_ticket_can_be_cancelled() -> None:
     assert refusal(Status.BLOCKED, Status.CANCELLED, blockers=BLOCKERS) is None
 
 
@@ -81,19 +81,21 @@ def test_a_blocked_ticket_is_never_resolved_or_closed(to: Status) -> None:
 
 
 @pytest.mark.parametrize(("status", "blockers"), list(product([None, *Status], [(), BLOCKERS])))
-def test_the_allowed_moves_are_those_that_are_not_refused(status: Status | None, blockers: tuple[str, ...]) -> None:
+def test_the_allowed_transitions_are_those_that_are_not_rejected(
+    status: Status | None, blockers: tuple[str, ...]
+) -> None:
     free = {to for to in Status if refusal(status, to, blockers=blockers) is None}
     assert set(allowed_moves(a_ticket(status=status), blockers=blockers)) == free
 
 
 @pytest.mark.parametrize("to", [Status.CLOSED, Status.CANCELLED])
-def test_an_end_needs_a_reason(to: Status) -> None:
+def test_ending_a_ticket_requires_a_reason(to: Status) -> None:
     with pytest.raises(ReasonMissingError):
         check_reason(to, None, is_given=False)
     check_reason(to, A_REASON, is_given=True)
 
 
-def test_blocking_may_carry_a_reason_but_no_half_of_one() -> None:
+def test_blocking_accepts_no_or_a_complete_reason() -> None:
     check_reason(Status.BLOCKED, None, is_given=False)
     check_reason(Status.BLOCKED, A_REASON, is_given=True)
     with pytest.raises(ReasonMissingError):
@@ -101,16 +103,16 @@ def test_blocking_may_carry_a_reason_but_no_half_of_one() -> None:
 
 
 @pytest.mark.parametrize("to", sorted(set(Status) - {Status.CLOSED, Status.CANCELLED, Status.BLOCKED}))
-def test_other_moves_carry_no_reason(to: Status) -> None:
+def test_other_transitions_accept_no_reason(to: Status) -> None:
     check_reason(to, None, is_given=False)
     with pytest.raises(ReasonNotTakenError):
         check_reason(to, A_REASON, is_given=True)
 
 
 @pytest.mark.parametrize(("code", "ref"), [(None, "OPS-2"), (ReasonCode.DUPLICATE, None), (ReasonCode.DUPLICATE, " ")])
-def test_half_a_reason_is_none(code: ReasonCode | None, ref: str | None) -> None:
+def test_an_incomplete_reason_is_ignored(code: ReasonCode | None, ref: str | None) -> None:
     assert reason_of(code, ref) is None
 
 
-def test_a_reason_loses_the_white_space_around_its_reference() -> None:
+def test_the_reference_of_a_reason_is_stripped() -> None:
     assert reason_of(ReasonCode.DUPLICATE, " OPS-2 ") == A_REASON
